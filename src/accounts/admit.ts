@@ -1,8 +1,9 @@
 import type { Session } from "../auth/caller.ts";
-import { perDay, type RateAnswer, type RateBudget } from "../auth/rate-limit.ts";
+import { type Bucket, dayOf, rateOf } from "../auth/plan-rates.ts";
+import type { RateAnswer, RateBudget } from "../auth/rate-limit.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
-import type { Bucket, Operation } from "./operations.ts";
+import type { Operation } from "./operations.ts";
 
 /** What a reply says about its account's bucket, or its address's (`open`); null: this plan has no such limit. */
 export type Admission = (RateAnswer & { bucket: Bucket | "open" }) | null;
@@ -53,7 +54,7 @@ const rateKey = ({ accountId }: Session, { bucket }: Operation) => `${bucket}:${
 
 function budgetFor(services: Services, session: Session, operation: Operation, cost: number): RateBudget | null {
   requireScope(session, operation);
-  const budget = services.config.rateLimits ? budgetOf(session, operation.bucket) : null;
+  const budget = services.config.rateLimits ? rateOf(session.plan, operation.bucket) : null;
   if (budget && cost > budget.burst)
     throw new ServiceError(
       "plan_limit_exceeded",
@@ -100,9 +101,10 @@ async function admitDay(
   bucket: Bucket,
   cost: number,
 ): Promise<void> {
-  const most = { read: null, upload: plan.uploadRequestsPerDay, deploy: plan.deployRequestsPerDay }[bucket];
-  if (most === null || !config.rateLimits) return;
-  const { allowed, retryAfterSeconds } = await auth.limiter.take(`${bucket}-day:${accountId}`, perDay(most), cost);
+  const budget = dayOf(plan, bucket);
+  if (!budget || !config.rateLimits) return;
+  const { allowed, retryAfterSeconds } = await auth.limiter.take(`${bucket}-day:${accountId}`, budget, cost);
+  const most = bucket === "upload" ? plan.uploadRequestsPerDay : plan.deployRequestsPerDay;
   if (!allowed) throw tooFast(retryAfterSeconds, `your plan includes ${most} of these in a day`);
 }
 
@@ -110,12 +112,4 @@ export function tooFast(retryAfterSeconds: number, why: string): ServiceError {
   return new ServiceError("rate_limit_exceeded", `too many requests: ${why}; wait ${retryAfterSeconds} s`, {
     retryAfterSeconds,
   });
-}
-
-function budgetOf({ plan }: Session, bucket: Bucket): RateBudget | null {
-  const perMinute = bucket === "upload" ? plan.uploadsPerMinute : plan.deploysPerMinute;
-  const [amount, seconds] = bucket === "read" ? [plan.readsPerSecond, 1] : [perMinute, 60];
-  if (amount === null) return null;
-  // Two seconds' worth of reads at once: a page that asks for its parts together is no flood.
-  return { perSecond: amount / seconds, burst: bucket === "read" ? amount * 2 : amount };
 }

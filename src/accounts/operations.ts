@@ -1,7 +1,5 @@
+import type { Bucket } from "../auth/plan-rates.ts";
 import type { Scope } from "../db/tables/accounts.ts";
-
-/** Which of an account's buckets a request takes from. */
-export type Bucket = "read" | "upload" | "deploy";
 
 /** What a request needs of its key: the one table that both APIs ask. */
 export interface Operation {

@@ -1,6 +1,8 @@
-// The thread in which large presale trees are built: takes the wallets, posts the tree.
-import { parentPort, workerData } from "node:worker_threads";
-import { hashTree } from "./stored-tree.ts";
+// The thread in which presale trees are built: takes addresses, posts the tree, until it is ended.
+import { parentPort } from "node:worker_threads";
+import { hashTree, walletsOf } from "./stored-tree.ts";
 
-const tree = hashTree(workerData as string[]);
-parentPort?.postMessage(tree, [tree.nodes.buffer, tree.members.buffer]);
+parentPort?.on("message", (addresses: Uint8Array) => {
+  const tree = hashTree(walletsOf(addresses));
+  parentPort?.postMessage(tree, [tree.nodes.buffer, tree.members.buffer]);
+});

@@ -1,5 +1,9 @@
 import { bytesToHex, type Hex, zeroHash } from "viem";
+import type { Caller } from "../auth/caller.ts";
+import { entriesForOneDeployment, LargeRequest } from "../auth/large-requests.ts";
 import { ServiceError } from "../errors/errors.ts";
+import { LongWork } from "../long-work.ts";
+import type { Services } from "../services.ts";
 import { growTree, type StoredTree } from "./stored-tree.ts";
 
 export interface AllowlistTree {
@@ -14,17 +18,35 @@ export interface AllowlistTree {
 }
 
 /**
- * Builds the presale tree that the collection's `presaleMint` checks; more than 5,000 wallets are hashed
+ * Counts a list's entries for its account, and builds the tree.
+ *
+ * @throws ServiceError `rate_limit_exceeded`; what `buildAllowlistTree` throws.
+ */
+export async function takeAllowlist(
+  { auth, config }: Services,
+  caller: Caller,
+  wallets: readonly string[],
+): Promise<AllowlistTree> {
+  const price = new LargeRequest(config.rateLimits ? auth.limiter : null, caller, "deploy");
+  await price.count(wallets.length / entriesForOneDeployment, `a presale list of ${wallets.length} wallets`);
+  return await buildAllowlistTree(wallets, caller.accountId);
+}
+
+/**
+ * Builds the presale tree that the collection's `presaleMint` checks; more than 50 wallets are hashed
  * in a thread of their own.
  *
  * @param wallets any letter case; later repeats are dropped, order is kept (it changes the root).
+ * @param account whose list it is; accounts take turns.
  * @throws ServiceError `invalid_address`: every bad entry with its position, in `details.entries`.
  */
-export async function buildAllowlistTree(wallets: readonly string[]): Promise<AllowlistTree> {
+export async function buildAllowlistTree(wallets: readonly string[], account = ""): Promise<AllowlistTree> {
+  const work = new LongWork(account);
   const positions = new Map<string, number>();
   const entries: string[] = [];
   const bad: { position: number; got: string }[] = [];
   for (const [position, wallet] of wallets.entries()) {
+    if (work.isOver) await work.rest();
     const key = wallet.toLowerCase();
     if (!/^0x[0-9a-f]{40}$/.test(key)) bad.push({ position, got: wallet.slice(0, 64) });
     else if (!positions.has(key)) {
@@ -38,7 +60,7 @@ export async function buildAllowlistTree(wallets: readonly string[]): Promise<Al
       details: { entries: bad.slice(0, 20) },
     });
   }
-  const stored = entries.length === 0 ? null : await growTree([...positions.keys()]);
+  const stored = entries.length === 0 ? null : await growTree([...positions.keys()], work);
   return {
     root: stored ? bytesToHex(stored.nodes.subarray(-32)) : zeroHash,
     entries,

@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import { type Address, bytesToHex, type Hex } from "viem";
 import type { Chain } from "../chains.ts";
 import { toBytes, toHex } from "../db/bytes.ts";
+import { requestAccount } from "../db/tenancy/tenant.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { gathered } from "../gathered.ts";
 import type { Services } from "../services.ts";
@@ -146,6 +147,6 @@ async function buildStored(services: Services, id: string): Promise<void> {
     .select("entries")
     .where("id", "=", id)
     .executeTakeFirstOrThrow();
-  const { stored } = await buildAllowlistTree(entries);
+  const { stored } = await buildAllowlistTree(entries, requestAccount());
   if (stored) await storeTree(services, id, stored);
 }

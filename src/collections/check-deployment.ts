@@ -5,7 +5,7 @@ import { planOf } from "../auth/plans.ts";
 import { type Chain, findChain } from "../chains.ts";
 import { isDeployable } from "../relay/chain/deployable.ts";
 import type { Services } from "../services.ts";
-import { type AllowlistTree, buildAllowlistTree } from "./allowlist-tree.ts";
+import { type AllowlistTree, takeAllowlist } from "./allowlist-tree.ts";
 import { configsOf } from "./collection-config.ts";
 import type { DeployCollectionInput, DeploymentMode } from "./deployment-input.ts";
 import type { DeploymentPayload } from "./deployment-payload.ts";
@@ -72,7 +72,7 @@ export async function checkDeployment(
   if (chain) checkPlan(problems, caller, chain, input.maxSupply);
   problems.check();
   // Last, as the one check that costs time: about 50 µs a wallet.
-  const allowlist = await problems.attemptLater(() => buildAllowlistTree(listed));
+  const allowlist = await problems.attemptLater(() => takeAllowlist(services, caller, listed));
   problems.check();
   if (!chain || !allowlist) throw new Error("unreachable: a missing part was a problem");
   const payload: DeploymentPayload = {

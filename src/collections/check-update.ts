@@ -3,7 +3,8 @@ import type { Caller } from "../auth/caller.ts";
 import type { Chain } from "../chains.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { ConfigChanges } from "../relay/store/config-changes.ts";
-import { type AllowlistTree, buildAllowlistTree } from "./allowlist-tree.ts";
+import type { Services } from "../services.ts";
+import { type AllowlistTree, takeAllowlist } from "./allowlist-tree.ts";
 import { checkTextTogether, maxAllowlist, startSeconds } from "./check-deployment.ts";
 import { lowerCase } from "./collection-config.ts";
 import { Problems } from "./problems.ts";
@@ -22,7 +23,12 @@ export interface CheckedUpdate {
  * @throws ServiceError the gravest fault, all of them in `details.problems`; `parameter_missing` when
  *   nothing is to change.
  */
-export async function checkUpdate(caller: Caller, chain: Chain, input: UpdateCollectionInput): Promise<CheckedUpdate> {
+export async function checkUpdate(
+  services: Services,
+  caller: Caller,
+  chain: Chain,
+  input: UpdateCollectionInput,
+): Promise<CheckedUpdate> {
   const problems = new Problems();
   const { royaltiesBps, allowlist: listed } = input;
   if (royaltiesBps !== undefined && (royaltiesBps < 0n || royaltiesBps > 10_000n))
@@ -36,7 +42,9 @@ export async function checkUpdate(caller: Caller, chain: Chain, input: UpdateCol
   if (chain.paidTierOnly && caller.tier === "free")
     problems.add("plan_limit_exceeded", "chain", `updating on ${chain.name} needs a Growth or Scale key`);
   problems.check();
-  const allowlist = listed ? ((await problems.attemptLater(() => buildAllowlistTree(listed))) ?? null) : null;
+  const allowlist = listed
+    ? ((await problems.attemptLater(() => takeAllowlist(services, caller, listed))) ?? null)
+    : null;
   problems.check();
   const changes: ConfigChanges = {
     baseUri: input.baseUri,

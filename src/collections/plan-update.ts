@@ -33,7 +33,7 @@ export async function planUpdate(
 ): Promise<UpdatePlan> {
   const chain = findChain(services.chains, input.chain);
   const collection = await getCollection(services, caller, { chain: input.chain, address: input.collection });
-  const { changes, allowlist } = await checkUpdate(caller, chain, input);
+  const { changes, allowlist } = await checkUpdate(services, caller, chain, input);
   const earlier = await findEarlier(services, caller, chain, input.collection, changes, null);
   if (earlier.freezing) throw frozen("is being frozen by an earlier update");
   const { current, next } = await checkAgainstChain(services, chain, collection, changes, input.fixed ?? {});

@@ -59,6 +59,7 @@ export class Problems {
     const problems = this.#found.map(({ code, field, message }) => ({ field, code, message }));
     throw new ServiceError(first.code, first.message, {
       ...(first.field === undefined ? {} : { field: first.field }),
+      ...(first.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: first.retryAfterSeconds }),
       details: { ...first.details, problems },
     });
   }

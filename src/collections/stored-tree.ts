@@ -1,6 +1,8 @@
 import { Worker } from "node:worker_threads";
 import { MerkleTree } from "merkletreejs";
 import { type Hex, hexToBytes, keccak256 } from "viem";
+import { FairQueue } from "../fair-queue.ts";
+import type { LongWork } from "../long-work.ts";
 
 /** A tree as it is stored (migration 0190 reads it). */
 export interface StoredTree {
@@ -10,19 +12,54 @@ export interface StoredTree {
   members: Uint8Array<ArrayBuffer>;
 }
 
-/** Up to here a tree takes less than a third of a second; larger ones would hold up other requests. */
-const maxOnThisThread = 5_000;
-const memberBytes = 24;
+/** Up to here a tree takes some milliseconds; larger ones would hold up other requests. */
+const maxOnThisThread = 50;
+/** A thread without work ends: its start costs as much as a tree of some thousand wallets, and it keeps memory. */
+const idleMs = 10_000;
+const [addressBytes, memberBytes] = [20, 24];
 
-let last: Promise<unknown> = Promise.resolve();
+/** Trees that wait for the thread. There is one: a second would only take the core that answers requests. */
+const waiting = new FairQueue<() => void>(Number.MAX_SAFE_INTEGER);
+let isGrowing = false;
+let thread: Worker | null = null;
+let ending: NodeJS.Timeout | undefined;
 
-/** The tree over these wallets, built beside the event loop when there are many. */
-export async function growTree(wallets: readonly string[]): Promise<StoredTree> {
+/**
+ * The tree over these wallets, built beside the event loop unless there are few.
+ *
+ * @param wallets lower-case addresses without repeats.
+ */
+export async function growTree(wallets: readonly string[], work: LongWork): Promise<StoredTree> {
   if (wallets.length <= maxOnThisThread) return hashTree(wallets);
-  // One at a time: a second thread would only take the core that answers requests.
-  const turn = last.then(() => growElsewhere(wallets));
-  last = turn.catch(() => undefined);
-  return await turn;
+  const addresses = Buffer.alloc(addressBytes * wallets.length);
+  for (const [index, wallet] of wallets.entries()) {
+    if (work.isOver) await work.rest();
+    addresses.write(wallet.slice(2), addressBytes * index, "hex");
+  }
+  // The turn passes on without becoming free in between.
+  if (isGrowing) await new Promise<void>((start) => waiting.push(work.account, start));
+  isGrowing = true;
+  clearTimeout(ending);
+  try {
+    return await growElsewhere(addresses);
+  } finally {
+    const next = waiting.shift();
+    if (next) next();
+    else {
+      isGrowing = false;
+      ending = setTimeout(endThread, idleMs).unref();
+    }
+  }
+}
+
+/** Addresses as they are sent to the thread, 20 bytes each, in the spelling of `hashTree`. */
+export function walletsOf(addresses: Uint8Array): string[] {
+  const hex = Buffer.from(addresses.buffer, addresses.byteOffset, addresses.length).toString("hex");
+  const digits = 2 * addressBytes;
+  return Array.from(
+    { length: hex.length / digits },
+    (_, index) => `0x${hex.slice(digits * index, digits * (index + 1))}`,
+  );
 }
 
 /**
@@ -51,15 +88,29 @@ function sortMembers(wallets: readonly string[]): Uint8Array<ArrayBuffer> {
   return members;
 }
 
-async function growElsewhere(wallets: readonly string[]): Promise<StoredTree> {
-  const worker = new Worker(new URL("./allowlist-thread.ts", import.meta.url), { workerData: wallets });
+async function growElsewhere(addresses: Buffer<ArrayBuffer>): Promise<StoredTree> {
+  const worker = thread ?? new Worker(new URL("./allowlist-thread.ts", import.meta.url));
+  thread = worker;
+  worker.ref();
+  let [onTree, onError, onExit] = [(_tree: StoredTree) => {}, (_error: unknown) => {}, (_code: number) => {}];
   try {
     return await new Promise<StoredTree>((done, failed) => {
-      worker.once("message", done);
-      worker.once("error", failed);
-      worker.once("exit", (code) => failed(new Error(`the thread that builds trees ended with code ${code}`)));
+      onTree = done;
+      onError = failed;
+      onExit = (code) => failed(new Error(`the thread that builds trees ended with code ${code}`));
+      worker.once("message", onTree).once("error", onError).once("exit", onExit);
+      worker.postMessage(addresses, [addresses.buffer]);
     });
+  } catch (error) {
+    endThread();
+    throw error;
   } finally {
-    await worker.terminate();
+    worker.off("message", onTree).off("error", onError).off("exit", onExit);
+    worker.unref();
   }
+}
+
+function endThread(): void {
+  void thread?.terminate();
+  thread = null;
 }

@@ -43,7 +43,7 @@ export async function updateCollection(
   const chain = findChain(services.chains, input.chain);
   const idempotencyKey = checkKey(input.idempotencyKey);
   const collection = await getCollection(services, caller, { chain: input.chain, address: input.collection });
-  const { changes, allowlist } = await checkUpdate(caller, chain, input);
+  const { changes, allowlist } = await checkUpdate(services, caller, chain, input);
   const earlier = await findEarlier(services, caller, chain, input.collection, changes, idempotencyKey);
   const undone =
     earlier.same && idempotencyKey === null && (await isUndone(services, chain, input.collection, changes));

@@ -21,6 +21,8 @@ export interface MultipartLimits {
 
 /** Parts that may wait to be read before the connection is held back. */
 const waitingParts = 32;
+/** A body whose parts are shorter on average is parsed piece by piece: hundreds of parts at once would be one long piece of work. */
+const [smallBytes, pieceBytes] = [4_096, 16_384];
 
 /**
  * Reads a multipart body part by part, as it arrives.
@@ -90,7 +92,7 @@ class FormReader {
         this.#lastPiece = Date.now();
         this.#bodyBytes += chunk.length;
         if (this.#bodyBytes > limits.bodyBytes) this.#fail(tooLarge(limits.bodyBytes));
-        else dicer.write(chunk, () => this.#whenRoom(done));
+        else this.#parse(dicer, chunk, done);
       },
       final: (done) => {
         dicer.end();
@@ -152,6 +154,13 @@ class FormReader {
         this.#fail(error);
       }
     });
+  }
+
+  #parse(dicer: Dicer, chunk: Buffer, done: () => void): void {
+    const piece = this.#bodyBytes < this.#parts * smallBytes ? chunk.subarray(0, pieceBytes) : chunk;
+    const rest = chunk.subarray(piece.length);
+    const next = rest.length === 0 ? done : () => setImmediate(() => this.#parse(dicer, rest, done));
+    dicer.write(piece, () => this.#whenRoom(next));
   }
 
   #whenRoom(done: () => void): void {

@@ -57,8 +57,11 @@ export async function recordCar(
   return { carId: before.id, used: true };
 }
 
-/** Rows per statement: the text of all rows of a large directory at once would be the most memory an upload needs. */
-const rowsAtOnce = 2_000;
+/**
+ * Rows per statement: the text of all rows of a large directory at once would be the most memory an upload needs, and its
+ * longest piece of work.
+ */
+const rowsAtOnce = 500;
 
 async function addContents(db: Transaction<Database>, carId: bigint, { blocks, entries }: NewCar): Promise<void> {
   for (const some of slices(blocks)) {

@@ -8,6 +8,7 @@ import { entryBound } from "../cache-bounds.ts";
 import { type Config, ipfsDir } from "../config/config.ts";
 import type { Database } from "../db/database.ts";
 import { ServiceError } from "../errors/errors.ts";
+import type { LongWork } from "../long-work.ts";
 import { createFetcher } from "../outbound/fetcher.ts";
 import { HostLimits } from "../outbound/host-limits.ts";
 import { BlockReader } from "./block-reader.ts";
@@ -62,8 +63,8 @@ export class ContentStore {
     return this.#add((car) => importFile(file, car), record);
   }
 
-  addDirectory<T>(files: AsyncIterable<NewDirectoryFile>, record: RecordIn<T>): Promise<T> {
-    return this.#add((car) => importDirectory(files, car), record);
+  addDirectory<T>(files: AsyncIterable<NewDirectoryFile>, record: RecordIn<T>, work?: LongWork): Promise<T> {
+    return this.#add((car) => importDirectory(files, car, work), record);
   }
 
   /**
@@ -97,15 +98,18 @@ export class ContentStore {
   }
 
   /** What `addDirectory` would make of these files; nothing is stored. */
-  async predictDirectory(files: AsyncIterable<NewDirectoryFile>): Promise<{ root: string; sizeBytes: number }> {
+  async predictDirectory(
+    files: AsyncIterable<NewDirectoryFile>,
+    work: LongWork,
+  ): Promise<{ root: string; sizeBytes: number }> {
     const nowhere = { put: async (cid: CID) => cid };
-    const { root, sizeBytes } = await importDirectory(files, nowhere);
+    const { root, sizeBytes } = await importDirectory(files, nowhere, work);
     return { root: root.toString(), sizeBytes };
   }
 
   /** Of each location, where its content is. The text of a CID must be version 1. */
-  async locate(locations: readonly ContentLocation[]): Promise<Whereabouts[]> {
-    return await locateContent(this.#db, this.#blocks, locations);
+  async locate(locations: readonly ContentLocation[], work: LongWork): Promise<Whereabouts[]> {
+    return await locateContent(this.#db, this.#blocks, locations, work);
   }
 
   /**

@@ -6,6 +6,7 @@ import type { WritableStorage } from "ipfs-unixfs-importer";
 import { CID } from "multiformats/cid";
 import { create as createDigest } from "multiformats/hashes/digest";
 import { ServiceError } from "../errors/errors.ts";
+import type { LongWork } from "../long-work.ts";
 import { importerOptions } from "./profile.ts";
 
 /** What a name of a directory leads to. */
@@ -36,13 +37,19 @@ const fanout = 256;
  * @returns the root.
  * @throws ServiceError `value_error` for names whose hashes are equal, which are made on purpose.
  */
-export async function storeDirectory(targets: ReadonlyMap<string, LinkTarget>, blocks: WritableStorage): Promise<CID> {
+export async function storeDirectory(
+  targets: ReadonlyMap<string, LinkTarget>,
+  blocks: WritableStorage,
+  work: LongWork,
+): Promise<CID> {
   const plain = plainNode(targets);
   if (plain && plain.length <= importerOptions.shardSplitThresholdBytes) return await storeBlock(plain, blocks);
   const placed: Placed[] = [];
-  for (const [name, target] of targets) placed.push({ name, target, hash: await hashOf(name) });
-  placed.sort((a, b) => Buffer.compare(a.hash, b.hash));
-  return CID.decode((await storeShard(placed, 0, blocks)).cid);
+  for (const [name, target] of targets) {
+    if (work.isOver) await work.rest();
+    placed.push({ name, target, hash: await hashOf(name) });
+  }
+  return CID.decode((await storeShard(placed, 0, { blocks, work })).cid);
 }
 
 /** @returns nothing where the names and CIDs alone are over the threshold: such a block is not worth making. */
@@ -59,32 +66,45 @@ async function hashOf(name: string): Promise<Buffer> {
   return Buffer.from(await murmur364.encode(Buffer.from(name)));
 }
 
-/** @param links sorted by hash, equal in their first `depth` positions. */
-async function storeShard(links: readonly Placed[], depth: number, blocks: WritableStorage): Promise<LinkTarget> {
+interface Building {
+  blocks: WritableStorage;
+  work: LongWork;
+}
+
+/** @param links with hashes that are equal in their first `depth` positions. */
+async function storeShard(links: readonly Placed[], depth: number, building: Building): Promise<LinkTarget> {
   if (depth >= deepest) {
     const names = links.slice(0, 2).map(({ name }) => JSON.stringify(name));
     throw new ServiceError("value_error", `the names ${names.join(" and ")} cannot be in one directory; rename one`);
   }
   const bits = Buffer.alloc(fanout / 8);
   const children: PBLink[] = [];
-  for (let from = 0, until = 0; from < links.length; from = until) {
-    const position = links[from]?.hash[depth] ?? 0;
-    while (until < links.length && links[until]?.hash[depth] === position) until += 1;
+  for (const [position, placed] of (await placesOf(links, depth, building.work)).entries()) {
+    if (placed.length === 0) continue;
+    if (building.work.isOver) await building.work.rest();
     const byte = bits.length - 1 - (position >> 3);
     bits[byte] = (bits[byte] ?? 0) | (1 << (position & 7));
     const prefix = position.toString(16).toUpperCase().padStart(2, "0");
-    const [only] = until - from === 1 ? links.slice(from, until) : [];
+    const [only] = placed.length === 1 ? placed : [];
     children.push(
-      only
-        ? linkTo(prefix + only.name, only.target)
-        : linkTo(prefix, await storeShard(links.slice(from, until), depth + 1, blocks)),
+      only ? linkTo(prefix + only.name, only.target) : linkTo(prefix, await storeShard(placed, depth + 1, building)),
     );
   }
   const data = bits.subarray(bits.findIndex((byte) => byte !== 0));
   const sharding = { data, hashType: BigInt(murmur364.code), fanout: BigInt(fanout) };
   const block = encodeNode(new UnixFS({ type: "hamt-sharded-directory", ...sharding }), children);
-  const root = await storeBlock(block, blocks);
+  const root = await storeBlock(block, building.blocks);
   return { cid: root.bytes, treeBytes: children.reduce((sum, { Tsize = 0 }) => sum + Tsize, block.length) };
+}
+
+/** The links by the next position of their hashes. Sorting all of them by their hashes would be one long piece of work. */
+async function placesOf(links: readonly Placed[], depth: number, work: LongWork): Promise<Placed[][]> {
+  const places: Placed[][] = Array.from({ length: fanout }, () => []);
+  for (const link of links) {
+    if (work.isOver) await work.rest();
+    places[link.hash[depth] ?? 0]?.push(link);
+  }
+  return places;
 }
 
 function linkTo(name: string, { cid, treeBytes }: LinkTarget): PBLink {

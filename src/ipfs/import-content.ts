@@ -4,6 +4,7 @@ import { base32 } from "multiformats/bases/base32";
 import { CID } from "multiformats/cid";
 import { create as createDigest } from "multiformats/hashes/digest";
 import { ServiceError } from "../errors/errors.ts";
+import { LongWork } from "../long-work.ts";
 import { type LinkTarget, storeDirectory } from "./directory-tree.ts";
 import { countForMinorGc } from "./minor-gc.ts";
 import { chunkBytes, importerOptions } from "./profile.ts";
@@ -66,10 +67,12 @@ export async function importFile(file: NewFile, blocks: WritableStorage): Promis
 export async function importDirectory(
   files: AsyncIterable<NewDirectoryFile>,
   blocks: WritableStorage,
+  work = new LongWork(""),
 ): Promise<Imported> {
   const links = new Map<string, StoredFile>();
   let sizeBytes = 0;
   for await (const { names, bytes, contentType } of files) {
+    if (work.isOver) await work.rest();
     const { cid, size } = await importBytes(bytes, blocks);
     sizeBytes += bytes.length;
     const file = { cid: cid.bytes, treeBytes: Number(size), sizeBytes: bytes.length, contentType };
@@ -83,7 +86,7 @@ export async function importDirectory(
       links.set(path, file);
     }
   }
-  const root = await storeDirectory(links, blocks);
+  const root = await storeDirectory(links, blocks, work);
   return { root, sizeBytes, entries: entriesOf(links) };
 }
 

@@ -1,6 +1,7 @@
 import { type Kysely, sql } from "kysely";
 import { CID } from "multiformats/cid";
 import type { Database } from "../db/database.ts";
+import type { LongWork } from "../long-work.ts";
 import { type BlockReader, identity } from "./block-reader.ts";
 import { walk } from "./resolve-content.ts";
 
@@ -12,6 +13,8 @@ export interface ContentLocation {
 
 /** Locations below content that is nobody's root are walked to; a page of links of third parties must not cost more. */
 const mostWalks = 200;
+/** Locations of one statement: making and reading one of many thousands would be one long piece of work. */
+const together = 250;
 
 /** `nowhere`: its root is stored here whole and has no such entry, so nobody can have it. */
 export type Whereabouts = "here" | "elsewhere" | "nowhere";
@@ -21,6 +24,22 @@ export async function locateContent(
   db: Kysely<Database>,
   blocks: BlockReader,
   locations: readonly ContentLocation[],
+  work: LongWork,
+): Promise<Whereabouts[]> {
+  const found: Whereabouts[] = [];
+  const walks = { left: mostWalks };
+  for (let start = 0; start < locations.length; start += together) {
+    await work.pause();
+    found.push(...(await locateTogether(db, blocks, locations.slice(start, start + together), walks)));
+  }
+  return found;
+}
+
+async function locateTogether(
+  db: Kysely<Database>,
+  blocks: BlockReader,
+  locations: readonly ContentLocation[],
+  walks: { left: number },
 ): Promise<Whereabouts[]> {
   const cids = locations.map(({ cid }) => CID.parse(cid));
   // No entry has such a name, and Postgres refuses the text.
@@ -35,7 +54,6 @@ export async function locateContent(
     LEFT JOIN service.car car ON car.root = asked.cid
     LEFT JOIN service.content_entry entry ON entry.car_id = car.id AND entry.path = asked.path
     ORDER BY asked.position`.execute(db);
-  let walks = 0;
   const found: Whereabouts[] = [];
   for (const [index, { root, entry, block: stored }] of rows.entries()) {
     const path = locations[index]?.path ?? [];
@@ -44,7 +62,7 @@ export async function locateContent(
     if (entry) found.push("here");
     else if (root && path.length > 0) found.push("nowhere");
     else if (!block || path.length === 0 || !cid) found.push(block && path.length === 0 ? "here" : "elsewhere");
-    else found.push(++walks > mostWalks || (await walk(blocks, cid, path)) !== null ? "here" : "elsewhere");
+    else found.push(--walks.left < 0 || (await walk(blocks, cid, path)) !== null ? "here" : "elsewhere");
   }
   return found;
 }

@@ -10,9 +10,12 @@ import { checkedDeployment, legacyName, readDeployment, readUpdate } from "./dep
 import { planBody, planRequest, updatePlanBody } from "./dry-run.ts";
 import { explorerUrl } from "./explorer-url.ts";
 import { Input } from "./input.ts";
-import { parseJsonObject, readBody } from "./json-body.ts";
+import { readJsonObject } from "./json-body.ts";
 import { queryOf } from "./query.ts";
 import { okRaw } from "./raw-json.ts";
+
+/** A presale list of the largest size, and then some: the use case is the one to say that it is too long. */
+const listValues = 200_000;
 
 export function addCollections(app: V0App, services: Services): void {
   app.post("/contracts/collections", async (c) => {
@@ -20,7 +23,12 @@ export function addCollections(app: V0App, services: Services): void {
     const dryRun = query.boolean("dry_run");
     query.check();
     const caller = c.get("caller");
-    const input = Input.fromBody(parseJsonObject(await readBody(c.env.incoming, services.config.limits.jsonBodyBytes)));
+    const input = Input.fromBody(
+      await readJsonObject(c.env.incoming, services.config.limits.jsonBodyBytes, {
+        account: c.get("caller").accountId,
+        mostValues: listValues,
+      }),
+    );
     const read = readDeployment(input);
     const idempotencyKey = c.req.header("Idempotency-Key");
     if (dryRun) {
@@ -46,7 +54,12 @@ export function addCollections(app: V0App, services: Services): void {
     const query = Input.fromQuery(queryOf(c));
     const dryRun = query.boolean("dry_run");
     query.check();
-    const input = Input.fromBody(parseJsonObject(await readBody(c.env.incoming, services.config.limits.jsonBodyBytes)));
+    const input = Input.fromBody(
+      await readJsonObject(c.env.incoming, services.config.limits.jsonBodyBytes, {
+        account: c.get("caller").accountId,
+        mostValues: listValues,
+      }),
+    );
     const { chain = "", collection = "", ...changes } = readUpdate(input);
     input.check();
     const key = { chain, collection: collection.toLowerCase() as Address };

@@ -10,7 +10,7 @@ import { uploadFile } from "../uploads/upload-file.ts";
 import type { V0App, V0Env } from "./app.ts";
 import { firstFile, otherBytes, otherParts } from "./files.ts";
 import { Input } from "./input.ts";
-import { parseJsonObject, readBody } from "./json-body.ts";
+import { readJsonObject } from "./json-body.ts";
 import { answerTransaction } from "./mints.ts";
 import { queryOf } from "./query.ts";
 
@@ -25,7 +25,9 @@ interface EasyRequest {
 export function addEasyMints(app: V0App, services: Services): void {
   app.post("/mints/easy/urls", async (c) => {
     const { jsonBodyBytes } = services.config.limits;
-    const input = Input.fromBody(parseJsonObject(await readBody(c.env.incoming, jsonBodyBytes)));
+    const input = Input.fromBody(
+      await readJsonObject(c.env.incoming, jsonBodyBytes, { account: c.get("caller").accountId }),
+    );
     const request = readRequest(input);
     const fileUrl = input.text("file_url", { required: true }) ?? "";
     input.check();

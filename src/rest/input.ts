@@ -17,6 +17,8 @@ const ranks = {
   value_error: 3,
 };
 type ProblemCode = keyof typeof ranks;
+/** Faults of one kind that are kept: a list may have as many as it has items. */
+const mostOfOneCode = 100;
 
 /**
  * Reads the members of a legacy request, loosely where old clients are loose: null and `""` count as
@@ -30,6 +32,7 @@ export class Input {
   readonly #sent: readonly string[];
   readonly #asked = new Set<string>();
   readonly #problems: Problem[] = [];
+  readonly #counts = new Map<ProblemCode, number>();
 
   private constructor(get: (name: string) => unknown, sent: Iterable<string>) {
     this.#get = get;
@@ -164,7 +167,10 @@ export class Input {
   }
 
   fail(code: ProblemCode, field: string, message: string): undefined {
-    this.#problems.push({ rank: ranks[code], error: new ServiceError(code, message, { field }) });
+    const before = this.#counts.get(code) ?? 0;
+    this.#counts.set(code, before + 1);
+    if (before < mostOfOneCode)
+      this.#problems.push({ rank: ranks[code], error: new ServiceError(code, message, { field }) });
     return undefined;
   }
 

@@ -1,8 +1,11 @@
 import type { IncomingMessage } from "node:http";
 import { ServiceError } from "../errors/errors.ts";
 import { measureJson } from "../json/measure-json.ts";
+import { LongWork } from "../long-work.ts";
+import { maxNesting, mostValues, parseInParts, tooDeep } from "./parse-in-parts.ts";
 
-const maxNesting = 64;
+/** Characters up to which a body is parsed at once. */
+const shortText = 16_384;
 
 /** A JSON number together with its own text: a price must not pass through a float. */
 export class JsonNumber {
@@ -42,7 +45,25 @@ export async function readBody(request: IncomingMessage, limitBytes: number): Pr
  * @throws ServiceError `value_error` for text that is not JSON, `invalid_type` for another JSON value.
  */
 export function parseJsonObject(text: string): Record<string, unknown> {
-  return parseObject(text, keepNumberText as (key: string, value: unknown) => unknown);
+  return parseObject(text, keepNumberText as Revive);
+}
+
+/**
+ * Reads a request's body and parses it as `parseJsonObject` does, a long one in parts.
+ *
+ * @param options `account`: whose work it is; `mostValues`: of all lists and objects together.
+ * @throws ServiceError what `readBody` and `parseJsonObject` throw; `value_error` for too many values.
+ */
+export async function readJsonObject(
+  request: IncomingMessage,
+  limitBytes: number,
+  options: { account: string; mostValues?: number },
+): Promise<Record<string, unknown>> {
+  const text = await readBody(request, limitBytes);
+  if (text.length <= shortText) return parseJsonObject(text);
+  const bounds = { most: options.mostValues ?? mostValues, work: new LongWork(options.account) };
+  const value = await parseInParts(text, keepNumberText as Revive, bounds);
+  return value === null ? parseJsonObject(text) : requireObject(value);
 }
 
 /** The same with numbers as numbers. */
@@ -50,9 +71,10 @@ export function parsePlainObject(text: string): Record<string, unknown> {
   return parseObject(text);
 }
 
-function parseObject(text: string, revive?: (key: string, value: unknown) => unknown): Record<string, unknown> {
-  if (measureJson(text).depth > maxNesting)
-    throw new ServiceError("value_error", `the body is nested over ${maxNesting} levels`);
+type Revive = (key: string, value: unknown) => unknown;
+
+function parseObject(text: string, revive?: Revive): Record<string, unknown> {
+  if (measureJson(text).depth > maxNesting) throw tooDeep();
   let value: unknown;
   try {
     value = JSON.parse(text, revive);
@@ -61,6 +83,10 @@ function parseObject(text: string, revive?: (key: string, value: unknown) => unk
     const fault = cause instanceof SyntaxError ? `: ${cause.message.slice(0, 120)}` : "";
     throw new ServiceError("value_error", `the body is not JSON${fault}`, { cause });
   }
+  return requireObject(value);
+}
+
+function requireObject(value: unknown): Record<string, unknown> {
   if (value === null || typeof value !== "object" || Array.isArray(value) || value instanceof JsonNumber) {
     throw new ServiceError("invalid_type", "the body must be a JSON object");
   }

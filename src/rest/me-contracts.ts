@@ -3,6 +3,7 @@ import { type Address, getAddress } from "viem";
 import { readAllowlist } from "../collections/allowlists.ts";
 import { type Collection, listCollections } from "../collections/collections.ts";
 import { getContractAbi } from "../collections/contract-abi.ts";
+import { LongWork } from "../long-work.ts";
 import type { Services } from "../services.ts";
 import { ok } from "./answer.ts";
 import type { V0App } from "./app.ts";
@@ -13,7 +14,7 @@ import { decimalOf } from "./native-amount.ts";
 import { addressParameter, chainParameter, includeParameter, queryOf } from "./query.ts";
 import { RawJson, toJson } from "./raw-json.ts";
 
-/** Wallets whose proofs are written before other requests get their turn. */
+/** Wallets whose proofs are one piece of the body. */
 const wallets = 500;
 
 /** What the caller's account has deployed. */
@@ -25,7 +26,8 @@ export function addMeContracts(app: V0App, services: Services): void {
     const include = includeParameter(query, input, ["merkle_proofs"]);
     input.check();
     const collections = await listCollections(services, c.get("caller"), chain, { allowlists: true });
-    const pieces = writeCollections(services, collections, chain, include.has("merkle_proofs"));
+    const work = new LongWork(c.get("caller").accountId);
+    const pieces = writeCollections(services, collections, chain, include.has("merkle_proofs"), work);
     const bytes = Readable.toWeb(Readable.from(encode(pieces))) as ReadableStream<Uint8Array<ArrayBuffer>>;
     return c.body(bytes, 200, { "Content-Type": "application/json" });
   });
@@ -46,23 +48,26 @@ async function* writeCollections(
   collections: readonly Collection[],
   chain: string,
   withProofs: boolean,
+  work: LongWork,
 ): AsyncGenerator<string> {
   yield '{"response":"OK","contracts":[';
   for (const [index, collection] of collections.entries()) {
+    if (work.isOver) await work.rest();
     const item = toJson(collectionBody(collection, chain));
     yield index === 0 ? item.slice(0, -1) : `,${item.slice(0, -1)}`;
-    if (withProofs) yield* writeProofs(services, collection);
+    if (withProofs) yield* writeProofs(services, collection, work);
     yield "}";
   }
   yield '],"error":null}';
 }
 
-async function* writeProofs(services: Services, { allowlistId }: Collection): AsyncGenerator<string> {
+async function* writeProofs(services: Services, { allowlistId }: Collection, work: LongWork): AsyncGenerator<string> {
   yield ',"merkle_proofs":{';
   if (allowlistId !== null) {
     const list = await readAllowlist(services, allowlistId);
     let text = "";
     for (const [index, wallet] of list.entries.entries()) {
+      if (work.isOver) await work.rest();
       const proof = JSON.stringify(list.proofAt(index));
       // Clients look a wallet up by any of these.
       const lower = wallet.toLowerCase();
@@ -71,7 +76,6 @@ async function* writeProofs(services: Services, { allowlistId }: Collection): As
       if (index % wallets !== wallets - 1 && index !== list.entries.length - 1) continue;
       yield index < wallets ? text.slice(1) : text;
       text = "";
-      await new Promise((done) => setImmediate(done));
     }
   }
   yield "}";

@@ -9,7 +9,7 @@ import type { FileInput } from "../uploads/upload-record.ts";
 import { ok } from "./answer.ts";
 import type { V0App } from "./app.ts";
 import { Input } from "./input.ts";
-import { parseJsonObject, readBody } from "./json-body.ts";
+import { readJsonObject } from "./json-body.ts";
 import { legacyTraits, readMetadata } from "./metadata-body.ts";
 import { queryOf } from "./query.ts";
 
@@ -20,7 +20,9 @@ const partOverheadBytes = 1_024;
 export function addMetadata(app: V0App, services: Services): void {
   const { config } = services;
   app.post("/metadata", async (c) => {
-    const body = parseJsonObject(await readBody(c.env.incoming, config.limits.jsonBodyBytes));
+    const body = await readJsonObject(c.env.incoming, config.limits.jsonBodyBytes, {
+      account: c.get("caller").accountId,
+    });
     const input = readMetadata(body);
     const upload = await uploadMetadata(services, c.get("caller"), input);
     return ok(c, {

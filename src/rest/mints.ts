@@ -9,7 +9,7 @@ import type { Services } from "../services.ts";
 import type { V0App, V0Env } from "./app.ts";
 import { explorerUrl } from "./explorer-url.ts";
 import { Input } from "./input.ts";
-import { JsonNumber, parseJsonObject, readBody } from "./json-body.ts";
+import { JsonNumber, readJsonObject } from "./json-body.ts";
 import { okRaw, RawJson } from "./raw-json.ts";
 
 /** What every operation on a contract of the account names. */
@@ -110,7 +110,9 @@ async function serve(
   services: Services,
   read: (input: Input, place: Place, body: Record<string, unknown>) => Reading,
 ): Promise<Response> {
-  const body = parseJsonObject(await readBody(c.env.incoming, services.config.limits.jsonBodyBytes));
+  const body = await readJsonObject(c.env.incoming, services.config.limits.jsonBodyBytes, {
+    account: c.get("caller").accountId,
+  });
   const input = Input.fromBody(body);
   const place = {
     chain: input.text("chain", { required: true }) ?? "",

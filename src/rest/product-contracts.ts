@@ -11,14 +11,16 @@ import { naiveMicros } from "./dates.ts";
 import { legacyName } from "./deployment-body.ts";
 import { explorerUrl } from "./explorer-url.ts";
 import { Input } from "./input.ts";
-import { parseJsonObject, readBody } from "./json-body.ts";
+import { readJsonObject } from "./json-body.ts";
 import { wordParameter } from "./query.ts";
 
 /** Contracts in which the service mints for its clients: POST and PUT /contracts, GET /me/contracts */
 export function addProductContracts(app: V0App, services: Services): void {
   const { jsonBodyBytes } = services.config.limits;
   app.post("/contracts", async (c) => {
-    const input = Input.fromBody(parseJsonObject(await readBody(c.env.incoming, jsonBodyBytes)));
+    const input = Input.fromBody(
+      await readJsonObject(c.env.incoming, jsonBodyBytes, { account: c.get("caller").accountId }),
+    );
     const required = { required: true };
     const request = {
       chain: input.text("chain", required) ?? "",
@@ -55,7 +57,9 @@ export function addProductContracts(app: V0App, services: Services): void {
   });
 
   app.put("/contracts", async (c) => {
-    const input = Input.fromBody(parseJsonObject(await readBody(c.env.incoming, jsonBodyBytes)));
+    const input = Input.fromBody(
+      await readJsonObject(c.env.incoming, jsonBodyBytes, { account: c.get("caller").accountId }),
+    );
     const freeze = input.boolean("freeze_metadata");
     const request = {
       chain: input.text("chain", { required: true }) ?? "",

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { type ErrorCode, ServiceError } from "../errors/errors.ts";
 import type { Whereabouts } from "../ipfs/locate-content.ts";
+import type { LongWork } from "../long-work.ts";
 import { gatewayPath, type IpfsLocation, type IpfsLocations, parseIpfsUri } from "../metadata/read/ipfs-location.ts";
 import { isTooComplex } from "../metadata/read/parse-document.ts";
 import { baseName, entryNames } from "./entry-names.ts";
@@ -43,6 +44,8 @@ const nearest: readonly Whereabouts[] = ["here", "elsewhere", "nowhere"];
 
 const mostProblems = 100;
 const mostExamples = 10;
+/** Of all documents together; links beyond are not looked up. */
+const mostContents = 50_000;
 
 /** Takes the files of a metadata directory one by one and keeps all that is wrong with them. */
 export class DirectoryLint {
@@ -108,8 +111,11 @@ export class DirectoryLint {
    *
    * @param locate where the content of each location is.
    */
-  async warnings(locate: (locations: readonly IpfsLocation[]) => Promise<Whereabouts[]>): Promise<DirectoryWarning[]> {
-    this.#findGaps();
+  async warnings(
+    locate: (locations: readonly IpfsLocation[]) => Promise<Whereabouts[]>,
+    work: LongWork,
+  ): Promise<DirectoryWarning[]> {
+    await this.#findGaps(work);
     const contents = [...this.#contents.values()];
     const places = contents.length === 0 ? [] : await locate(contents.flatMap(({ locations }) => locations));
     let at = 0;
@@ -165,6 +171,7 @@ export class DirectoryLint {
 
   #readLinks(document: Record<string, unknown>, file: string): void {
     for (const link of linksOf(document)) {
+      if (this.#contents.size >= mostContents) return;
       const locations = parseIpfsUri(link);
       if (!locations) continue;
       const key = gatewayPath(locations[0]);
@@ -174,18 +181,20 @@ export class DirectoryLint {
     }
   }
 
-  #findGaps(): void {
-    const ids = [...this.#tokenIds].sort((a, b) => (a < b ? -1 : 1));
-    let count = 0n;
+  async #findGaps(work: LongWork): Promise<void> {
+    let end = 0n;
+    for (const id of this.#tokenIds) {
+      if (work.isOver) await work.rest();
+      if (id >= end) end = id + 1n;
+    }
+    const count = end - BigInt(this.#tokenIds.size);
+    if (count === 0n) return;
     const examples: string[] = [];
     // From 0, where the collections of this service begin.
-    let expected = 0n;
-    for (const id of ids) {
-      count += id - expected;
-      for (; expected < id && examples.length < mostExamples; expected += 1n) examples.push(String(expected));
-      expected = id + 1n;
+    for (let id = 0n; id < end && examples.length < mostExamples; id += 1n) {
+      if (work.isOver) await work.rest();
+      if (!this.#tokenIds.has(id)) examples.push(String(id));
     }
-    if (count === 0n) return;
     const message = "token ids between 0 and the last have no file";
     this.#warnings.set("token_ids_missing", { rule: "token_ids_missing", message, count: Number(count), examples });
   }
@@ -201,15 +210,18 @@ export class DirectoryLint {
 
 /** More than any document has; each is looked up. */
 const mostLinks = 1_000;
+/** Values of a document that are looked at for links. */
+const mostValues = 50_000;
 
 /** What a document links: what it shows, and every text that is a link to IPFS, wherever it stands. */
 function linksOf(document: Record<string, unknown>): Set<string> {
   const shown = [document["image"], document["animation_url"], ...filesOf(document)];
   const links = new Set(shown.filter((link) => typeof link === "string").slice(0, mostLinks));
   const waiting: unknown[] = [document];
-  while (waiting.length > 0 && links.size < mostLinks) {
+  for (let seen = 0; waiting.length > 0 && links.size < mostLinks && seen < mostValues; seen += 1) {
     const value = waiting.pop();
     if (typeof value === "string" && /^(ipfs:|https?:\/\/\S*\/ipfs\/)\S*$/i.test(value)) links.add(value);
+    else if (Array.isArray(value)) for (const inner of value.slice(0, mostValues)) waiting.push(inner);
     else if (typeof value === "object" && value !== null) for (const inner of Object.values(value)) waiting.push(inner);
   }
   return links;

@@ -10,6 +10,9 @@ export interface Remark {
   found?: string;
 }
 
+/** Of a document, so many are looked at: more than any has. */
+const [mostTraits, mostFiles] = [5_000, 1_000];
+
 /** How image links may begin. What is none of these is a name in a folder that readers do not have. */
 const links = /^(ipfs:\/\/.|https?:\/\/.|ar:\/\/.|data:[a-z]+\/)/i;
 
@@ -33,7 +36,7 @@ export function lintDocument(document: Record<string, unknown>): Remark[] {
   else if (animation !== undefined && animation !== null) {
     add("animation_url_type", "animation_url is not text", animation);
   }
-  if (Array.isArray(attributes)) for (const trait of attributes) lintTrait(add, trait);
+  if (Array.isArray(attributes)) for (const trait of attributes.slice(0, mostTraits)) lintTrait(add, trait);
   else if (attributes !== undefined) add("attributes_type", "attributes is not a list", attributes);
   return remarks;
 }
@@ -57,7 +60,7 @@ function addUnfilled(add: Add, member: string, link: string): void {
 /** The links of `properties.files`. */
 export function filesOf({ properties }: Record<string, unknown>): string[] {
   const files = (properties as { files?: unknown } | null | undefined)?.files;
-  const uris = Array.isArray(files) ? files.map((one: { uri?: unknown } | null) => one?.uri) : [];
+  const uris = Array.isArray(files) ? files.slice(0, mostFiles).map((one: { uri?: unknown } | null) => one?.uri) : [];
   return uris.filter((uri) => typeof uri === "string");
 }
 

@@ -1,6 +1,8 @@
 import type { Caller } from "../auth/caller.ts";
+import { forOneUpload, LargeRequest } from "../auth/large-requests.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { NewDirectoryFile } from "../ipfs/content-store.ts";
+import { LongWork } from "../long-work.ts";
 import type { Services } from "../services.ts";
 import { storageMeter, withUploadPermit } from "./admit-upload.ts";
 import { baseName } from "./entry-names.ts";
@@ -44,11 +46,13 @@ export async function uploadMetadataDirectory(
     const { content, config } = services;
     const meter = dryRun ? () => undefined : await storageMeter(services, caller);
     const lint = new DirectoryLint();
+    const work = new LongWork(caller.accountId);
+    const price = new LargeRequest(config.rateLimits ? services.auth.limiter : null, caller, "upload");
     let found: Promise<readonly DirectoryWarning[]> | undefined;
-    const warnings = () => (found ??= lint.warnings((locations) => content.locate(locations)));
+    const warnings = () => (found ??= lint.warnings((locations) => content.locate(locations, work), work));
     let count = 0;
     async function* accepted() {
-      for await (const file of checked(files, config.limits, lint)) {
+      for await (const file of checked(priced(files, price), config.limits, lint, work)) {
         count += 1;
         meter(file.bytes.length);
         if (!lint.refuses) yield file;
@@ -56,13 +60,30 @@ export async function uploadMetadataDirectory(
       if (lint.refuses) throw lint.refusal(await warnings());
     }
     if (dryRun) {
-      const { root, sizeBytes } = await content.predictDirectory(accepted());
+      const { root, sizeBytes } = await content.predictDirectory(accepted(), work);
       return { upload: null, cid: root, files: count, sizeBytes, warnings };
     }
     const record = recordUpload(services, caller, { kind: "metadata_directory", fileName: null, contentType: null });
-    const upload = await content.addDirectory(accepted(), record);
+    const upload = await content.addDirectory(accepted(), record, work);
     return { upload, cid: upload.cid, files: count, sizeBytes: upload.sizeBytes, warnings };
   });
+}
+
+/** Counts files as they come, and the bytes of those before: what each is worth is known when it was read. */
+async function* priced(files: AsyncIterable<FileInput>, price: LargeRequest): AsyncGenerator<FileInput> {
+  let [count, bytes] = [0, 0];
+  async function* counted(stream: FileInput["stream"]) {
+    for await (const chunk of stream) {
+      bytes += chunk.length;
+      yield chunk;
+    }
+  }
+  for await (const file of files) {
+    count += 1;
+    const requests = Math.max(count / forOneUpload.files, bytes / forOneUpload.bytes);
+    await price.count(requests, `a directory of ${count} files and more`);
+    yield { ...file, stream: counted(file.stream) };
+  }
 }
 
 /** The files that can be linked. After a fault the rest is read all the same, to tell all faults together. */
@@ -70,6 +91,7 @@ async function* checked(
   files: AsyncIterable<FileInput>,
   limits: Services["config"]["limits"],
   lint: DirectoryLint,
+  work: LongWork,
 ): AsyncGenerator<NewDirectoryFile> {
   let count = 0;
   let linked = 0;
@@ -77,6 +99,7 @@ async function* checked(
   for await (const file of files) {
     const { fileName } = file;
     count += 1;
+    if (work.isOver) await work.rest();
     if (count > limits.directoryFiles) {
       lint.refuse(null, new ServiceError("value_error", `a directory holds at most ${limits.directoryFiles} files`));
       return;

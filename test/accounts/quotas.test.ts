@@ -2,8 +2,10 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { addressBlock } from "../../src/accounts/address-block.ts";
+import { forOneUpload, LargeRequest } from "../../src/auth/large-requests.ts";
 import { defaultPlans } from "../../src/auth/plans.ts";
 import { perDay } from "../../src/auth/rate-limit.ts";
+import { takeAllowlist } from "../../src/collections/allowlist-tree.ts";
 import { ApiServer } from "../setup/api-server.ts";
 import { send } from "../setup/send.ts";
 
@@ -207,4 +209,28 @@ test("a free account's requests that may spend have a day's number, whatever bec
     statuses.push((await api.send("POST", "/v0/contracts/collections", key, {})).status);
   await pool.query("UPDATE service.plan SET deploy_requests_per_day = 500 WHERE tier = 'free'");
   expect(statuses).toEqual([422, 422, 422, 429, 429]);
+});
+
+test("a large request counts as many: files and bytes of a directory, entries of a list", async () => {
+  const { id, key } = await api.account("free");
+  const caller = { accountId: id, tier: "free" as const, requestId: "test" };
+  const left = async (path: string, method: string) =>
+    Number((await api.send(method, path, key)).headers.get("ratelimit-remaining"));
+  const upload = await left("/v0/metadata/directory?dry_run=true", "POST");
+  expect(upload).toBeGreaterThanOrEqual(118);
+  const price = new LargeRequest(api.services.auth.limiter, caller, "upload");
+  for (let files = 1; files <= 25_000; files += 1) await price.count(files / forOneUpload.files, "it");
+  // 25,000 files are 50 uploads, of which the request itself was one.
+  expect(upload - (await left("/v0/metadata/directory?dry_run=true", "POST"))).toBeGreaterThanOrEqual(45);
+  // An address that is none costs nothing else.
+  const list = Array.from({ length: 100_000 }, () => "x");
+  const take = () => takeAllowlist(api.services, caller, list).catch((error: unknown) => error);
+  expect(await take()).toMatchObject({ code: "invalid_address" });
+  expect(await take()).toMatchObject({ code: "invalid_address" });
+  expect(await take()).toMatchObject({ code: "invalid_address" });
+  expect(await take()).toMatchObject({
+    code: "rate_limit_exceeded",
+    message: expect.stringContaining("a presale list of 100000 wallets counts as 20 requests"),
+    details: { requests: 20, bucket: "deploy" },
+  });
 });

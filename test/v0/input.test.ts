@@ -1,9 +1,11 @@
 import fc from "fast-check";
 import { formatUnits } from "viem";
 import { describe, expect, test } from "vitest";
+import { LongWork } from "../../src/long-work.ts";
 import { decimalToWei, Input, parseIsoDate } from "../../src/rest/input.ts";
 import { parseJsonObject } from "../../src/rest/json-body.ts";
 import { decimalOf } from "../../src/rest/native-amount.ts";
+import { parseInParts } from "../../src/rest/parse-in-parts.ts";
 
 describe("prices", () => {
   test.each([
@@ -108,4 +110,72 @@ describe("legacy members", () => {
     expect(input.text("constructor")).toBeUndefined();
     expect(input.text("__proto__")).toBeUndefined();
   });
+});
+
+describe("a long body that is parsed in parts", () => {
+  const parse = (text: string, most = 200_000) =>
+    parseInParts(text, undefined, { most, work: new LongWork("") }).then(
+      (value) => value,
+      (error: Error) => error.message,
+    );
+  /** Longer than a part. */
+  const long = (item: string) => Array.from({ length: Math.ceil(20_000 / item.length) }, () => item).join(",");
+
+  test("is what JSON.parse makes of it", async () => {
+    const lists = fc.array(fc.jsonValue({ maxDepth: 2 }), { minLength: 1, maxLength: 5 });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.jsonValue({ maxDepth: 3 }),
+        lists,
+        fc.constantFrom("a", "b", "__proto__"),
+        async (other, list, name) => {
+          const items = list.map((item) => long(JSON.stringify(item))).join(" ,\n");
+          const text = `{ "b": ${JSON.stringify(other)}, "${name}" : [ ${items} ], "c": [], "d": [${items}] }`;
+          const [value, wanted] = [await parse(text), JSON.parse(text)];
+          expect(JSON.stringify(value)).toBe(JSON.stringify(wanted));
+          expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
+        },
+      ),
+      { numRuns: 30 },
+    );
+  });
+
+  test.each([
+    ["nothing between two commas", `{"a":[${long("1")},,${long("1")}]}`],
+    ["a comma at the end", `{"a":[${long("1")},]}`],
+    ["a comma at the beginning", `{"a":[,${long("1")}]}`],
+    ["a list in the place of a name", `{[${long("1")}]:1}`],
+    ["a list that ends as an object does", `{"a":[${long("1")}}`],
+    ["an object in a list that ends as a list does", `{"a":[${long("1")},{"b":1],${long("1")}]}`],
+    ["no end", `{"a":[${long("1")}`],
+    ["more after its end", `{"a":[${long("1")}]}]`],
+    ["two lists without a comma", `{"a":[${long("1")}][${long("1")}]}`],
+    ["a text that does not end", `{"a":[${long('"x"')},"]}`],
+  ])("is refused as JSON.parse refuses it: %s", async (_what, text) => {
+    expect(() => JSON.parse(text)).toThrow();
+    expect(await parse(text)).toBeNull();
+  });
+
+  test("may have many values in lists and fewer in one piece, and is looked at no further than that", async () => {
+    expect(await parse(`{"a":[${long("1")}]}`, 100)).toContain("over 100 values");
+    expect(await parse(`{"a":{"b":[${"1,".repeat(60_000)}1]}}`)).toContain("over 50000 values");
+    expect(await parse(`{"a":[${"1,".repeat(60_000)}1]}`)).toMatchObject({ a: { length: 60_001 } });
+    expect(await parse(`{"a":${"[".repeat(64)}${long("1")}`)).toContain("over 64 levels");
+  });
+
+  test("lets others have the event loop", async () => {
+    let turns = 0;
+    const turning = setInterval(() => (turns += 1), 0);
+    await parse(`{"a":[${Array.from({ length: 150_000 }, (_, index) => `"${index}"`).join()}]}`);
+    clearInterval(turning);
+    expect(turns).toBeGreaterThan(3);
+  });
+});
+
+test("of a list with many faults the first hundred are told", () => {
+  const input = Input.fromBody({ a: [], b: 1 });
+  for (let at = 0; at < 5_000; at += 1) input.fail("value_error", `a[${at}]`, "wrong");
+  input.text("name", { required: true });
+  const faults = input.faults();
+  expect([faults.length, faults[0]?.code, faults.at(-1)?.field]).toEqual([101, "parameter_missing", "a[99]"]);
 });

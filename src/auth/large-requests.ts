@@ -1,0 +1,55 @@
+import { ServiceError } from "../errors/errors.ts";
+import type { Caller } from "./caller.ts";
+import { type Bucket, dayOf, rateOf } from "./plan-rates.ts";
+import { planOf } from "./plans.ts";
+import type { RateLimiter } from "./rate-limit.ts";
+
+/** What costs as much of an account's rates as one upload: files of a directory, and their bytes. */
+export const forOneUpload = { files: 500, bytes: 1_048_576 };
+/** Entries of a presale list that cost as much as one deployment. */
+export const entriesForOneDeployment = 5_000;
+
+/**
+ * Counts the work of one large request as so many more requests: the request itself was counted as one, before anybody knew
+ * how much it holds.
+ */
+export class LargeRequest {
+  readonly #limiter: RateLimiter | null;
+  readonly #caller: Caller;
+  readonly #bucket: Bucket;
+  #counted = 1;
+
+  /** @param limiter null: a gateway in front limits rates. */
+  constructor(limiter: RateLimiter | null, caller: Caller, bucket: Bucket) {
+    this.#limiter = limiter;
+    this.#caller = caller;
+    this.#bucket = bucket;
+  }
+
+  /**
+   * @param requests that it is worth until now; parts of one are free.
+   * @param what it holds, for the message.
+   * @throws ServiceError `rate_limit_exceeded`.
+   */
+  async count(requests: number, what: string): Promise<void> {
+    const more = Math.floor(requests) - this.#counted;
+    if (more <= 0 || !this.#limiter) return;
+    this.#counted += more;
+    const plan = planOf(this.#caller);
+    for (const [key, budget] of [
+      [this.#bucket, rateOf(plan, this.#bucket)],
+      [`${this.#bucket}-day`, dayOf(plan, this.#bucket)],
+    ] as const) {
+      if (!budget) continue;
+      // What is worth more than a plan has at once takes all of it.
+      const cost = Math.min(more, budget.burst);
+      const { allowed, retryAfterSeconds } = await this.#limiter.take(`${key}:${this.#caller.accountId}`, budget, cost);
+      if (allowed) continue;
+      const message = `too many requests: ${what} counts as ${this.#counted} requests; wait ${retryAfterSeconds} s`;
+      throw new ServiceError("rate_limit_exceeded", message, {
+        retryAfterSeconds,
+        details: { requests: this.#counted, bucket: this.#bucket },
+      });
+    }
+  }
+}
