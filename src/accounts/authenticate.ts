@@ -30,7 +30,7 @@ export async function authenticate(
   if (blocked > 0) throw tooFast(Math.ceil(blocked), "this address sent too many keys that do not work");
   try {
     const owner = await keys.owner(key);
-    setTenant(owner.accountId);
+    setTenant(owner.accountId, owner.tier);
     return { ...owner, requestId };
   } catch (error) {
     if (bucket && error instanceof ServiceError) {

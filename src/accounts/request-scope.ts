@@ -1,3 +1,4 @@
+import type { Caller } from "../auth/caller.ts";
 import { readTimeout } from "../db/pool/read-errors.ts";
 import { type Answer, RequestEnd } from "../db/pool/request-end.ts";
 import { requestEnd, withReadScope, withTenantScope } from "../db/tenancy/tenant.ts";
@@ -12,25 +13,36 @@ export function inRequestScope<T>(run: () => T, answer: Answer | null = null): T
 }
 
 /** Runs reads of the index for an account, until the client goes away. They see no tenant's rows. */
-export function inReadScope<T>(accountId: string, answer: Answer, run: () => T): T {
-  return withReadScope(accountId, new RequestEnd(answer), run);
+export function inReadScope<T>({ accountId: account, tier }: Caller, answer: Answer, run: () => T): T {
+  return withReadScope({ account, tier }, new RequestEnd(answer), run);
 }
+
+/** A timer may come that much early. */
+const leastLookMs = 5;
 
 /**
  * Runs a query of several reads, for as long as one of them may take.
  *
- * @param limitMs from then on its statements are cancelled.
+ * @param limitMs from then on its statements are cancelled. The time in which one waits for a connection does not count.
  * @throws ServiceError `read_timeout`.
  */
 export async function withinTime<T>(limitMs: number, run: () => T): Promise<Awaited<T>> {
   let timer: NodeJS.Timeout | undefined;
+  const end = requestEnd();
+  const begunAt = performance.now() - (end?.waitedMs ?? 0);
   const late = new Promise<never>((_, failed) => {
-    timer = setTimeout(() => {
+    const look = () => {
+      const leftMs = begunAt + limitMs + (end?.waitedMs ?? 0) - performance.now();
+      if (leftMs > leastLookMs) {
+        timer = setTimeout(look, leftMs);
+        return;
+      }
       const over = readTimeout(limitMs);
       // First of all the answer: what is cancelled then fails with nobody left to hear it.
       failed(over);
-      requestEnd()?.end(over);
-    }, limitMs);
+      end?.end(over);
+    };
+    timer = setTimeout(look, limitMs);
   });
   try {
     return await Promise.race([run(), late]);

@@ -89,8 +89,8 @@ export async function openSession(
  * @throws ServiceError `invalid_credentials` for a session that has ended, `account_suspended`.
  */
 export async function getSession(services: Services, secret: string): Promise<SessionInfo & { keyId: string }> {
-  const { accountId, keyId } = await services.auth.keys.owner(secret);
-  setTenant(accountId);
+  const { accountId, tier, keyId } = await services.auth.keys.owner(secret);
+  setTenant(accountId, tier);
   const row = await services.db
     .selectFrom("service.api_key")
     .select(["wallet", "expires_at"])
@@ -111,7 +111,7 @@ export async function getSession(services: Services, secret: string): Promise<Se
 /** Ends a session, in every process within a second. */
 export async function endSession(services: Services, secret: string, requestId: string): Promise<void> {
   const owner = await services.auth.keys.owner(secret);
-  setTenant(owner.accountId);
+  setTenant(owner.accountId, owner.tier);
   await revokeKey(services, { ...owner, requestId }, owner.keyId);
 }
 

@@ -7,7 +7,7 @@ import { loadChains } from "./chain-settings.ts";
 import { explainFailure } from "./explain-failure.ts";
 import { loadFailpoints } from "./failpoints.ts";
 import { loadPepper } from "./key-pepper.ts";
-import { loadReadLimits, type ReadLimits } from "./read-limits.ts";
+import { type HeavyTimes, loadHeavyTimes, loadReadLimits, type ReadLimits } from "./read-limits.ts";
 import { loadSigning, type SigningConfig } from "./signing-settings.ts";
 import {
   ConfigError,
@@ -104,7 +104,8 @@ export interface Config {
   /** Requests that one process works on at a time; a further one is refused at once. */
   maxRequestsInFlight: number;
   readLimits: ReadLimits;
-  /** Reads that may touch many rows and run at once, of one process; further ones wait. */
+  heavyTimes: HeavyTimes;
+  /** Reads that may touch many rows and run at once, of one process, two at least; free accounts have half. Further ones wait. */
   maxHeavyReads: number;
   /** The database lies on this machine, under this login: its processes for such reads have the processor after everybody else. */
   heavyReadsLowPriority: boolean;
@@ -231,6 +232,7 @@ export function loadConfig(env: Env = process.env): Config {
     rateLimits: readFlag(env, "RATE_LIMITS", true),
     maxRequestsInFlight: read(env, "MAX_REQUESTS_IN_FLIGHT", count, 1_000),
     readLimits: loadReadLimits(env),
+    heavyTimes: loadHeavyTimes(env),
     maxHeavyReads: read(env, "MAX_HEAVY_READS", positive, 2),
     heavyReadsLowPriority: readFlag(env, "HEAVY_READS_LOW_PRIORITY", false),
     trustedProxies: readRanges(env, "TRUSTED_PROXIES"),

@@ -75,7 +75,8 @@ const guides: Partial<Record<ErrorCode, ErrorGuide>> = {
   file_too_large: { cause: "The body is over the limit.", fix: "Send less at once; /docs names the limits." },
   unsupported_media_type: { cause: "The body is of another kind.", fix: "Set Content-Type to what /docs says." },
   rate_limit_exceeded: {
-    cause: "More requests, open streams or gas than an account or address may have at once or in a day.",
+    cause:
+      "More requests, open streams, gas or time of the database than an account or address may have at once, in a minute or in a day.",
     fix: "Wait as long as Retry-After says, or close a stream; RateLimit-Remaining shows what is left.",
   },
   internal_error: {
@@ -95,6 +96,11 @@ const guides: Partial<Record<ErrorCode, ErrorGuide>> = {
     cause:
       "The read took longer than reads may (2 s, a report 5 s, unless the operator set other times), and was ended: it asks for much, or the server is busy.",
     fix: "Ask for less at once: fewer trait conditions, a smaller page, a continuation instead of a deep page number.",
+  },
+  read_not_begun: {
+    cause:
+      "Reads that may touch many rows run few at once, free plans have some of the places, and this one waited too long for its turn (5 s, unless the operator set another time). Nothing of it was begun.",
+    fix: "Send the same request again after Retry-After seconds, and fewer of its kind at once.",
   },
 };
 

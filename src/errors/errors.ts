@@ -34,6 +34,7 @@ export const errorTable = {
   service_unavailable: { status: 503, retryable: true },
   storage_full: { status: 507, retryable: true },
   read_timeout: { status: 503, retryable: true },
+  read_not_begun: { status: 503, retryable: true },
 } as const satisfies Record<string, { status: number; retryable: boolean }>;
 
 export type ErrorCode = keyof typeof errorTable;

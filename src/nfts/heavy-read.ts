@@ -15,12 +15,13 @@ export interface Statement<R> {
  *
  * @param limit `report` for what counts or sums up: it may take longer.
  * @param options `current`: from the primary.
- * @throws ServiceError `read_timeout`, `service_unavailable`.
+ * @throws ServiceError `read_timeout`, `read_not_begun`, `service_unavailable`; `rate_limit_exceeded` for an account that
+ *   has had its time of the database.
  */
 export async function readHeavy<R>(
   services: Services,
   statement: Statement<R>,
-  limit: keyof ReadLimits,
+  limit: Exclude<keyof ReadLimits, "wait">,
   options: { current?: boolean } = {},
 ): Promise<R[]> {
   const { sql: text, parameters } = statement.compile(services.index.db);

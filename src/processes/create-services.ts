@@ -5,6 +5,7 @@ import { UploadPermits } from "../auth/upload-permits.ts";
 import { UsageCounter } from "../auth/usage.ts";
 import type { Config } from "../config/config.ts";
 import { secretsOf } from "../config/secrets-of.ts";
+import { DatabaseTime } from "../db/pool/database-time.ts";
 import { DiskRoom } from "../db/pool/disk-room.ts";
 import { openReads } from "../db/pool/open-reads.ts";
 import { connectionOptions, createDatabase, createPool } from "../db/pool/pool.ts";
@@ -40,8 +41,9 @@ export function createServices(
 ): Services {
   const databaseUrl = config.databaseUrls[processName] ?? config.databaseUrl;
   const pool = createPool(databaseUrl, processName, 10, options);
+  const time = config.rateLimits ? new DatabaseTime(config.heavyTimes) : null;
   const reads = openReads(databaseUrl, processName, {
-    ...{ tenants: options.tenants, limits: config.readLimits },
+    ...{ tenants: options.tenants, limits: config.readLimits, time },
     ...{ heavyReads: config.maxHeavyReads, lowerPriority: config.heavyReadsLowPriority },
   });
   // What every request waits for, or may: no flood of other statements may keep it waiting.
@@ -62,7 +64,7 @@ export function createServices(
     pool,
     db,
     ...(options.replicas && config.replicas.urls.length > 0
-      ? openReplicas(config, primary, processName, options.tenants, log)
+      ? openReplicas(config, primary, { processName, tenants: options.tenants, time }, log)
       : { index: { pool: index, db: createDatabase(index) }, reads: reads.pipelined }),
     chains: config.chains,
     rpc,
@@ -89,8 +91,7 @@ export function createServices(
 function openReplicas(
   config: Config,
   primary: Server,
-  processName: string,
-  tenants: boolean,
+  { processName, tenants, time }: { processName: string; tenants: boolean; time: DatabaseTime | null },
   log: Logger,
 ): Pick<Services, "index" | "reads"> {
   const { urls, maxLagSeconds } = config.replicas;
@@ -98,7 +99,7 @@ function openReplicas(
     trouble
       ? log.warn({ replica, trouble }, "a replica gets no reads; the others and the primary answer")
       : log.info({ replica }, "a replica answers reads");
-  const reading = { heavyReads: config.maxHeavyReads, limits: config.readLimits };
+  const reading = { heavyReads: config.maxHeavyReads, limits: config.readLimits, time };
   const options = { processName, tenants, ...reading, maxLagSeconds, report };
   const replicas = urls.map((url, index) => new Replica(index + 1, url, options));
   const positions = new PrimaryPositions(config.databaseUrl, `mintyard-${processName}-probe`);

@@ -97,14 +97,14 @@ export function fastPath(services: Services, operations: PrecompiledOperations, 
         admission = { state, refusal: null };
         const freshness = knownFreshness(services) ?? (await readShownFreshness(services));
         Object.assign(headers, rateHeadersOf(state), fast.headers(freshness), { "x-request-id": requestId });
-        text = await inReadScope(session.accountId, response, () => fast.text(session, freshness));
+        text = await inReadScope(session, response, () => fast.text(session, freshness));
         // The ordinary path says why.
         if (fast.api === "graphql" && text.byteLength > maxAnswerBytes) text = null;
       }
     } catch (error) {
       text = null;
-      // A read that was ended, or found no connection, is answered as it is: a second try would double its cost.
-      if (admission && !admission.refusal && error instanceof ServiceError && error.status === 503)
+      // A read that was ended, found no connection or no time is answered as it is: a second try would double its cost.
+      if (admission && !admission.refusal && error instanceof ServiceError && [429, 503].includes(error.status))
         admission = { ...admission, refusal: error };
     }
     load.running -= 1;

@@ -97,25 +97,43 @@ export function watchStreams(
   });
 }
 
+interface Waiting {
+  running: number;
+  waiting: number;
+}
+
 /** Work of clients that may have to wait in this process. */
 export function watchWaiting(
   { registry }: Metrics,
-  { heavyReads, uploads }: Record<"heavyReads" | "uploads", () => { running: number; waiting: number }>,
+  { heavyReads, uploads }: { heavyReads: () => readonly ReadonlyMap<string, Waiting>[]; uploads: () => Waiting },
 ): void {
-  const both = (name: string, help: string, load: typeof uploads) =>
-    new Gauge({
-      name,
-      help,
-      labelNames: ["state"],
-      registers: [registry],
-      collect() {
-        const { running, waiting } = load();
-        this.set({ state: "running" }, running);
-        this.set({ state: "waiting" }, waiting);
-      },
-    });
-  both("mintyard_heavy_reads", "Reads that may touch many rows: under way, and waiting for a connection.", heavyReads);
-  both("mintyard_uploads", "Uploads under way, and those that wait for another one of their account.", uploads);
+  new Gauge({
+    name: "mintyard_heavy_reads",
+    help: "Reads that may touch many rows, by plan: under way, and waiting for a connection.",
+    labelNames: ["state", "plan"],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const plan of ["free", "growth", "scale", "enterprise", "none"]) {
+        const sum = (state: keyof Waiting) =>
+          heavyReads().reduce((total, server) => total + (server.get(plan)?.[state] ?? 0), 0);
+        this.set({ state: "running", plan }, sum("running"));
+        this.set({ state: "waiting", plan }, sum("waiting"));
+      }
+    },
+  });
+
+  new Gauge({
+    name: "mintyard_uploads",
+    help: "Uploads under way, and those that wait for another one of their account.",
+    labelNames: ["state"],
+    registers: [registry],
+    collect() {
+      const { running, waiting } = uploads();
+      this.set({ state: "running" }, running);
+      this.set({ state: "waiting" }, waiting);
+    },
+  });
 }
 
 /** Answers of nodes that the indexer's gateway refused, by reason. */

@@ -1,5 +1,6 @@
 import { questions, questionsOfDay } from "../../src/accounts/admit-address.ts";
 import { ofAddress, ofAddresses } from "../../src/accounts/document-budget.ts";
+import { entriesForOneDeployment, forOneUpload } from "../../src/auth/large-requests.ts";
 import { defaultPlans } from "../../src/auth/plans.ts";
 import { usualStreams } from "../../src/auth/stream-permits.ts";
 import { gasShare } from "../../src/config/chain-settings.ts";
@@ -117,7 +118,13 @@ export function describeCosts({ seen, gasOfOne, reservedBySpent, dayEur }: Found
       thing: "processor second",
       who: "free account",
       worst: `${ms("deployment", "update", "dry run", "upload", "read")}`,
-      bound: `${requests}; ${uploads}; ${Number(free.requestsPerMonth).toLocaleString("en")} reads a month`,
+      bound: `${requests}; ${uploads}; ${Number(free.requestsPerMonth).toLocaleString("en")} reads a month; ${inWords(forOneUpload.files)} files or ${forOneUpload.bytes / 2 ** 20} MiB of a directory count as one upload, ${inWords(entriesForOneDeployment)} entries of a presale list as one request that may spend`,
+    },
+    {
+      thing: "second of the database",
+      who: "free account",
+      worst: `${usual.readLimits.report / 1_000} s (a report)`,
+      bound: `${inWords(usual.heavyTimes.free ?? 0)} ms of heavy reads a minute in a process (HEAVY_READ_MS_FREE); of all free accounts half of MAX_HEAVY_READS, and one place at least`,
     },
     {
       thing: "processor second",

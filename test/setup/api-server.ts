@@ -54,6 +54,7 @@ export class ApiServer {
       // A machine that does other things needs seconds for what takes milliseconds here.
       READ_TIMEOUT_MS: "60000",
       REPORT_TIMEOUT_MS: "60000",
+      READ_WAIT_MS: "60000",
       ...env,
     });
     const services = createServices(config, "test", { tenants: true });

@@ -59,7 +59,8 @@ export function openReadApis(database: TestDatabase, options: { tier?: Tier; env
       statements.push(event.query.sql);
     },
   });
-  const runner: StatementRunner = { running: 0, waiting: 0, query: (query) => pool.query(query), end: async () => {} };
+  const idle = { running: 0, waiting: 0, byPlan: new Map() };
+  const runner: StatementRunner = { ...idle, query: (query) => pool.query(query), end: async () => {} };
   const index = new ReadPool({ pool, pipelined: made.reads, reads: runner, heavy: runner });
   const heavyFirst = index.heavyFirst.bind(index);
   index.heavyFirst = (text, values) => {

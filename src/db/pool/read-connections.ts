@@ -2,51 +2,73 @@ import { AsyncResource } from "node:async_hooks";
 import type pg from "pg";
 import { usualReadLimits } from "../../config/read-limits.ts";
 import { FairQueue } from "../../fair-queue.ts";
-import { requestAccount, requestEnd } from "../tenancy/tenant.ts";
+import type { Tier } from "../tables/accounts.ts";
+import { type Reader, requestEnd, requestReader } from "../tenancy/tenant.ts";
 import { cancelStatement } from "./cancel-statement.ts";
-import { isCancelled, readTimeout, tooManyReads } from "./read-errors.ts";
+import type { DatabaseTime } from "./database-time.ts";
+import { isCancelled, readNotBegun, readTimeout, tooManyReads } from "./read-errors.ts";
+
+/** Statements of one plan; `none`: of this process itself. */
+type ReaderPlan = Tier | "none";
+export type PlanLoad = ReadonlyMap<ReaderPlan, { running: number; waiting: number }>;
 
 /** What answers statements, each by itself. */
 export interface StatementRunner {
   readonly running: number;
   readonly waiting: number;
-  /** @param limitMs of the statement and the wait for a connection together; absent: as long as a read may take. */
+  readonly byPlan: PlanLoad;
+  /** @param limitMs of the statement, from when it is begun; absent: as long as a read may take. */
   query<R extends pg.QueryResultRow>(query: pg.QueryConfig, limitMs?: number): Promise<pg.QueryResult<R>>;
   end(): Promise<void>;
 }
 
+interface Places {
+  /** Statements that run at once. */
+  most: number;
+  /** Of these, those of free accounts and of whoever has no key, together; absent: all. */
+  mostOfFree?: number;
+  /** Statements that wait, of free accounts and of all others each. */
+  waiting: number;
+  /** How long a statement may take that brings no limit of its own. */
+  limitMs?: number;
+  /** How long all statements of a request may wait together. */
+  waitMs?: number;
+  /** What accounts may have of the database; absent: nobody is charged. */
+  time?: DatabaseTime | null;
+}
+
 interface Turn {
-  account: string;
-  start: () => void;
+  reader: Reader | null;
+  begin: () => void;
+  refuse: (reason: Error) => void;
 }
 
 /** A statement that was cancelled and does not end is given up after so long, with its connection. */
 const stuckMs = 2_000;
 
+const isFree = (reader: Reader | null) => reader?.tier === "free";
+
 /**
- * A small number of connections for reads of one kind. Further statements wait in a bounded queue in which accounts
- * take turns. A statement whose time is over, or whose client has gone, is cancelled; one that still
- * waits is never begun.
+ * A small number of connections for reads of one kind. Further statements wait in bounded queues in which accounts
+ * take turns: those of paying plans first, and of free ones only so many run that others find a connection. A statement
+ * whose time is over, or whose client has gone, is cancelled; one that still waits is never begun.
  */
 export class ReadConnections implements StatementRunner {
   readonly #pool: pg.Pool;
-  readonly #queue: FairQueue<Turn>;
-  readonly #most: number;
-  readonly #limitMs: number;
+  readonly #places: Required<Places>;
+  readonly #paid: FairQueue<Turn>;
+  readonly #free: FairQueue<Turn>;
+  readonly #load = new Map<ReaderPlan, { running: number; waiting: number }>();
   #running = 0;
+  #runningFree = 0;
 
-  /**
-   * @param pool of `most` connections, for nothing else.
-   * @param limitMs how long a statement may take that brings no limit of its own.
-   */
-  constructor(
-    pool: pg.Pool,
-    { most, waiting, limitMs = usualReadLimits.read }: { most: number; waiting: number; limitMs?: number },
-  ) {
+  /** @param pool of `most` connections, for nothing else. */
+  constructor(pool: pg.Pool, places: Places) {
     this.#pool = pool;
-    this.#most = most;
-    this.#limitMs = limitMs;
-    this.#queue = new FairQueue(waiting);
+    const { read: limitMs, wait: waitMs } = usualReadLimits;
+    this.#places = { mostOfFree: places.most, limitMs, waitMs, time: null, ...places };
+    this.#paid = new FairQueue(places.waiting);
+    this.#free = new FairQueue(places.waiting);
   }
 
   get running(): number {
@@ -54,19 +76,31 @@ export class ReadConnections implements StatementRunner {
   }
 
   get waiting(): number {
-    return this.#queue.length;
+    return this.#paid.length + this.#free.length;
   }
 
-  /** @throws ServiceError `read_timeout`, `service_unavailable` for a queue that is full; pg's errors. */
+  get byPlan(): PlanLoad {
+    return this.#load;
+  }
+
+  /**
+   * @throws ServiceError `read_timeout`, `read_not_begun`, `service_unavailable` for a queue that is full,
+   *   `rate_limit_exceeded` for an account that has had its time; pg's errors.
+   */
   async query<R extends pg.QueryResultRow>(
     query: pg.QueryConfig,
-    limitMs: number = this.#limitMs,
+    limitMs: number = this.#places.limitMs,
   ): Promise<pg.QueryResult<R>> {
     const end = requestEnd();
     if (end?.reason) throw end.reason;
+    const reader = requestReader();
+    const refusal = this.#places.time?.refusal(reader);
+    if (refusal) throw refusal;
+    const load = this.#loadOf(reader);
     return await new Promise<pg.QueryResult<R>>((done, failed) => {
       let over: Error | null = null;
       let onOver = () => {};
+      let timer: NodeJS.Timeout | undefined;
       const stop = (reason: Error) => {
         if (over) return;
         over = reason;
@@ -75,33 +109,62 @@ export class ReadConnections implements StatementRunner {
         failed(reason);
         onOver();
       };
-      const timer = setTimeout(() => stop(readTimeout(limitMs)), limitMs);
       const forget = end?.onEnd(stop);
       const settle = () => {
         clearTimeout(timer);
         forget?.();
       };
-      const turn: Turn = {
-        account: requestAccount(),
-        // It may be started when another request ends, whose tenant and span are not its own.
-        start: AsyncResource.bind(() => {
-          this.#running += 1;
-          const run = this.#run<R>(query, (cancel) => {
-            onOver = cancel;
-            return over;
+      const begin = () => {
+        onOver = () => {};
+        this.#running += 1;
+        load.running += 1;
+        if (isFree(reader)) this.#runningFree += 1;
+        timer = setTimeout(() => stop(readTimeout(limitMs)), limitMs);
+        const begunAt = performance.now();
+        const run = this.#run<R>(query, (cancel) => {
+          onOver = cancel;
+          return over;
+        });
+        run
+          .then(done, (error) => failed(isCancelled(error) ? readTimeout(limitMs, error) : error))
+          .finally(() => {
+            settle();
+            this.#places.time?.charge(reader, performance.now() - begunAt);
+            this.#running -= 1;
+            load.running -= 1;
+            if (isFree(reader)) this.#runningFree -= 1;
+            this.#next();
           });
-          run
-            .then(done, (error) => failed(isCancelled(error) ? readTimeout(limitMs, error) : error))
-            .finally(() => {
-              settle();
-              this.#running -= 1;
-              this.#next();
-            });
-        }),
       };
-      if (this.#running < this.#most) return turn.start();
-      onOver = () => this.#queue.remove(turn.account, turn);
-      if (!this.#queue.push(turn.account, turn)) stop(tooManyReads());
+      if (this.#hasPlace(reader)) return begin();
+      const { waitMs } = this.#places;
+      const queue = isFree(reader) ? this.#free : this.#paid;
+      const goOn = end?.wait();
+      const leave = () => {
+        load.waiting -= 1;
+        clearTimeout(timer);
+        goOn?.();
+      };
+      const turn: Turn = {
+        reader,
+        // It may be begun when another request ends, whose tenant and span are not its own.
+        begin: AsyncResource.bind(() => {
+          leave();
+          begin();
+        }),
+        refuse: (reason) => {
+          leave();
+          onOver = () => {};
+          stop(reason);
+        },
+      };
+      load.waiting += 1;
+      timer = setTimeout(() => stop(readNotBegun(waitMs)), Math.max(0, waitMs - (end?.waitedMs ?? 0)));
+      onOver = () => {
+        leave();
+        queue.remove(reader?.account ?? "", turn);
+      };
+      if (!queue.push(reader?.account ?? "", turn)) stop(tooManyReads());
     });
   }
 
@@ -109,12 +172,28 @@ export class ReadConnections implements StatementRunner {
     await this.#pool.end();
   }
 
+  #hasPlace(reader: Reader | null): boolean {
+    if (this.#running >= this.#places.most) return false;
+    return !isFree(reader) || this.#runningFree < this.#places.mostOfFree;
+  }
+
   #next(): void {
-    while (this.#running < this.#most) {
-      const turn = this.#queue.shift();
+    while (this.#running < this.#places.most) {
+      const mayBeFree = this.#runningFree < this.#places.mostOfFree;
+      const turn = this.#paid.shift() ?? (mayBeFree ? this.#free.shift() : undefined);
       if (!turn) return;
-      turn.start();
+      // Those before it may have used its account's time up.
+      const refusal = this.#places.time?.refusal(turn.reader);
+      if (refusal) turn.refuse(refusal);
+      else turn.begin();
     }
+  }
+
+  #loadOf(reader: Reader | null): { running: number; waiting: number } {
+    const plan = reader?.tier ?? "none";
+    const load = this.#load.get(plan) ?? { running: 0, waiting: 0 };
+    this.#load.set(plan, load);
+    return load;
   }
 
   /** @param watch takes what cancels the statement; gives the reason when it need not be begun. */

@@ -8,6 +8,15 @@ export function readTimeout(limitMs: number, cause?: unknown): ServiceError {
   });
 }
 
+/** What a read fails with for which no connection became free in time. */
+export function readNotBegun(waitMs: number): ServiceError {
+  return new ServiceError(
+    "read_not_begun",
+    `this read waited ${waitMs / 1000} s for its turn among reads of its cost, and was not begun`,
+    { retryAfterSeconds: 2 },
+  );
+}
+
 /** What a read fails with that would wait behind too many others. */
 export function tooManyReads(): ServiceError {
   return new ServiceError("service_unavailable", "too many reads of this cost are waiting; try again in a moment", {

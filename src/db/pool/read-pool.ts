@@ -7,7 +7,7 @@ import type { PrimaryPositions } from "../replicas/primary-positions.ts";
 import type { Replica, ReplicaStatus } from "../replicas/replica.ts";
 import { readsOwnWrites } from "../tenancy/tenant.ts";
 import { type RawRow, textRow } from "./raw-row.ts";
-import type { StatementRunner } from "./read-connections.ts";
+import type { PlanLoad, StatementRunner } from "./read-connections.ts";
 import { isCancelled } from "./read-errors.ts";
 
 const betweenLooksMs = 1_000;
@@ -107,11 +107,9 @@ export class ReadPool implements PostgresPool, PipelinedConnections {
     return this.#replicas.map(({ status }) => status);
   }
 
-  /** Reads that may touch many rows, at all servers together. */
-  heavyReads(): { running: number; waiting: number } {
-    const all = [this.#primary.heavy, ...this.#replicas.map(({ heavyReads }) => heavyReads)];
-    const sum = (key: "running" | "waiting") => all.reduce((total, one) => total + one[key], 0);
-    return { running: sum("running"), waiting: sum("waiting") };
+  /** Reads that may touch many rows, at each server. */
+  heavyReads(): PlanLoad[] {
+    return [this.#primary.heavy.byPlan, ...this.#replicas.map(({ heavyReads }) => heavyReads)];
   }
 
   close(): void {

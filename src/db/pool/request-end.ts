@@ -16,6 +16,10 @@ export class RequestEnd {
   #listeners: Set<(reason: Error) => void> | null = null;
   #reason: Error | null = null;
   #watching = false;
+  /** Statements that wait for a connection now, since when one does, and for how long one did before. */
+  #waiting = 0;
+  #waitingSince = 0;
+  #waitedMs = 0;
 
   /** @param answer null: the request has no client that could go. */
   constructor(answer: Answer | null) {
@@ -38,6 +42,24 @@ export class RequestEnd {
       });
     }
     return () => listeners.delete(listener);
+  }
+
+  /** For how long any statement of the request has waited for a connection. */
+  get waitedMs(): number {
+    return this.#waitedMs + (this.#waiting > 0 ? performance.now() - this.#waitingSince : 0);
+  }
+
+  /** Says that a statement waits for a connection. @returns says that it does so no more; once. */
+  wait(): () => void {
+    if (this.#waiting === 0) this.#waitingSince = performance.now();
+    this.#waiting += 1;
+    let over = false;
+    return () => {
+      if (over) return;
+      over = true;
+      this.#waiting -= 1;
+      if (this.#waiting === 0) this.#waitedMs += performance.now() - this.#waitingSince;
+    };
   }
 
   /** The client waits no more: every statement of the request that runs is cancelled. */

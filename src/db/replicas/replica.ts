@@ -1,7 +1,9 @@
 import type pg from "pg";
 import type { ReadLimits } from "../../config/read-limits.ts";
+import type { DatabaseTime } from "../pool/database-time.ts";
 import { closeReads, openReads, type Reads } from "../pool/open-reads.ts";
 import { createPool } from "../pool/pool.ts";
+import type { PlanLoad } from "../pool/read-connections.ts";
 import type { PrimaryPositions } from "./primary-positions.ts";
 import { Probe } from "./probe.ts";
 
@@ -34,6 +36,7 @@ export interface ReplicaOptions {
   /** See `openReads`. */
   heavyReads: number;
   limits: ReadLimits;
+  time: DatabaseTime | null;
   maxLagSeconds: number;
   /** Called whenever a replica begins to get reads (null) and whenever it gets none any more. */
   report?: (replica: string, trouble: ReplicaTrouble | null) => void;
@@ -71,8 +74,8 @@ export class Replica {
   }
 
   /** Its heavy reads, under way and waiting. */
-  get heavyReads(): { running: number; waiting: number } {
-    return this.#server.heavy;
+  get heavyReads(): PlanLoad {
+    return this.#server.heavy.byPlan;
   }
 
   get answersReads(): boolean {
@@ -141,12 +144,12 @@ export class Replica {
   }
 
   #open(): Server {
-    const { processName, tenants, heavyReads, limits } = this.#options;
+    const { processName, tenants, heavyReads, limits, time } = this.#options;
     const name = `${processName}-replica`;
     return {
       // For looks at the index' head only: one at a time.
       pool: createPool(this.#url, name, 1, { tenants }),
-      ...openReads(this.#url, name, { tenants, heavyReads, limits }),
+      ...openReads(this.#url, name, { tenants, heavyReads, limits, time }),
     };
   }
 }

@@ -1,12 +1,19 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type pg from "pg";
 import type { RequestEnd } from "../pool/request-end.ts";
+import type { Tier } from "../tables/accounts.ts";
 
-interface Scope {
+/** Who asks, as far as the database has to know. */
+export interface Reader {
+  /** Empty: nobody that is known. */
+  account: string;
+  /** Nobody has what free accounts have. */
+  tier: Tier;
+}
+
+interface Scope extends Reader {
   /** The account that the running request belongs to, as soon as that is known: whose rows it sees. */
   tenant: string;
-  /** Whose turn its reads of the index take. */
-  account: string;
   end: RequestEnd | null;
   ownWrites?: true;
 }
@@ -15,24 +22,32 @@ const running = new AsyncLocalStorage<Scope>();
 
 /** Runs one request: what it asks the database is bound to the account that `setTenant` names within. */
 export function withTenantScope<T>(run: () => T, end: RequestEnd | null = null): T {
-  return running.run({ tenant: "", account: "", end }, run);
+  return running.run({ tenant: "", account: "", tier: "free", end }, run);
 }
 
 /** Runs reads of the index for an account. They see no tenant's rows, its own neither. */
-export function withReadScope<T>(account: string, end: RequestEnd, run: () => T): T {
-  return running.run({ tenant: "", account, end }, run);
+export function withReadScope<T>({ account, tier }: Reader, end: RequestEnd, run: () => T): T {
+  return running.run({ tenant: "", account, tier, end }, run);
 }
 
-export function setTenant(accountId: string): void {
+/** @param tier of its plan: what its reads may have of the database. */
+export function setTenant(accountId: string, tier: Tier = "free"): void {
   const scope = running.getStore();
   if (!scope) return;
   scope.tenant = accountId;
   scope.account = accountId;
+  scope.tier = tier;
 }
 
 /** Empty: the request has no key, or it is no request. */
 export function requestAccount(): string {
   return running.getStore()?.account ?? "";
+}
+
+/** Null: it is no request, but this process itself. */
+export function requestReader(): Reader | null {
+  const scope = running.getStore();
+  return scope ? { account: scope.account, tier: scope.tier } : null;
 }
 
 /** When the client of the running request waits no more; null: it is no request. */
