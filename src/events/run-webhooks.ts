@@ -2,9 +2,11 @@ import { createPoster, type Poster } from "../outbound/post.ts";
 import type { Rounds } from "../rounds.ts";
 import type { Services } from "../services.ts";
 import { causeOf } from "../telemetry/log-once.ts";
-import { claimWebhooks, readPending, serveWebhook, webhookPlaces } from "./deliver-webhooks.ts";
+import { claimWebhooks, serveWebhook, webhookPlaces } from "./deliver-webhooks.ts";
 import { keepEvents } from "./keep-events.ts";
 import { WebhookMatcher } from "./match-webhooks.ts";
+import { type Item, readDueRows, readWaiting } from "./read-waiting.ts";
+import { RecentEvents } from "./recent-events.ts";
 import { allowsPrivate } from "./webhook-owner.ts";
 import type { WebhookRow } from "./webhook-record.ts";
 import { renewInterests } from "./webhooks.ts";
@@ -20,8 +22,9 @@ export async function runWebhooks(services: Services, rounds: Rounds): Promise<v
     ofAccounts: createPoster({ allowPrivate: allowsPrivate(config, "") }),
     ofOperator: createPoster({ allowPrivate: allowsPrivate(config, null) }),
   };
-  const matcher = new WebhookMatcher(services);
-  const serving = new Serving(services, posters, rounds);
+  const recent = new RecentEvents();
+  const matcher = new WebhookMatcher(services, recent);
+  const serving = new Serving(services, posters, recent, rounds);
   let kept = Number.NEGATIVE_INFINITY;
   let isUsed = false;
   const round = async () => {
@@ -46,13 +49,20 @@ export async function runWebhooks(services: Services, rounds: Rounds): Promise<v
 class Serving {
   readonly #services: Services;
   readonly #posters: { ofAccounts: Poster; ofOperator: Poster };
+  readonly #recent: RecentEvents;
   readonly #rounds: Rounds;
   readonly #running = { quick: new Map<string, WebhookRow>(), slow: new Map<string, WebhookRow>() };
   readonly #works = new Set<Promise<void>>();
 
-  constructor(services: Services, posters: { ofAccounts: Poster; ofOperator: Poster }, rounds: Rounds) {
+  constructor(
+    services: Services,
+    posters: { ofAccounts: Poster; ofOperator: Poster },
+    recent: RecentEvents,
+    rounds: Rounds,
+  ) {
     this.#services = services;
     this.#posters = posters;
+    this.#recent = recent;
     this.#rounds = rounds;
   }
 
@@ -70,8 +80,8 @@ class Serving {
     if (limit <= 0) return false;
     const claimed = await claimWebhooks(this.#services, kind, limit, this.#busyAccounts(kind, most));
     if (claimed.length === 0) return false;
-    const pending = await readPending(this.#services, claimed);
-    for (const row of claimed) this.#serve(kind, row, pending.get(row.id) ?? []);
+    const due = await readDueRows(this.#services, claimed);
+    for (const row of claimed) this.#serve(kind, row, due.get(row.id) ?? []);
     return claimed.length === limit;
   }
 
@@ -79,11 +89,12 @@ class Serving {
     await Promise.allSettled(this.#works);
   }
 
-  #serve(kind: keyof typeof webhookPlaces, row: WebhookRow, items: Parameters<typeof serveWebhook>[3]): void {
+  #serve(kind: keyof typeof webhookPlaces, row: WebhookRow, due: readonly Item[]): void {
     const running = this.#running[kind];
     running.set(row.id, row);
     const poster = row.account_id === null ? this.#posters.ofOperator : this.#posters.ofAccounts;
-    const work = serveWebhook(this.#services, poster, row, items, this.#rounds.signal)
+    const work = readWaiting(this.#services, this.#recent, row, due)
+      .then((waiting) => serveWebhook(this.#services, poster, row, waiting, this.#rounds.signal))
       .then(() => undefined)
       .catch((error: unknown) => {
         // The claim ends by itself, and the deliveries are tried again: at least once.

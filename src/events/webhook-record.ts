@@ -19,10 +19,12 @@ export interface Webhook {
   tokenIds: readonly string[];
   finality: string;
   state: string;
-  /** Of a disabled one: `gone`, `failing` or `backlog`. */
+  /** Of a disabled one: `gone` or `failing`. */
   disabledReason: string | null;
-  /** When it was disabled last, and so from when on a replay fills what it missed; null: never. */
+  /** When it was disabled last; null: never. */
   disabledAt: Date | null;
+  /** Why new events wait although it is enabled: `failed`, so many messages failed and wait; null: they do not. */
+  waiting: string | null;
   /** When its tries began to fail; null: the last one did not. */
   failingSince: Date | null;
   /** `whpk_…`: for receivers that check `v1a`. */
@@ -50,6 +52,7 @@ export function toWebhook({ feed, config }: Pick<WebhookServices, "feed" | "conf
     state: row.state,
     disabledReason: row.disabled_reason,
     disabledAt: row.disabled_at,
+    waiting: row.held,
     failingSince: row.failing_since,
     publicKey: publicKeyText(unseal(row.signing_key, config.keyPepper)),
     createdAt: row.created_at,

@@ -1,5 +1,6 @@
-import { sql } from "kysely";
+import { type Kysely, sql } from "kysely";
 import { writeAudit } from "../auth/audit.ts";
+import type { Database } from "../db/database.ts";
 import type { WebhookState } from "../db/tables/events.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { isAllowedUrl } from "../outbound/address-guard.ts";
@@ -129,26 +130,42 @@ export async function changeWebhook(
   return await change(services, owner, id, "change", { url, description, ...columnsOf(filter) });
 }
 
-/** Stops sending; what happens meanwhile waits. @throws ServiceError `not_found`. */
+/** Stops sending; what happens meanwhile waits, as long as events are kept. @throws ServiceError `not_found`. */
 export async function pauseWebhook(services: WebhookServices, owner: WebhookOwner, id: string): Promise<Webhook> {
   return await change(services, owner, id, "pause", { state: "paused" as WebhookState });
 }
 
 /**
- * Goes on sending, also after it was disabled. What waits is sent now; events from `disabledAt` until now were not made
- * deliveries, and are for a replay.
+ * Goes on sending, also after it was disabled: from where it stopped, as far as events are kept.
  *
  * @throws ServiceError `not_found`.
  */
 export async function resumeWebhook(services: WebhookServices, owner: WebhookOwner, id: string): Promise<Webhook> {
-  // Of a disabled one they may be written no more.
-  await want(services, filterOfRow(await findWebhook(services, owner, id)));
-  return await change(services, owner, id, "resume", {
+  const before = await findWebhook(services, owner, id);
+  // Of one that was disabled for long they are written no more.
+  await want(services, filterOfRow(before));
+  const columns = {
     ...{ state: "enabled" as WebhookState, disabled_reason: null, failures: 0, failing_since: null },
+    // While it was disabled nobody compared events with it: all that were are looked through.
+    ...(before.state === "disabled" ? { wanted: sql<bigint>`service.webhooks_matched()` as never } : {}),
     // Whoever sends to it now looks again when that is done; a second worker would send the same beside it.
     next_due: sql<Date>`CASE WHEN lease_until IS NULL OR lease_until < clock_timestamp()
       THEN clock_timestamp() ELSE next_due END` as never,
+  };
+  return await change(services, owner, id, "resume", columns, async (transaction) => {
+    if (before.state === "disabled") await noteMissed(transaction, before, services.config.eventDays);
   });
+}
+
+/** Events are kept for some days: of one that was disabled for longer, the oldest are gone, and its deliveries say so. */
+async function noteMissed(transaction: Kysely<Database>, { id, disabled_at: since }: WebhookRow, days: number) {
+  await sql`INSERT INTO service.webhook_delivery (webhook_id, account_id, event_id, type, place, state, ended_at, tries)
+    SELECT w.id, w.account_id, 'expired_' || (w.cursor + 1), 'events.expired', 'events.expired', 'dead', clock_timestamp(),
+      jsonb_build_array(jsonb_build_object('attempt', 0, 'at', clock_timestamp(), 'status', NULL, 'fault', 'expired',
+        'milliseconds', 0, 'answer', concat('it was disabled for longer than events are kept: from event ', w.cursor + 1, ' on some are gone')))
+    FROM service.webhook w WHERE w.id = ${id} AND ${since}::timestamptz < clock_timestamp() - ${days} * interval '1 day'`.execute(
+    transaction,
+  );
 }
 
 /** @throws ServiceError `not_found`. */
@@ -196,9 +213,11 @@ async function change(
   id: string,
   action: string,
   columns: Partial<WebhookRow>,
+  first: (transaction: Kysely<Database>) => Promise<void> = async () => undefined,
 ): Promise<Webhook> {
   return await services.db.transaction().execute(async (transaction) => {
     await holdMatching(transaction);
+    await first(transaction);
     const row = await transaction
       .updateTable("service.webhook")
       .set({ ...columns, changed_at: sql<Date>`clock_timestamp()` } as never)
@@ -217,9 +236,15 @@ async function want(services: Pick<WebhookServices, "chains" | "pool">, filter: 
   await wantEvents(services.pool, filter, chains, webhookInterestSeconds);
 }
 
-/** Has the events of all endpoints written for some more time. */
+/** Has the events of all endpoints written for some more time; of a disabled one as long as it can go on without a gap. */
 export async function renewInterests(services: Services): Promise<void> {
-  const rows = await services.db.selectFrom("service.webhook").selectAll().where("state", "<>", "disabled").execute();
+  const rows = await services.db
+    .selectFrom("service.webhook")
+    .selectAll()
+    .where(
+      sql<boolean>`state <> 'disabled' OR disabled_at > clock_timestamp() - ${services.config.eventDays} * interval '1 day'`,
+    )
+    .execute();
   for (const row of rows) await want(services, filterOfRow(row));
 }
 

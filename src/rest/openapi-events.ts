@@ -31,8 +31,11 @@ const webhook = z.object({
   description: text,
   ...filter,
   state: z.enum(["enabled", "paused", "disabled"]),
-  disabledReason: nullableText.describe("gone: it answered 410; failing: for five days; backlog: too much waited"),
-  disabledAt: nullableText.describe("when it was disabled last; a replay since then sends what it missed"),
+  disabledReason: nullableText.describe("gone: it answered 410; failing: for five days"),
+  disabledAt: nullableText.describe("when it was disabled last"),
+  waiting: nullableText.describe(
+    "why new events wait although it is enabled: failed: a thousand messages failed and wait",
+  ),
   failingSince: nullableText,
   publicKey: text.describe("whpk_…: of the v1a signatures"),
   createdAt: date,

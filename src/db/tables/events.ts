@@ -27,6 +27,14 @@ interface WebhookTable {
   previous_until: Generated<Date | null>;
   signing_key: Buffer;
   since: bigint;
+  /** Events up to this one are done, or stand in `service.webhook_delivery`; so do those in `ahead`. */
+  cursor: Generated<bigint>;
+  ahead: Generated<bigint[]>;
+  /** The newest event that the filter matched. */
+  wanted: Generated<bigint>;
+  /** See `StoredReplay` (src/events/webhook-ranges.ts). */
+  replays: ColumnType<unknown, never, never>;
+  held: Generated<string | null>;
   next_due: Generated<Date | null>;
   lease_id: Generated<string | null>;
   lease_until: Generated<Date | null>;
