@@ -38,6 +38,9 @@ export const defaultPlans: Record<Tier, Plan> = {
     transactionsPerMonth: 100,
     deployRequestsPerDay: 500,
     uploadRequestsPerDay: 20_000,
+    maxWebhooks: 5,
+    webhookTriesPerDay: 10_000,
+    wholeChainWebhooks: false,
   },
   growth: {
     tier: "growth",
@@ -57,6 +60,9 @@ export const defaultPlans: Record<Tier, Plan> = {
     maxAllowlists: 1_000,
     allowlistBytes: 268_435_456n,
     ...unlimited,
+    maxWebhooks: 50,
+    webhookTriesPerDay: 200_000,
+    wholeChainWebhooks: true,
   },
   scale: {
     tier: "scale",
@@ -74,6 +80,9 @@ export const defaultPlans: Record<Tier, Plan> = {
     maxAllowlists: 10_000,
     allowlistBytes: 2_147_483_648n,
     ...unlimited,
+    maxWebhooks: 200,
+    webhookTriesPerDay: 2_000_000,
+    wholeChainWebhooks: true,
   },
   enterprise: {
     tier: "enterprise",
@@ -88,6 +97,9 @@ export const defaultPlans: Record<Tier, Plan> = {
     maxAllowlists: null,
     allowlistBytes: null,
     ...unlimited,
+    maxWebhooks: null,
+    webhookTriesPerDay: null,
+    wholeChainWebhooks: true,
   },
 };
 
@@ -122,5 +134,8 @@ export function planOfRow(row: { [K in keyof PlanTable]: PlanTable[K] | number |
     transactionsPerMonth: count(row.transactions_per_month),
     deployRequestsPerDay: count(row.deploy_requests_per_day),
     uploadRequestsPerDay: count(row.upload_requests_per_day),
+    maxWebhooks: count(row.max_webhooks),
+    webhookTriesPerDay: count(row.webhook_tries_per_day),
+    wholeChainWebhooks: row.whole_chain_webhooks === true,
   };
 }

@@ -10,7 +10,7 @@ import type { Item, Waiting } from "./read-waiting.ts";
 import { boundedPause, disabledAfterSeconds, pauseAfter } from "./retry-schedule.ts";
 import { countTries } from "./webhook-figures.ts";
 import { secretsOf, type WebhookRow } from "./webhook-record.ts";
-import { type DeliveryResult, recordResults } from "./webhook-results.ts";
+import { type DeliveryResult, type Hold, recordResults } from "./webhook-results.ts";
 
 /** Endpoints are the work, not deliveries: one worker at a time sends to one, so what is sent to it has an order. */
 const queue: WorkQueue = {
@@ -38,30 +38,47 @@ export const webhookPlaces = { quick: { all: 96, ofAccount: 32 }, slow: { all: 2
 /** An answer that takes longer makes an endpoint a slow one, until one comes sooner. */
 export const slowMs = 1_000;
 
+/** An endpoint that is sent to, with what its account's plan leaves of today; null: any number of messages. */
+export type ClaimedWebhook = WebhookRow & { tries_left: number | null };
+
 /**
  * Claims endpoints that have something to be sent.
  *
  * @param busy accounts that have all their places.
+ * @param full whether storage is: the operator alone is told of things then.
  */
 export async function claimWebhooks(
-  { db }: Services,
+  { db }: Pick<Services, "db">,
   kind: keyof typeof webhookPlaces,
   limit: number,
-  busy: readonly string[],
-): Promise<WebhookRow[]> {
+  { busy, full }: { busy: readonly string[]; full: boolean },
+): Promise<ClaimedWebhook[]> {
   const more = sql<SqlBool>`(q.failures > 0 OR q.slow) = ${kind === "slow"}
     AND NOT EXISTS (SELECT FROM service.account a WHERE a.id = q.account_id AND a.suspended)
-    AND (q.account_id IS NULL OR q.account_id <> ALL (${[...busy]}::uuid[]))`;
+    AND (q.account_id IS NULL OR NOT ${full} AND q.account_id <> ALL (${[...busy]}::uuid[]))`;
   const lease = { seconds: leaseSeconds, id: randomUUID() };
-  const { rows } = await claimRows<WebhookRow>(queue, dueRows(queue, limit, more), lease, sql`m.*`).execute(db);
+  const { rows } = await claimRows<ClaimedWebhook>(
+    queue,
+    dueRows(queue, limit, more),
+    lease,
+    sql`m.*, service.webhook_tries_left(m.account_id) AS tries_left`,
+  ).execute(db);
   return rows;
+}
+
+/** Tells why nothing is sent to accounts' endpoints while storage is full. What waits for them keeps its place. */
+export async function holdForStorage({ pool }: Pick<Services, "pool">): Promise<void> {
+  await pool.query(
+    `UPDATE service.webhook SET held = 'storage' WHERE state = 'enabled' AND next_due <= clock_timestamp()
+       AND account_id IS NOT NULL AND held IS DISTINCT FROM 'storage'`,
+  );
 }
 
 /** Sends to one endpoint what waits for it, and notes what came of it. Never fails but for the database. */
 export async function serveWebhook(
   services: Services,
   poster: Poster,
-  row: WebhookRow,
+  row: ClaimedWebhook,
   waiting: Waiting,
   signal: AbortSignal,
 ): Promise<DeliveryResult[]> {
@@ -89,9 +106,17 @@ export async function serveWebhook(
     pauseSeconds: failed ? Math.max(backoffMs(row.failures + 1, afterFailure) / 1_000, askedSeconds) : 0,
     disabledAfterSeconds,
     slowMs,
+    hold: holdOf(row),
   });
   countTries(services, results);
   return results;
+}
+
+/** An account that has no messages left waits for the next day. Its plan may change: it is looked at again sooner. */
+function holdOf({ tries_left: left }: ClaimedWebhook): Hold | null {
+  if (left === null || left > 0) return null;
+  const untilMidnight = 86_400 - ((Date.now() / 1_000) % 86_400);
+  return { reason: "tries", seconds: Math.min(600, untilMidnight + 1) };
 }
 
 async function send(

@@ -1,6 +1,7 @@
 import { filterCondition, filterOf } from "../outbox/event-filter.ts";
 import type { EventRow } from "../outbox/event-row.ts";
 import type { Services } from "../services.ts";
+import type { ClaimedWebhook } from "./deliver-webhooks.ts";
 import type { RecentEvents } from "./recent-events.ts";
 import { isFor, isForCondition } from "./webhook-matchers.ts";
 import { nextReplay, type Range, type Reading, type Replay, waitingRange } from "./webhook-ranges.ts";
@@ -39,7 +40,7 @@ export interface Waiting {
 /** Rows that are due, the oldest first, by endpoint. */
 export async function readDueRows(
   { pool }: Pick<Services, "pool">,
-  webhooks: readonly WebhookRow[],
+  webhooks: readonly ClaimedWebhook[],
 ): Promise<Map<string, Item[]>> {
   const { rows } = await pool.query<Item & { webhook: string }>(
     `SELECT d.* FROM unnest($1::text[], $2::integer[]) AS w (id, most) CROSS JOIN LATERAL (
@@ -61,9 +62,14 @@ export async function readDueRows(
   return Map.groupBy(rows, ({ webhook }) => webhook);
 }
 
-/** One message shows whether an endpoint that failed is back. */
-function mostOf({ failures }: WebhookRow): number {
-  return failures > 0 ? 1 : deliveriesOfClaim;
+/**
+ * One message shows whether an endpoint that failed is back. Of the last messages of an account's day each endpoint takes a
+ * part: several of them are sent to at once.
+ */
+function mostOf({ failures, tries_left: left }: ClaimedWebhook): number {
+  if (left !== null && left <= 0) return 0;
+  const most = failures > 0 ? 1 : deliveriesOfClaim;
+  return left === null ? most : Math.min(most, Math.ceil(left / 8));
 }
 
 /**
@@ -74,7 +80,7 @@ function mostOf({ failures }: WebhookRow): number {
 export async function readWaiting(
   services: Pick<Services, "pool">,
   recent: RecentEvents,
-  row: WebhookRow,
+  row: ClaimedWebhook,
   rows: readonly Item[],
 ): Promise<Waiting> {
   const most = mostOf(row);

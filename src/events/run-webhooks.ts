@@ -2,7 +2,7 @@ import { createPoster, type Poster } from "../outbound/post.ts";
 import type { Rounds } from "../rounds.ts";
 import type { Services } from "../services.ts";
 import { causeOf } from "../telemetry/log-once.ts";
-import { claimWebhooks, serveWebhook, webhookPlaces } from "./deliver-webhooks.ts";
+import { type ClaimedWebhook, claimWebhooks, holdForStorage, serveWebhook, webhookPlaces } from "./deliver-webhooks.ts";
 import { keepEvents } from "./keep-events.ts";
 import { WebhookMatcher } from "./match-webhooks.ts";
 import { type Item, readDueRows, readWaiting } from "./read-waiting.ts";
@@ -68,17 +68,23 @@ class Serving {
 
   /** Claims as many endpoints as there are places, and begins to send to them. */
   async begin(): Promise<void> {
-    for (const kind of ["quick", "slow"] as const) while (await this.#claim(kind));
+    const { full: marks } = await this.#services.disk.status();
+    const full = marks.some((mark) => mark !== "free_accounts");
+    if (full) await holdForStorage(this.#services);
+    for (const kind of ["quick", "slow"] as const) while (await this.#claim(kind, full));
   }
 
   /** @returns whether there may be more to claim. */
-  async #claim(kind: keyof typeof webhookPlaces): Promise<boolean> {
+  async #claim(kind: keyof typeof webhookPlaces, full: boolean): Promise<boolean> {
     const { all, ofAccount } = webhookPlaces[kind];
     // One claim may find endpoints of one account alone: with half of its places at most before, it has all after it.
     const most = Math.floor(ofAccount / 2);
     const limit = Math.min(all - this.#running[kind].size, most);
     if (limit <= 0) return false;
-    const claimed = await claimWebhooks(this.#services, kind, limit, this.#busyAccounts(kind, most));
+    const claimed = await claimWebhooks(this.#services, kind, limit, {
+      busy: this.#busyAccounts(kind, most),
+      full,
+    });
     if (claimed.length === 0) return false;
     const due = await readDueRows(this.#services, claimed);
     for (const row of claimed) this.#serve(kind, row, due.get(row.id) ?? []);
@@ -89,7 +95,7 @@ class Serving {
     await Promise.allSettled(this.#works);
   }
 
-  #serve(kind: keyof typeof webhookPlaces, row: WebhookRow, due: readonly Item[]): void {
+  #serve(kind: keyof typeof webhookPlaces, row: ClaimedWebhook, due: readonly Item[]): void {
     const running = this.#running[kind];
     running.set(row.id, row);
     const poster = row.account_id === null ? this.#posters.ofOperator : this.#posters.ofAccounts;

@@ -23,7 +23,10 @@ export interface Webhook {
   disabledReason: string | null;
   /** When it was disabled last; null: never. */
   disabledAt: Date | null;
-  /** Why new events wait although it is enabled: `failed`, so many messages failed and wait; null: they do not. */
+  /**
+   * Why what waits is not sent although it is enabled: `failed`, a thousand messages failed and wait; `tries`, the plan's
+   * messages of the day are used; `rate`, its host was sent as many as it may be in a second; `storage`, the service's is nearly full.
+   */
   waiting: string | null;
   /** When its tries began to fail; null: the last one did not. */
   failingSince: Date | null;

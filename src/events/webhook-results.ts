@@ -22,10 +22,17 @@ export interface DeliveryResult {
   askedSeconds: number | null;
 }
 
+/** Why what waits is not sent although its endpoint answers, and for how long. */
+export interface Hold {
+  reason: "tries" | "rate";
+  seconds: number;
+}
+
 interface Consequences {
   pauseSeconds: number;
   disabledAfterSeconds: number;
   slowMs: number;
+  hold: Hold | null;
 }
 
 /** An endpoint that answers so is there no more. */
@@ -138,7 +145,7 @@ async function giveBack(
   row: WebhookRow,
   { main, replay }: Pick<Waiting, "main" | "replay">,
   results: readonly DeliveryResult[],
-  { pauseSeconds, disabledAfterSeconds, slowMs }: Consequences,
+  { pauseSeconds, disabledAfterSeconds, slowMs, hold }: Consequences,
 ): Promise<void> {
   const tried = results.filter(({ gone }) => !gone);
   const failed = tried.some(({ delivered }) => !delivered);
@@ -150,9 +157,13 @@ async function giveBack(
   const again = replay && advanced(replay, done);
   const isOver = again !== null && again.cursor >= again.upto;
   await client.query(
-    `UPDATE service.webhook w SET lease_id = NULL, lease_until = NULL,
+    `WITH used AS (INSERT INTO service.webhook_use AS u (account_id, day, tries)
+       SELECT a.id, (clock_timestamp() AT TIME ZONE 'UTC')::date, $12::integer FROM service.account a WHERE a.id = $13 AND $12::integer > 0
+       ON CONFLICT (account_id) DO UPDATE SET day = excluded.day,
+         tries = excluded.tries + CASE WHEN u.day = excluded.day THEN u.tries ELSE 0 END)
+     UPDATE service.webhook w SET lease_id = NULL, lease_until = NULL,
        cursor = n.cursor, ahead = n.ahead, replays = n.replays,
-       held = n.held,
+       held = coalesce(n.held, CASE WHEN n.next_at IS NOT NULL THEN $14 END),
        slow = coalesce($7, w.slow),
        failures = CASE WHEN $2 THEN w.failures + 1 WHEN $3 THEN 0 ELSE w.failures END,
        failing_since = CASE WHEN $2 THEN coalesce(w.failing_since, clock_timestamp()) WHEN $3 THEN NULL ELSE w.failing_since END,
@@ -162,7 +173,8 @@ async function giveBack(
        changed_at = CASE WHEN n.reason IS NULL THEN w.changed_at ELSE clock_timestamp() END,
        -- Without a delivery there is nothing to be due.
        next_due = CASE WHEN n.next_at IS NOT NULL
-         THEN greatest(n.next_at, CASE WHEN $2 THEN clock_timestamp() + $5 * interval '1 second' END) END
+         THEN greatest(n.next_at, CASE WHEN $2 THEN clock_timestamp() + $5 * interval '1 second' END,
+           clock_timestamp() + $15 * interval '1 second') END
      FROM (
        -- What is disabled while nothing waits goes on, when it does, with what comes from here.
        SELECT b.*, CASE WHEN b.idle AND b.reason IS NOT NULL THEN greatest(b.reached, service.webhooks_matched()) ELSE b.reached END AS cursor,
@@ -184,7 +196,8 @@ async function giveBack(
       ...[row.id, failed, results.length > 0 && !failed, isGone, pauseSeconds, disabledAfterSeconds],
       tried.length > 0 ? tried.some(({ milliseconds }) => milliseconds > slowMs) : null,
       ...(next ? [String(next.cursor), next.ahead.map(String)] : [null, null]),
-      ...[isOver, again && JSON.stringify(storedReplay(again))],
+      ...[isOver, again && JSON.stringify(storedReplay(again)), tried.length, row.account_id],
+      ...[hold?.reason ?? null, hold?.seconds ?? null],
     ],
   );
 }

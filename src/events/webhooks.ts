@@ -5,7 +5,7 @@ import type { WebhookState } from "../db/tables/events.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { isAllowedUrl } from "../outbound/address-guard.ts";
 import type { EventFilter } from "../outbox/event-filter.ts";
-import { isBelow, operatorFamilies } from "../outbox/event-types.ts";
+import { eventFamilies, isBelow, operatorFamilies } from "../outbox/event-types.ts";
 import { wantEvents } from "../outbox/read-events.ts";
 import { newSecret, newSigningKey, seal, secretText } from "../outbox/sign-webhook.ts";
 import type { Services } from "../services.ts";
@@ -16,7 +16,8 @@ import { filterOfRow, toWebhook, type Webhook, type WebhookRow } from "./webhook
 
 /** What is kept for an endpoint beyond what its filter matches now; renewed by the worker as long as it is there. */
 const webhookInterestSeconds = 2 * 86_400;
-const mostWebhooks = 50;
+/** Whatever the plan. */
+const mostWebhooks = 1_000;
 const overlapBounds = { seconds: 86_400, most: 7 * 86_400 };
 
 export interface WebhookInput extends EventFilterInput {
@@ -54,10 +55,11 @@ export async function createWebhook(
       .select(({ fn }) => fn.countAll<bigint>().as("count"))
       .where(ownedBy(owner))
       .executeTakeFirstOrThrow();
-    if (count >= mostWebhooks)
+    const most = owner.plan?.maxWebhooks ?? mostWebhooks;
+    if (count >= most)
       throw new ServiceError(
         "plan_limit_exceeded",
-        `an account has ${mostWebhooks} endpoints at most; delete one first`,
+        `your plan includes ${most} endpoints; delete one first, or change the plan`,
       );
     await holdMatching(transaction);
     const made = await transaction
@@ -262,7 +264,16 @@ function columnsOf(filter: EventFilter) {
 
 /** The operator's own have what the operator is told; an account's filter may name everything and gets what it may see. */
 function readFilterFor(services: WebhookServices, owner: WebhookOwner, input: WebhookInput): EventFilter {
-  if (owner.accountId !== null) return readFilter(services, input);
+  if (owner.accountId !== null) {
+    const wanted = readFilter(services, input);
+    if (owner.plan?.wholeChainWebhooks === false && wanted.contracts.length === 0 && tellsOfChains(wanted))
+      throw new ServiceError(
+        "plan_limit_exceeded",
+        "your plan sends events of the contracts that an endpoint names: give contracts, or only types of your own such as deployment and mint",
+        { field: "contracts" },
+      );
+    return wanted;
+  }
   const filter = readFilter(services, { ...input, types: input.types?.length ? input.types : operatorFamilies });
   for (const name of filter.types)
     if (!operatorFamilies.some((family) => isBelow(name, family)))
@@ -270,6 +281,14 @@ function readFilterFor(services: WebhookServices, owner: WebhookOwner, input: We
         field: "types",
       });
   return filter;
+}
+
+/** Whether a filter lets through what everybody gets. */
+function tellsOfChains({ types }: EventFilter): boolean {
+  const ofChains = Object.keys(eventFamilies).filter((name) => eventFamilies[name]?.audience === "everybody");
+  return (
+    types.length === 0 || types.some((type) => ofChains.some((name) => isBelow(name, type) || isBelow(type, name)))
+  );
 }
 
 function readUrl({ config }: WebhookServices, owner: WebhookOwner, text: string | null | undefined): string {

@@ -66,7 +66,8 @@ function addTypes(builder: Builder): void {
       }),
       waiting: t.exposeString("waiting", {
         nullable: true,
-        description: "Why new events wait although it is enabled: failed: a thousand messages failed and wait.",
+        description:
+          "Why what waits is not sent although it is enabled. failed: a thousand messages failed and wait; tries: the plan's messages of the day are used; rate: its host gets no more in a second; storage: the service's is nearly full.",
       }),
       failingSince: t.expose("failingSince", { type: "DateTime", nullable: true }),
       publicKey: t.exposeString("publicKey", { description: "`whpk_…`: of the v1a signatures." }),

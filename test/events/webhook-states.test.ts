@@ -102,7 +102,7 @@ test("a result that comes late does not undo what a later claim has noted", asyn
   const results = [null, BigInt(delivery)].map((row) => ({ ...result, item: { ...item, id: row, attempts: 0 } }));
   const range = { cursor: 0n, ahead: [], upto: event.sequence };
   const main = { range, reached: event.sequence, found: [event.sequence] };
-  const consequences = { pauseSeconds: 0, disabledAfterSeconds: 60, slowMs };
+  const consequences = { pauseSeconds: 0, disabledAfterSeconds: 60, slowMs, hold: null };
   await recordResults(worker, rows[0], { main, replay: null }, results, consequences);
   const [shown, ...others] = await deliveries(id);
   expect(shown).toMatchObject({ state: "delivered", attempts: 1 });
@@ -231,4 +231,77 @@ test("a replay sends what does not wait already, and nothing while too much wait
   await api.database.pool.query(old, [id]);
   await keepEvents({ ...api.services, pool: api.database.pool });
   expect(await deliveries(id, "?state=pending")).toEqual([]);
+});
+
+test("a free account has few endpoints, and names contracts for what happens on the chain", async () => {
+  const { key: free } = await api.account("free");
+  const ask = async (input: Record<string, unknown>) =>
+    await api.send("POST", "/v1/webhooks", free, { url: `${receiver.url}/never`, ...input });
+  for (const input of [{}, { types: ["nft"] }, { types: ["mint", "metadata.updated"] }, { types: ["chain.finalized"] }])
+    expect((await ask(input)).body.error).toMatchObject({
+      code: "plan_limit_exceeded",
+      message: expect.stringContaining("give contracts"),
+    });
+  const { body } = await ask({ contracts: [addressOf(1)] });
+  for (const types of [["mint"], ["deployment.confirmed"], ["burn"], ["transfer"]])
+    expect([types, (await ask({ types })).status]).toEqual([types, 200]);
+  expect((await ask({ types: ["mint"] })).body.error).toMatchObject({
+    code: "plan_limit_exceeded",
+    message: expect.stringContaining("your plan includes 5 endpoints"),
+  });
+  const widened = await api.send("PATCH", `/v1/webhooks/${body.webhook.id}`, free, { contracts: [] });
+  expect(widened.body.error).toMatchObject({
+    code: "plan_limit_exceeded",
+    message: expect.stringContaining("give contracts"),
+  });
+  expect((await api.send("GET", "/v0/me/settings", free)).body.webhook_usage_and_limits).toEqual({
+    webhook_usage: { webhooks: 5, tries_made_today: 0 },
+    webhook_limits: { max_webhooks: 5, max_tries_per_day: 10_000 },
+  });
+});
+
+test("a plan's messages of a day are counted, the rest waits for the next one and comes once and in order", async () => {
+  const { id: owner, key: own } = await api.account("growth");
+  const { pool } = api.database;
+  await pool.query("UPDATE service.plan SET webhook_tries_per_day = 30 WHERE tier = 'growth'");
+  const { id } = await make({ types: ["burn"], url: `${receiver.url}/counted` }, own);
+  // Failures count as well.
+  receiver.answer = () => ({ status: receiver.received.length === 1 ? 500 : 204 });
+  for (let event = 0; event < 50; event += 1) await write("burn.queued", owner);
+  const hook = async () => (await api.send("GET", `/v1/webhooks/${id}`, own)).body.webhook;
+  await until(async () => {
+    await hurry();
+    return (await hook()).waiting === "tries";
+  });
+  const sent = receiver.received.length;
+  expect(sent).toBe(30);
+  const query = "{ viewer { plan { webhookTriesPerDay } usage { webhooks webhookTriesToday } } }";
+  await until(async () => (await api.graphql(own, query)).body.data.viewer.usage.webhookTriesToday === sent);
+  await hurry();
+  await new Promise((done) => setTimeout(done, 1_200));
+  expect(receiver.received).toHaveLength(sent);
+  await pool.query("UPDATE service.webhook_use SET day = day - 1 WHERE account_id = $1", [owner]);
+  await pool.query("UPDATE service.plan SET webhook_tries_per_day = 200000 WHERE tier = 'growth'");
+  await hurry();
+  await until(() => receiver.received.length === 51);
+  await until(async () => (await hook()).waiting === null);
+  expect(new Set(receiver.received.map((message) => headerOf(message, "webhook-id"))).size).toBe(50);
+});
+
+test("while storage is nearly full accounts' endpoints wait, and lose nothing", async () => {
+  const { id } = await make({ types: ["burn"] });
+  const { disk } = api.services.config;
+  const { minFreeBytes } = disk;
+  const hook = async () => (await api.send("GET", `/v1/webhooks/${id}`, key)).body.webhook;
+  try {
+    Object.assign(disk, { minFreeBytes: Number.MAX_SAFE_INTEGER });
+    await until(async () => (await api.services.disk.status()).full.length > 0);
+    await write("burn.queued");
+    await until(async () => (await hook()).waiting === "storage");
+    expect(receiver.received).toEqual([]);
+  } finally {
+    Object.assign(disk, { minFreeBytes });
+  }
+  await until(() => receiver.received.length === 1);
+  await until(async () => (await hook()).waiting === null);
 });

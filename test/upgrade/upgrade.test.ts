@@ -6,9 +6,9 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { verifyAudit } from "../../src/auth/audit.ts";
 import { migrate, migrationNames } from "../../src/db/admin/migrate.ts";
 import { restoreBackup } from "../../src/db/admin/restore.ts";
+import type { ClaimedWebhook } from "../../src/events/deliver-webhooks.ts";
 import { readDueRows, readWaiting } from "../../src/events/read-waiting.ts";
 import { RecentEvents } from "../../src/events/recent-events.ts";
-import type { WebhookRow } from "../../src/events/webhook-record.ts";
 import { prepareDatabase } from "../../src/processes/prepare-database.ts";
 import { createLogger } from "../../src/telemetry/log.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
@@ -194,7 +194,7 @@ test("what waits for an endpoint goes on after the upgrade, also while a worker 
   await match(1);
   expect(await migrate(database.url)).toContain("0430_webhook_cursor.sql");
   const read = async () => {
-    const { rows } = await pool.query<WebhookRow>("SELECT * FROM service.webhook");
+    const { rows } = await pool.query<ClaimedWebhook>("SELECT *, NULL AS tries_left FROM service.webhook");
     const [row] = rows;
     if (!row) throw new Error("the endpoint is gone");
     const due = await readDueRows({ pool }, rows);

@@ -91,6 +91,9 @@ export interface PlanTable {
   transactions_per_month: number | null;
   deploy_requests_per_day: number | null;
   upload_requests_per_day: number | null;
+  max_webhooks: number | null;
+  webhook_tries_per_day: number | null;
+  whole_chain_webhooks: boolean;
 }
 
 /** Kept by triggers on `service.upload` and `service.allowlist`; no row: nothing was stored. */
