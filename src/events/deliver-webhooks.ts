@@ -6,6 +6,7 @@ import type { Posted, Poster, PostFault } from "../outbound/post.ts";
 import { eventBody } from "../outbox/event-row.ts";
 import { type SigningKeys, signedHeaders, unseal } from "../outbox/sign-webhook.ts";
 import type { Services } from "../services.ts";
+import type { HostRates } from "./host-rates.ts";
 import type { Item, Waiting } from "./read-waiting.ts";
 import { boundedPause, disabledAfterSeconds, pauseAfter } from "./retry-schedule.ts";
 import { countTries } from "./webhook-figures.ts";
@@ -23,8 +24,6 @@ const queue: WorkQueue = {
 
 /** Longer than all that is sent to an endpoint under one claim can take. */
 const leaseSeconds = 90;
-/** After this nothing more is begun under a claim. */
-const sendingMs = 30_000;
 /** Messages to one endpoint that are under way at once, each of another place. */
 const atOnce = 4;
 /** Of an endpoint that failed: one message at a time shows whether it is back. */
@@ -32,9 +31,21 @@ const afterFailure = { firstMs: 2_000, mostMs: 600_000, jitter: 0.1 };
 
 /**
  * Endpoints that one worker sends to at once, of all accounts and of one. Those that fail or answer slowly hold a place for
- * long, and have their own.
+ * long, and have their own; so have fresh ones, which nobody knows. After `beginMs` nothing more is begun under a claim: the
+ * next endpoint has its turn.
  */
-export const webhookPlaces = { quick: { all: 96, ofAccount: 32 }, slow: { all: 24, ofAccount: 6 } } as const;
+export const webhookPlaces = {
+  quick: { all: 96, ofAccount: 32, beginMs: 1_000 },
+  fresh: { all: 24, ofAccount: 6, beginMs: 1_000 },
+  slow: { all: 24, ofAccount: 6, beginMs: 5_000 },
+} as const;
+export type Lane = keyof typeof webhookPlaces;
+export const lanes = Object.keys(webhookPlaces) as readonly Lane[];
+/**
+ * A claim that lasts longer gives its place to another endpoint, and ends beside it. So many may: an endpoint that was quick
+ * until now, and is not any more, delays the others by this time.
+ */
+export const latePlaces = { afterMs: 500, all: 480, ofAccount: 64 } as const;
 /** An answer that takes longer makes an endpoint a slow one, until one comes sooner. */
 export const slowMs = 1_000;
 
@@ -49,11 +60,11 @@ export type ClaimedWebhook = WebhookRow & { tries_left: number | null };
  */
 export async function claimWebhooks(
   { db }: Pick<Services, "db">,
-  kind: keyof typeof webhookPlaces,
+  lane: Lane,
   limit: number,
   { busy, full }: { busy: readonly string[]; full: boolean },
 ): Promise<ClaimedWebhook[]> {
-  const more = sql<SqlBool>`(q.failures > 0 OR q.slow) = ${kind === "slow"}
+  const more = sql<SqlBool>`CASE WHEN q.failures > 0 OR q.slow THEN 'slow' WHEN q.proven THEN 'quick' ELSE 'fresh' END = ${lane}
     AND NOT EXISTS (SELECT FROM service.account a WHERE a.id = q.account_id AND a.suspended)
     AND (q.account_id IS NULL OR NOT ${full} AND q.account_id <> ALL (${[...busy]}::uuid[]))`;
   const lease = { seconds: leaseSeconds, id: randomUUID() };
@@ -80,13 +91,14 @@ export async function serveWebhook(
   poster: Poster,
   row: ClaimedWebhook,
   waiting: Waiting,
-  signal: AbortSignal,
+  { lane, rates, signal }: { lane: Lane; rates: HostRates; signal: AbortSignal },
 ): Promise<DeliveryResult[]> {
   const { keyPepper } = services.config;
   const signing = { secrets: secretsOf(row, keyPepper), signingKey: unseal(row.signing_key, keyPepper) };
   const results: DeliveryResult[] = [];
-  const end = performance.now() + sendingMs;
-  const places = [...Map.groupBy(waiting.items, ({ place }) => place).values()];
+  const end = performance.now() + webhookPlaces[lane].beginMs;
+  const { items, hold } = admitted(services, row, waiting.items, rates);
+  const places = [...Map.groupBy(items, ({ place }) => place).values()];
   let failed = false;
   let askedSeconds = 0;
   const sendPlaces = async () => {
@@ -106,17 +118,30 @@ export async function serveWebhook(
     pauseSeconds: failed ? Math.max(backoffMs(row.failures + 1, afterFailure) / 1_000, askedSeconds) : 0,
     disabledAfterSeconds,
     slowMs,
-    hold: holdOf(row),
+    hold,
   });
   countTries(services, results);
   return results;
 }
 
-/** An account that has no messages left waits for the next day. Its plan may change: it is looked at again sooner. */
-function holdOf({ tries_left: left }: ClaimedWebhook): Hold | null {
-  if (left === null || left > 0) return null;
-  const untilMidnight = 86_400 - ((Date.now() / 1_000) % 86_400);
-  return { reason: "tries", seconds: Math.min(600, untilMidnight + 1) };
+/** What may be sent now of what waits, and why not the rest. The operator's endpoints have no bounds. */
+function admitted(
+  { config }: Pick<Services, "config">,
+  { account_id: account, tries_left: left, url }: ClaimedWebhook,
+  items: readonly Item[],
+  rates: HostRates,
+): { items: readonly Item[]; hold: Hold | null } {
+  if (left !== null && left <= 0) {
+    // The plan may change: it is looked at again before the next day.
+    const untilMidnight = 86_400 - ((Date.now() / 1_000) % 86_400);
+    return { items: [], hold: { reason: "tries", seconds: Math.min(600, untilMidnight + 1) } };
+  }
+  if (account === null || !config.rateLimits || items.length === 0) return { items, hold: null };
+  const { granted, waitSeconds } = rates.take(url, account, items.length);
+  return {
+    items: items.slice(0, granted),
+    hold: granted < items.length ? { reason: "rate", seconds: waitSeconds } : null,
+  };
 }
 
 async function send(

@@ -2,7 +2,17 @@ import { createPoster, type Poster } from "../outbound/post.ts";
 import type { Rounds } from "../rounds.ts";
 import type { Services } from "../services.ts";
 import { causeOf } from "../telemetry/log-once.ts";
-import { type ClaimedWebhook, claimWebhooks, holdForStorage, serveWebhook, webhookPlaces } from "./deliver-webhooks.ts";
+import {
+  type ClaimedWebhook,
+  claimWebhooks,
+  holdForStorage,
+  type Lane,
+  lanes,
+  latePlaces,
+  serveWebhook,
+  webhookPlaces,
+} from "./deliver-webhooks.ts";
+import { HostRates } from "./host-rates.ts";
 import { keepEvents } from "./keep-events.ts";
 import { WebhookMatcher } from "./match-webhooks.ts";
 import { type Item, readDueRows, readWaiting } from "./read-waiting.ts";
@@ -51,7 +61,10 @@ class Serving {
   readonly #posters: { ofAccounts: Poster; ofOperator: Poster };
   readonly #recent: RecentEvents;
   readonly #rounds: Rounds;
-  readonly #running = { quick: new Map<string, WebhookRow>(), slow: new Map<string, WebhookRow>() };
+  readonly #rates = new HostRates();
+  readonly #running: Record<Lane, Map<string, WebhookRow>> = { quick: new Map(), fresh: new Map(), slow: new Map() };
+  /** Those that gave their place to another one before they ended. */
+  readonly #late = new Map<string, WebhookRow>();
   readonly #works = new Set<Promise<void>>();
 
   constructor(
@@ -71,23 +84,20 @@ class Serving {
     const { full: marks } = await this.#services.disk.status();
     const full = marks.some((mark) => mark !== "free_accounts");
     if (full) await holdForStorage(this.#services);
-    for (const kind of ["quick", "slow"] as const) while (await this.#claim(kind, full));
+    for (const lane of lanes) while (await this.#claim(lane, full));
   }
 
   /** @returns whether there may be more to claim. */
-  async #claim(kind: keyof typeof webhookPlaces, full: boolean): Promise<boolean> {
-    const { all, ofAccount } = webhookPlaces[kind];
+  async #claim(lane: Lane, full: boolean): Promise<boolean> {
+    const { all, ofAccount } = webhookPlaces[lane];
     // One claim may find endpoints of one account alone: with half of its places at most before, it has all after it.
     const most = Math.floor(ofAccount / 2);
-    const limit = Math.min(all - this.#running[kind].size, most);
+    const limit = Math.min(all - this.#running[lane].size, most);
     if (limit <= 0) return false;
-    const claimed = await claimWebhooks(this.#services, kind, limit, {
-      busy: this.#busyAccounts(kind, most),
-      full,
-    });
+    const claimed = await claimWebhooks(this.#services, lane, limit, { busy: this.#busyAccounts(lane, most), full });
     if (claimed.length === 0) return false;
     const due = await readDueRows(this.#services, claimed);
-    for (const row of claimed) this.#serve(kind, row, due.get(row.id) ?? []);
+    for (const row of claimed) this.#serve(lane, row, due.get(row.id) ?? []);
     return claimed.length === limit;
   }
 
@@ -95,12 +105,14 @@ class Serving {
     await Promise.allSettled(this.#works);
   }
 
-  #serve(kind: keyof typeof webhookPlaces, row: ClaimedWebhook, due: readonly Item[]): void {
-    const running = this.#running[kind];
+  #serve(lane: Lane, row: ClaimedWebhook, due: readonly Item[]): void {
+    const running = this.#running[lane];
     running.set(row.id, row);
     const poster = row.account_id === null ? this.#posters.ofOperator : this.#posters.ofAccounts;
+    const late = setTimeout(() => this.#giveUpPlace(lane, row), latePlaces.afterMs);
+    const how = { lane, rates: this.#rates, signal: this.#rounds.signal };
     const work = readWaiting(this.#services, this.#recent, row, due)
-      .then((waiting) => serveWebhook(this.#services, poster, row, waiting, this.#rounds.signal))
+      .then((waiting) => serveWebhook(this.#services, poster, row, waiting, how))
       .then(() => undefined)
       .catch((error: unknown) => {
         // The claim ends by itself, and the deliveries are tried again: at least once.
@@ -112,17 +124,28 @@ class Serving {
         );
       })
       .finally(() => {
+        clearTimeout(late);
         running.delete(row.id);
+        this.#late.delete(row.id);
         this.#works.delete(work);
         this.#rounds.wake();
       });
     this.#works.add(work);
   }
 
+  #giveUpPlace(lane: Lane, row: WebhookRow): void {
+    if (lane === "slow" || this.#late.size >= latePlaces.all) return;
+    const own = [...this.#late.values()].filter(({ account_id: account }) => account === row.account_id);
+    if (own.length >= latePlaces.ofAccount) return;
+    this.#running[lane].delete(row.id);
+    this.#late.set(row.id, row);
+    this.#rounds.wake();
+  }
+
   /** Accounts that have more than so many places. */
-  #busyAccounts(kind: keyof typeof webhookPlaces, most: number): string[] {
+  #busyAccounts(lane: Lane, most: number): string[] {
     const counts = new Map<string, number>();
-    for (const { account_id } of this.#running[kind].values())
+    for (const { account_id } of this.#running[lane].values())
       if (account_id !== null) counts.set(account_id, (counts.get(account_id) ?? 0) + 1);
     return [...counts].filter(([, count]) => count > most).map(([account]) => account);
   }

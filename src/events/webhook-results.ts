@@ -164,7 +164,7 @@ async function giveBack(
      UPDATE service.webhook w SET lease_id = NULL, lease_until = NULL,
        cursor = n.cursor, ahead = n.ahead, replays = n.replays,
        held = coalesce(n.held, CASE WHEN n.next_at IS NOT NULL THEN $14 END),
-       slow = coalesce($7, w.slow),
+       slow = coalesce($7, w.slow), proven = w.proven OR coalesce($3 AND NOT $7, false),
        failures = CASE WHEN $2 THEN w.failures + 1 WHEN $3 THEN 0 ELSE w.failures END,
        failing_since = CASE WHEN $2 THEN coalesce(w.failing_since, clock_timestamp()) WHEN $3 THEN NULL ELSE w.failing_since END,
        state = CASE WHEN n.reason IS NULL THEN w.state ELSE 'disabled' END,

@@ -129,7 +129,9 @@ export async function changeWebhook(
   await want(services, filter);
   const url = input.url == null ? before.url : readUrl(services, owner, input.url);
   const description = readDescription(input.description) ?? before.description;
-  return await change(services, owner, id, "change", { url, description, ...columnsOf(filter) });
+  // Another server may be a slow one.
+  const fresh = url === before.url ? {} : { proven: false, slow: false };
+  return await change(services, owner, id, "change", { url, description, ...columnsOf(filter), ...fresh });
 }
 
 /** Stops sending; what happens meanwhile waits, as long as events are kept. @throws ServiceError `not_found`. */

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { slowMs } from "../../src/events/deliver-webhooks.ts";
+import { hostRates } from "../../src/events/host-rates.ts";
 import { keepEvents } from "../../src/events/keep-events.ts";
 import { recordResults } from "../../src/events/webhook-results.ts";
 import { renewInterests } from "../../src/events/webhooks.ts";
@@ -286,6 +287,28 @@ test("a plan's messages of a day are counted, the rest waits for the next one an
   await until(() => receiver.received.length === 51);
   await until(async () => (await hook()).waiting === null);
   expect(new Set(receiver.received.map((message) => headerOf(message, "webhook-id"))).size).toBe(50);
+});
+
+test("a host gets no more in a second than it may, whose endpoints it stands behind; that is no failure", async () => {
+  const ids = [(await make({ types: ["burn"] })).id, (await make({ types: ["burn"] })).id];
+  const { config } = api.services;
+  Object.assign(config, { rateLimits: true });
+  try {
+    for (let event = 0; event < 35; event += 1) await write("burn.queued");
+    await until(() => receiver.received.length === 70);
+  } finally {
+    Object.assign(config, { rateLimits: false });
+  }
+  const times = receiver.received.map(({ at }) => at).sort((a, b) => a - b);
+  const busiest = Math.max(...times.map((from) => times.filter((at) => at >= from && at < from + 1_000).length));
+  // What was left of the second before, and what comes in this one.
+  expect(busiest).toBeLessThanOrEqual(2 * hostRates.ofAccount + 2);
+  for (const id of ids) {
+    const { webhook } = (await api.send("GET", `/v1/webhooks/${id}`, key)).body;
+    expect([webhook.failingSince, (await deliveries(id, "?state=pending")).length]).toEqual([null, 0]);
+  }
+  const sent = receiver.received.map((message) => headerOf(message, "webhook-id"));
+  expect(new Set(sent).size).toBe(35);
 });
 
 test("while storage is nearly full accounts' endpoints wait, and lose nothing", async () => {

@@ -287,7 +287,11 @@ test("accounts with many endpoints that answer slowly leave the places of the ot
     "SELECT count(*)::int FROM service.webhook WHERE lease_until > clock_timestamp() GROUP BY account_id ORDER BY 1 DESC",
   );
   expect(rows[0].count).toBeLessThanOrEqual(webhookPlaces.slow.ofAccount);
-  expect((await pool.query("SELECT slow FROM service.webhook WHERE id = $1", [id])).rows).toEqual([{ slow: false }]);
+  // On a machine that is busy itself no answer is quick at once.
+  await until(async () => {
+    await write("metadata.updated", null);
+    return (await pool.query("SELECT FROM service.webhook WHERE id = $1 AND NOT slow", [id])).rowCount;
+  });
 });
 
 test("a key without the right, an address that is not public, and misspelt members are refused", async () => {

@@ -40,6 +40,8 @@ interface WebhookTable {
   lease_until: Generated<Date | null>;
   failures: Generated<number>;
   slow: Generated<boolean>;
+  /** It has answered quickly once. */
+  proven: Generated<boolean>;
   failing_since: Generated<Date | null>;
   created_at: Generated<Date>;
   changed_at: Generated<Date>;
