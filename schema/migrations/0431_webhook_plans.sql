@@ -18,6 +18,19 @@ CREATE TABLE service.webhook_use (
 ALTER TABLE service.webhook_use ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON service.webhook_use FOR SELECT USING (account_id = (SELECT service.tenant()));
 
+-- Takes messages of the day before they are sent, and says how many there were: several endpoints are sent to at once.
+CREATE FUNCTION service.take_webhook_tries(account uuid, most integer) RETURNS integer LANGUAGE plpgsql SET search_path = '' AS $$
+DECLARE
+  taken integer;
+BEGIN
+  INSERT INTO service.webhook_use AS u (account_id, day, tries)
+    VALUES (account, (pg_catalog.clock_timestamp() AT TIME ZONE 'UTC')::date, 0)
+    ON CONFLICT (account_id) DO UPDATE SET day = excluded.day, tries = CASE WHEN u.day = excluded.day THEN u.tries ELSE 0 END;
+  taken := greatest(0, least(most, coalesce(service.webhook_tries_left(account), most)));
+  UPDATE service.webhook_use SET tries = tries + taken WHERE account_id = account;
+  RETURN taken;
+END $$;
+
 -- How many messages an account's endpoints may still be sent today; null: any number.
 CREATE FUNCTION service.webhook_tries_left(account uuid) RETURNS integer LANGUAGE sql STABLE SET search_path = '' AS $$
   SELECT p.webhook_tries_per_day - coalesce((SELECT u.tries FROM service.webhook_use u

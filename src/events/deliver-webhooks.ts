@@ -97,7 +97,7 @@ export async function serveWebhook(
   const signing = { secrets: secretsOf(row, keyPepper), signingKey: unseal(row.signing_key, keyPepper) };
   const results: DeliveryResult[] = [];
   const end = performance.now() + webhookPlaces[lane].beginMs;
-  const { items, hold } = admitted(services, row, waiting.items, rates);
+  const { items, hold, taken } = await admit(services, row, waiting.items, rates);
   const places = [...Map.groupBy(items, ({ place }) => place).values()];
   let failed = false;
   let askedSeconds = 0;
@@ -119,28 +119,47 @@ export async function serveWebhook(
     disabledAfterSeconds,
     slowMs,
     hold,
+    taken,
   });
   countTries(services, results);
   return results;
 }
 
-/** What may be sent now of what waits, and why not the rest. The operator's endpoints have no bounds. */
-function admitted(
-  { config }: Pick<Services, "config">,
+/** So many messages of a day are no question of who counts first. */
+const plentyLeft = 20_000;
+
+/**
+ * What may be sent now of what waits, and why not the rest. The operator's endpoints have no bounds.
+ *
+ * @returns `taken`, how many messages of its account's day were counted already.
+ */
+async function admit(
+  { config, pool }: Pick<Services, "config" | "pool">,
   { account_id: account, tries_left: left, url }: ClaimedWebhook,
-  items: readonly Item[],
+  waiting: readonly Item[],
   rates: HostRates,
-): { items: readonly Item[]; hold: Hold | null } {
-  if (left !== null && left <= 0) {
-    // The plan may change: it is looked at again before the next day.
-    const untilMidnight = 86_400 - ((Date.now() / 1_000) % 86_400);
-    return { items: [], hold: { reason: "tries", seconds: Math.min(600, untilMidnight + 1) } };
+): Promise<{ items: readonly Item[]; hold: Hold | null; taken: number }> {
+  let [items, taken]: [readonly Item[], number] = [waiting, 0];
+  let hold: Hold | null = null;
+  if (account !== null && config.rateLimits && items.length > 0) {
+    const { granted, waitSeconds } = rates.take(url, account, items.length);
+    if (granted < items.length) hold = { reason: "rate", seconds: waitSeconds };
+    items = items.slice(0, granted);
   }
-  if (account === null || !config.rateLimits || items.length === 0) return { items, hold: null };
-  const { granted, waitSeconds } = rates.take(url, account, items.length);
+  if (left === null || left > plentyLeft) return { items, hold, taken };
+  if (left > 0 && items.length > 0) {
+    const { rows } = await pool.query<{ taken: number }>("SELECT service.take_webhook_tries($1, $2) AS taken", [
+      account,
+      items.length,
+    ]);
+    taken = rows[0]?.taken ?? 0;
+  }
+  if (left > 0 && taken === items.length) return { items, hold, taken };
+  // The plan may change: it is looked at again before the next day.
+  const untilMidnight = 86_400 - ((Date.now() / 1_000) % 86_400);
   return {
-    items: items.slice(0, granted),
-    hold: granted < items.length ? { reason: "rate", seconds: waitSeconds } : null,
+    ...{ items: items.slice(0, taken), taken },
+    hold: { reason: "tries", seconds: Math.min(600, untilMidnight + 1) },
   };
 }
 

@@ -62,14 +62,10 @@ export async function readDueRows(
   return Map.groupBy(rows, ({ webhook }) => webhook);
 }
 
-/**
- * One message shows whether an endpoint that failed is back. Of the last messages of an account's day each endpoint takes a
- * part: several of them are sent to at once.
- */
+/** One message shows whether an endpoint that failed is back. */
 function mostOf({ failures, tries_left: left }: ClaimedWebhook): number {
-  if (left !== null && left <= 0) return 0;
   const most = failures > 0 ? 1 : deliveriesOfClaim;
-  return left === null ? most : Math.min(most, Math.ceil(left / 8));
+  return left === null ? most : Math.max(0, Math.min(most, left));
 }
 
 /**

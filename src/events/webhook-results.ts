@@ -33,13 +33,15 @@ interface Consequences {
   disabledAfterSeconds: number;
   slowMs: number;
   hold: Hold | null;
+  /** Messages that were counted before they were sent. */
+  taken: number;
 }
 
 /** An endpoint that answers so is there no more. */
 const goneStatus = 410;
 /** Of what was delivered at its first try: of a claim, and of an endpoint. */
 const shownOfClaim = 10;
-const shownOfEndpoint = 200;
+export const shownOfEndpoint = 200;
 /** With so many failed messages that wait for their next try, no further ones are begun. */
 export const mostFailed = 1_000;
 
@@ -145,7 +147,7 @@ async function giveBack(
   row: WebhookRow,
   { main, replay }: Pick<Waiting, "main" | "replay">,
   results: readonly DeliveryResult[],
-  { pauseSeconds, disabledAfterSeconds, slowMs, hold }: Consequences,
+  { pauseSeconds, disabledAfterSeconds, slowMs, hold, taken }: Consequences,
 ): Promise<void> {
   const tried = results.filter(({ gone }) => !gone);
   const failed = tried.some(({ delivered }) => !delivered);
@@ -158,9 +160,9 @@ async function giveBack(
   const isOver = again !== null && again.cursor >= again.upto;
   await client.query(
     `WITH used AS (INSERT INTO service.webhook_use AS u (account_id, day, tries)
-       SELECT a.id, (clock_timestamp() AT TIME ZONE 'UTC')::date, $12::integer FROM service.account a WHERE a.id = $13 AND $12::integer > 0
+       SELECT a.id, (clock_timestamp() AT TIME ZONE 'UTC')::date, $12::integer FROM service.account a WHERE a.id = $13 AND $12::integer <> 0
        ON CONFLICT (account_id) DO UPDATE SET day = excluded.day,
-         tries = excluded.tries + CASE WHEN u.day = excluded.day THEN u.tries ELSE 0 END)
+         tries = greatest(0, excluded.tries + CASE WHEN u.day = excluded.day THEN u.tries ELSE 0 END))
      UPDATE service.webhook w SET lease_id = NULL, lease_until = NULL,
        cursor = n.cursor, ahead = n.ahead, replays = n.replays,
        held = coalesce(n.held, CASE WHEN n.next_at IS NOT NULL THEN $14 END),
@@ -196,7 +198,7 @@ async function giveBack(
       ...[row.id, failed, results.length > 0 && !failed, isGone, pauseSeconds, disabledAfterSeconds],
       tried.length > 0 ? tried.some(({ milliseconds }) => milliseconds > slowMs) : null,
       ...(next ? [String(next.cursor), next.ahead.map(String)] : [null, null]),
-      ...[isOver, again && JSON.stringify(storedReplay(again)), tried.length, row.account_id],
+      ...[isOver, again && JSON.stringify(storedReplay(again)), tried.length - taken, row.account_id],
       ...[hold?.reason ?? null, hold?.seconds ?? null],
     ],
   );

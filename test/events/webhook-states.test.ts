@@ -103,7 +103,7 @@ test("a result that comes late does not undo what a later claim has noted", asyn
   const results = [null, BigInt(delivery)].map((row) => ({ ...result, item: { ...item, id: row, attempts: 0 } }));
   const range = { cursor: 0n, ahead: [], upto: event.sequence };
   const main = { range, reached: event.sequence, found: [event.sequence] };
-  const consequences = { pauseSeconds: 0, disabledAfterSeconds: 60, slowMs, hold: null };
+  const consequences = { pauseSeconds: 0, disabledAfterSeconds: 60, slowMs, hold: null, taken: 0 };
   await recordResults(worker, rows[0], { main, replay: null }, results, consequences);
   const [shown, ...others] = await deliveries(id);
   expect(shown).toMatchObject({ state: "delivered", attempts: 1 });
