@@ -10,7 +10,7 @@ import type { HostRates } from "./host-rates.ts";
 import type { Item, Waiting } from "./read-waiting.ts";
 import { boundedPause, disabledAfterSeconds, pauseAfter } from "./retry-schedule.ts";
 import { countTries } from "./webhook-figures.ts";
-import { secretsOf, type WebhookRow } from "./webhook-record.ts";
+import { type ClaimedWebhook, secretsOf } from "./webhook-record.ts";
 import { type DeliveryResult, type Hold, recordResults } from "./webhook-results.ts";
 
 /** Endpoints are the work, not deliveries: one worker at a time sends to one, so what is sent to it has an order. */
@@ -48,9 +48,6 @@ export const lanes = Object.keys(webhookPlaces) as readonly Lane[];
 export const latePlaces = { afterMs: 500, all: 480, ofAccount: 64 } as const;
 /** An answer that takes longer makes an endpoint a slow one, until one comes sooner. */
 export const slowMs = 1_000;
-
-/** An endpoint that is sent to, with what its account's plan leaves of today; null: any number of messages. */
-export type ClaimedWebhook = WebhookRow & { tries_left: number | null };
 
 /**
  * Claims endpoints that have something to be sent.

@@ -1,11 +1,10 @@
 import { filterCondition, filterOf } from "../outbox/event-filter.ts";
 import type { EventRow } from "../outbox/event-row.ts";
 import type { Services } from "../services.ts";
-import type { ClaimedWebhook } from "./deliver-webhooks.ts";
 import type { RecentEvents } from "./recent-events.ts";
 import { isFor, isForCondition } from "./webhook-matchers.ts";
 import { nextReplay, type Range, type Reading, type Replay, waitingRange } from "./webhook-ranges.ts";
-import { filterOfRow, type WebhookRow } from "./webhook-record.ts";
+import { type ClaimedWebhook, filterOfRow, type WebhookRow } from "./webhook-record.ts";
 
 /** What is sent to an endpoint under one claim. */
 const deliveriesOfClaim = 40;

@@ -3,7 +3,6 @@ import type { Rounds } from "../rounds.ts";
 import type { Services } from "../services.ts";
 import { causeOf } from "../telemetry/log-once.ts";
 import {
-  type ClaimedWebhook,
   claimWebhooks,
   holdForStorage,
   type Lane,
@@ -18,7 +17,7 @@ import { WebhookMatcher } from "./match-webhooks.ts";
 import { type Item, readDueRows, readWaiting } from "./read-waiting.ts";
 import { RecentEvents } from "./recent-events.ts";
 import { allowsPrivate } from "./webhook-owner.ts";
-import type { WebhookRow } from "./webhook-record.ts";
+import type { ClaimedWebhook, WebhookRow } from "./webhook-record.ts";
 import { renewInterests } from "./webhooks.ts";
 
 /** What is due again; while nobody has an endpoint, events whose notification was lost. */

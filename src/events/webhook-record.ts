@@ -6,6 +6,9 @@ import type { WebhookServices } from "./webhook-owner.ts";
 
 export type WebhookRow = Selectable<Database["service.webhook"]>;
 
+/** An endpoint that is sent to, with what its account's plan leaves of today; null: any number of messages. */
+export type ClaimedWebhook = WebhookRow & { tries_left: number | null };
+
 /** An endpoint as its account sees it. */
 export interface Webhook {
   id: string;
