@@ -9,6 +9,7 @@ interface Endpoint extends Record<string, unknown> {
   url: string;
   state: string;
   disabledReason: string | null;
+  waiting: string | null;
   types: string[];
   chains: string[];
   finality: string;
@@ -151,8 +152,8 @@ function printWithSecret({ webhook, secret }: { webhook: Endpoint; secret: strin
   );
 }
 
-function describe({ id, state, disabledReason, url, types, chains, finality }: Endpoint): string {
-  const why = disabledReason ? ` (${disabledReason})` : "";
+function describe({ id, state, disabledReason, waiting, url, types, chains, finality }: Endpoint): string {
+  const why = disabledReason ? ` (${disabledReason})` : waiting ? ` (waits: ${waiting})` : "";
   return [id, `${state}${why}`, url, types.join(",") || "all types", chains.join(",") || "all chains", finality].join(
     "  ",
   );

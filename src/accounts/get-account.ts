@@ -36,6 +36,9 @@ export interface Account {
   /** Deployments and updates on all chains, without those that ended before they had a nonce; a day is one of UTC. */
   transactionsToday: number;
   transactionsThisPeriod: number;
+  /** Endpoints, and messages that they were sent today (UTC). */
+  webhooks: number;
+  webhookTriesToday: number;
   usage: ChainUsage[];
 }
 
@@ -64,6 +67,8 @@ export async function getAccount(services: Services, caller: Session): Promise<A
     stored: bigint;
     transactions_today: bigint;
     transactions_now: bigint;
+    webhooks: number;
+    webhook_tries: number;
     gas: { scope: string; wei: string }[];
     usage: { chain_id: number; contracts: number; contracts_now: number; mints: number; mints_now: number }[];
   }>`
@@ -74,6 +79,9 @@ export async function getAccount(services: Services, caller: Session): Promise<A
       coalesce(u.requests, 0) AS requests, coalesce(s.bytes, 0) AS stored,
       service.transactions_since(a.id, date_trunc('day', clock_timestamp(), 'UTC')) AS transactions_today,
       service.transactions_since(a.id, p.start) AS transactions_now,
+      (SELECT count(*)::int FROM service.webhook w WHERE w.account_id = a.id) AS webhooks,
+      coalesce((SELECT h.tries FROM service.webhook_use h WHERE h.account_id = a.id
+        AND h.day = (clock_timestamp() AT TIME ZONE 'UTC')::date), 0) AS webhook_tries,
       coalesce((SELECT json_agg(g) FROM (
         SELECT b.scope, (b.reserved + b.spent)::text AS wei FROM service.budget b
         WHERE b.scope = ANY (${scopes}::text[]) AND b.period = date_trunc('day', clock_timestamp())) g), '[]') AS gas,
@@ -106,6 +114,8 @@ export async function getAccount(services: Services, caller: Session): Promise<A
     storedBytes: row.stored,
     transactionsToday: Number(row.transactions_today),
     transactionsThisPeriod: Number(row.transactions_now),
+    webhooks: row.webhooks,
+    webhookTriesToday: row.webhook_tries,
     usage: services.chains.map((chain) => {
       const used = row.usage.find((item) => item.chain_id === chain.id);
       return {

@@ -36,4 +36,9 @@ export interface Plan {
   /** Requests that may ask a chain's node or store something, whatever becomes of them. */
   deployRequestsPerDay: number | null;
   uploadRequestsPerDay: number | null;
+  /** Endpoints that events are sent to, and messages to all of them in a day. */
+  maxWebhooks: number | null;
+  webhookTriesPerDay: number | null;
+  /** Whether an endpoint may get events of whole chains; without it one names contracts. */
+  wholeChainWebhooks: boolean;
 }

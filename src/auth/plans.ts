@@ -42,6 +42,9 @@ export const defaultPlans: Record<Tier, Plan> = {
     tokenGas: 500_000n,
     deployRequestsPerDay: 500,
     uploadRequestsPerDay: 20_000,
+    maxWebhooks: 5,
+    webhookTriesPerDay: 10_000,
+    wholeChainWebhooks: false,
   },
   growth: {
     tier: "growth",
@@ -62,6 +65,9 @@ export const defaultPlans: Record<Tier, Plan> = {
     allowlistBytes: 268_435_456n,
     ...unlimited,
     ...paidGas,
+    maxWebhooks: 50,
+    webhookTriesPerDay: 200_000,
+    wholeChainWebhooks: true,
   },
   scale: {
     tier: "scale",
@@ -80,6 +86,9 @@ export const defaultPlans: Record<Tier, Plan> = {
     allowlistBytes: 2_147_483_648n,
     ...unlimited,
     ...paidGas,
+    maxWebhooks: 200,
+    webhookTriesPerDay: 2_000_000,
+    wholeChainWebhooks: true,
   },
   enterprise: {
     tier: "enterprise",
@@ -95,6 +104,9 @@ export const defaultPlans: Record<Tier, Plan> = {
     allowlistBytes: null,
     ...unlimited,
     ...{ deployGas: null, updateGas: null, tokenGas: null },
+    maxWebhooks: null,
+    webhookTriesPerDay: null,
+    wholeChainWebhooks: true,
   },
 };
 
@@ -132,5 +144,8 @@ export function planOfRow(row: { [K in keyof PlanTable]: PlanTable[K] | number |
     tokenGas: whole(row.token_gas),
     deployRequestsPerDay: count(row.deploy_requests_per_day),
     uploadRequestsPerDay: count(row.upload_requests_per_day),
+    maxWebhooks: count(row.max_webhooks),
+    webhookTriesPerDay: count(row.webhook_tries_per_day),
+    wholeChainWebhooks: row.whole_chain_webhooks === true,
   };
 }

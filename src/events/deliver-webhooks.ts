@@ -3,13 +3,15 @@ import { type SqlBool, sql } from "kysely";
 import { backoffMs } from "../backoff.ts";
 import { claimRows, dueRows, type WorkQueue } from "../db/lease.ts";
 import type { Posted, Poster, PostFault } from "../outbound/post.ts";
-import { type EventRow, eventBody } from "../outbox/event-row.ts";
-import { signedHeaders, unseal } from "../outbox/sign-webhook.ts";
+import { eventBody } from "../outbox/event-row.ts";
+import { type SigningKeys, signedHeaders, unseal } from "../outbox/sign-webhook.ts";
 import type { Services } from "../services.ts";
+import type { HostRates } from "./host-rates.ts";
+import type { Item, Waiting } from "./read-waiting.ts";
 import { boundedPause, disabledAfterSeconds, pauseAfter } from "./retry-schedule.ts";
 import { countTries } from "./webhook-figures.ts";
-import { secretsOf, type WebhookRow } from "./webhook-record.ts";
-import { type DeliveryResult, recordResults } from "./webhook-results.ts";
+import { type ClaimedWebhook, secretsOf } from "./webhook-record.ts";
+import { type DeliveryResult, type Hold, recordResults } from "./webhook-results.ts";
 
 /** Endpoints are the work, not deliveries: one worker at a time sends to one, so what is sent to it has an order. */
 const queue: WorkQueue = {
@@ -22,9 +24,6 @@ const queue: WorkQueue = {
 
 /** Longer than all that is sent to an endpoint under one claim can take. */
 const leaseSeconds = 90;
-/** After this nothing more is begun under a claim. */
-const sendingMs = 30_000;
-const deliveriesOfClaim = 40;
 /** Messages to one endpoint that are under way at once, each of another place. */
 const atOnce = 4;
 /** Of an endpoint that failed: one message at a time shows whether it is back. */
@@ -32,89 +31,79 @@ const afterFailure = { firstMs: 2_000, mostMs: 600_000, jitter: 0.1 };
 
 /**
  * Endpoints that one worker sends to at once, of all accounts and of one. Those that fail or answer slowly hold a place for
- * long, and have their own.
+ * long, and have their own; so have fresh ones, which nobody knows. After `beginMs` nothing more is begun under a claim: the
+ * next endpoint has its turn.
  */
-export const webhookPlaces = { quick: { all: 96, ofAccount: 32 }, slow: { all: 24, ofAccount: 6 } } as const;
+export const webhookPlaces = {
+  quick: { all: 96, ofAccount: 32, beginMs: 1_000 },
+  fresh: { all: 24, ofAccount: 6, beginMs: 1_000 },
+  slow: { all: 24, ofAccount: 6, beginMs: 5_000 },
+} as const;
+export type Lane = keyof typeof webhookPlaces;
+export const lanes = Object.keys(webhookPlaces) as readonly Lane[];
+/**
+ * A claim that lasts longer gives its place to another endpoint, and ends beside it. So many may: an endpoint that was quick
+ * until now, and is not any more, delays the others by this time.
+ */
+export const latePlaces = { afterMs: 500, all: 480, ofAccount: 64 } as const;
 /** An answer that takes longer makes an endpoint a slow one, until one comes sooner. */
 export const slowMs = 1_000;
-
-export interface Pending {
-  id: bigint;
-  sequence: bigint | null;
-  event_id: string;
-  body: string | null;
-  place: string;
-  attempts: number;
-}
 
 /**
  * Claims endpoints that have something to be sent.
  *
  * @param busy accounts that have all their places.
+ * @param full whether storage is: the operator alone is told of things then.
  */
 export async function claimWebhooks(
-  { db }: Services,
-  kind: keyof typeof webhookPlaces,
+  { db }: Pick<Services, "db">,
+  lane: Lane,
   limit: number,
-  busy: readonly string[],
-): Promise<WebhookRow[]> {
-  const more = sql<SqlBool>`(q.failures > 0 OR q.slow) = ${kind === "slow"}
+  { busy, full }: { busy: readonly string[]; full: boolean },
+): Promise<ClaimedWebhook[]> {
+  const more = sql<SqlBool>`CASE WHEN q.failures > 0 OR q.slow THEN 'slow' WHEN q.proven THEN 'quick' ELSE 'fresh' END = ${lane}
     AND NOT EXISTS (SELECT FROM service.account a WHERE a.id = q.account_id AND a.suspended)
-    AND (q.account_id IS NULL OR q.account_id <> ALL (${[...busy]}::uuid[]))`;
+    AND (q.account_id IS NULL OR NOT ${full} AND q.account_id <> ALL (${[...busy]}::uuid[]))`;
   const lease = { seconds: leaseSeconds, id: randomUUID() };
-  const { rows } = await claimRows<WebhookRow>(queue, dueRows(queue, limit, more), lease, sql`m.*`).execute(db);
+  const { rows } = await claimRows<ClaimedWebhook>(
+    queue,
+    dueRows(queue, limit, more),
+    lease,
+    sql`m.*, service.webhook_tries_left(m.account_id) AS tries_left`,
+  ).execute(db);
   return rows;
 }
 
-/** What is due of the endpoints, the oldest first, by endpoint. */
-export async function readPending(
-  { pool }: Services,
-  webhooks: readonly WebhookRow[],
-): Promise<Map<string, { pending: Pending; event: EventRow | null }[]>> {
-  const { rows } = await pool.query<Pending & { webhook_id: string }>(
-    `SELECT d.* FROM unnest($1::text[], $2::integer[]) AS w (id, most) CROSS JOIN LATERAL (
-       SELECT d.webhook_id, d.id, d.sequence, d.event_id, d.body, d.place, d.attempts FROM service.webhook_delivery d
-       WHERE d.webhook_id = w.id AND d.state = 'pending' AND d.next_at <= clock_timestamp()
-       ORDER BY d.next_at, d.id LIMIT w.most) d ORDER BY d.id`,
-    [webhooks.map(({ id }) => id), webhooks.map(({ failures }) => (failures > 0 ? 1 : deliveriesOfClaim))],
-  );
-  const sequences = [...new Set(rows.flatMap(({ sequence }) => (sequence === null ? [] : [String(sequence)])))];
-  const events = new Map<bigint, EventRow>();
-  if (sequences.length > 0) {
-    const found = await pool.query<EventRow>("SELECT * FROM service.event WHERE sequence = ANY ($1::bigint[])", [
-      sequences,
-    ]);
-    for (const event of found.rows) events.set(event.sequence, event);
-  }
-  return Map.groupBy(
-    rows.map((pending) => ({
-      webhook: pending.webhook_id,
-      pending,
-      event: pending.sequence === null ? null : (events.get(pending.sequence) ?? null),
-    })),
-    ({ webhook }) => webhook,
+/** Tells why nothing is sent to accounts' endpoints while storage is full. What waits for them keeps its place. */
+export async function holdForStorage({ pool }: Pick<Services, "pool">): Promise<void> {
+  await pool.query(
+    `UPDATE service.webhook SET held = 'storage' WHERE state = 'enabled' AND next_due <= clock_timestamp()
+       AND account_id IS NOT NULL AND held IS DISTINCT FROM 'storage'`,
   );
 }
 
-/** Sends to one endpoint what was read for it, and notes what came of it. Never fails but for the database. */
+/** Sends to one endpoint what waits for it, and notes what came of it. Never fails but for the database. */
 export async function serveWebhook(
   services: Services,
   poster: Poster,
-  row: WebhookRow,
-  items: readonly { pending: Pending; event: EventRow | null }[],
-  signal: AbortSignal,
+  row: ClaimedWebhook,
+  waiting: Waiting,
+  { lane, rates, signal }: { lane: Lane; rates: HostRates; signal: AbortSignal },
 ): Promise<DeliveryResult[]> {
+  const { keyPepper } = services.config;
+  const signing = { secrets: secretsOf(row, keyPepper), signingKey: unseal(row.signing_key, keyPepper) };
   const results: DeliveryResult[] = [];
-  const end = performance.now() + sendingMs;
-  const places = [...Map.groupBy(items, ({ pending }) => pending.place).values()];
+  const end = performance.now() + webhookPlaces[lane].beginMs;
+  const { items, hold, taken } = await admit(services, row, waiting.items, rates);
+  const places = [...Map.groupBy(items, ({ place }) => place).values()];
   let failed = false;
   let askedSeconds = 0;
   const sendPlaces = async () => {
     for (let place = places.shift(); place; place = places.shift())
-      for (const { pending, event } of place) {
+      for (const item of place) {
         // The rest waits for its turn: what is behind a failure would fail as well.
         if (failed || signal.aborted || performance.now() > end) return;
-        const result = await send(services, poster, row, pending, event, signal);
+        const result = await send(services, poster, row.url, signing, item, signal);
         if (signal.aborted && result.fault !== null) return;
         results.push(result);
         if (!result.delivered && !result.gone) failed = true;
@@ -122,61 +111,81 @@ export async function serveWebhook(
       }
   };
   await Promise.all(Array.from({ length: Math.min(atOnce, places.length) }, sendPlaces));
-  await recordResults(services, row, results, {
+  await recordResults(services, row, waiting, results, {
     pauseSeconds: failed ? Math.max(backoffMs(row.failures + 1, afterFailure) / 1_000, askedSeconds) : 0,
     disabledAfterSeconds,
     slowMs,
+    hold,
+    taken,
   });
   countTries(services, results);
   return results;
 }
 
+/** So many messages of a day are no question of who counts first. */
+const plentyLeft = 20_000;
+
+/**
+ * What may be sent now of what waits, and why not the rest. The operator's endpoints have no bounds.
+ *
+ * @returns `taken`, how many messages of its account's day were counted already.
+ */
+async function admit(
+  { config, pool }: Pick<Services, "config" | "pool">,
+  { account_id: account, tries_left: left, url }: ClaimedWebhook,
+  waiting: readonly Item[],
+  rates: HostRates,
+): Promise<{ items: readonly Item[]; hold: Hold | null; taken: number }> {
+  let [items, taken]: [readonly Item[], number] = [waiting, 0];
+  let hold: Hold | null = null;
+  if (account !== null && config.rateLimits && items.length > 0) {
+    const { granted, waitSeconds } = rates.take(url, account, items.length);
+    if (granted < items.length) hold = { reason: "rate", seconds: waitSeconds };
+    items = items.slice(0, granted);
+  }
+  if (left === null || left > plentyLeft) return { items, hold, taken };
+  if (left > 0 && items.length > 0) {
+    const { rows } = await pool.query<{ taken: number }>("SELECT service.take_webhook_tries($1, $2) AS taken", [
+      account,
+      items.length,
+    ]);
+    taken = rows[0]?.taken ?? 0;
+  }
+  if (left > 0 && taken === items.length) return { items, hold, taken };
+  // The plan may change: it is looked at again before the next day.
+  const untilMidnight = 86_400 - ((Date.now() / 1_000) % 86_400);
+  return {
+    ...{ items: items.slice(0, taken), taken },
+    hold: { reason: "tries", seconds: Math.min(600, untilMidnight + 1) },
+  };
+}
+
 async function send(
-  { config, feed }: Services,
+  { feed }: Pick<Services, "feed">,
   poster: Poster,
-  row: WebhookRow,
-  pending: Pending,
-  event: EventRow | null,
+  url: string,
+  signing: SigningKeys,
+  item: Item,
   signal: AbortSignal,
 ): Promise<DeliveryResult> {
-  const attempt = pending.attempts + 1;
-  const common = { id: pending.id, attempt, at: new Date() };
-  const body = pending.body ?? (event && eventBody(event, feed.nameOfChain));
+  const attempt = item.attempts + 1;
+  const at = new Date();
+  const none = { status: null, fault: null, answer: null, pauseSeconds: null, askedSeconds: null };
+  const body = item.body ?? (item.event && eventBody(item.event, feed.nameOfChain));
   // It was dropped while it waited.
   if (body === null)
-    return {
-      ...common,
-      delivered: false,
-      gone: true,
-      status: null,
-      fault: "expired",
-      milliseconds: 0,
-      answer: null,
-      ...{ pauseSeconds: null, askedSeconds: null },
-    };
-  const signing = { secrets: secretsOf(row, config.keyPepper), signingKey: unseal(row.signing_key, config.keyPepper) };
-  const seconds = Math.floor(common.at.getTime() / 1_000);
+    return { item, attempt, at, ...none, delivered: false, gone: true, fault: "expired", milliseconds: 0 };
   const started = performance.now();
-  const headers = signedHeaders(signing, { id: pending.event_id, seconds, body });
-  const answer: Posted | PostFault = await poster.post(row.url, headers, body, signal);
-  const milliseconds = Math.round(performance.now() - started);
-  if ("fault" in answer) {
-    const pauseSeconds = pauseAfter(attempt, null);
-    return {
-      ...common,
-      delivered: false,
-      gone: false,
-      status: null,
-      fault: answer.fault,
-      milliseconds,
-      answer: null,
-      ...{ pauseSeconds, askedSeconds: null },
-    };
-  }
-  const delivered = answer.status >= 200 && answer.status < 300;
+  const headers = signedHeaders(signing, { id: item.eventId, seconds: Math.floor(at.getTime() / 1_000), body });
+  const answer: Posted | PostFault = await poster.post(url, headers, body, signal);
+  const common = { item, attempt, at, ...none, gone: false, milliseconds: Math.round(performance.now() - started) };
+  if ("fault" in answer)
+    return { ...common, delivered: false, fault: answer.fault, pauseSeconds: pauseAfter(attempt, null) };
+  const { status, retryAfterSeconds } = answer;
+  const delivered = status >= 200 && status < 300;
   return {
-    ...{ ...common, delivered, gone: false, status: answer.status, fault: null, milliseconds, answer: answer.answer },
-    pauseSeconds: delivered ? null : pauseAfter(attempt, answer.retryAfterSeconds),
-    askedSeconds: delivered || answer.retryAfterSeconds === null ? null : boundedPause(answer.retryAfterSeconds),
+    ...{ ...common, delivered, status, answer: answer.answer },
+    pauseSeconds: delivered ? null : pauseAfter(attempt, retryAfterSeconds),
+    askedSeconds: delivered || retryAfterSeconds === null ? null : boundedPause(retryAfterSeconds),
   };
 }

@@ -1,33 +1,31 @@
 import type pg from "pg";
-import { filterOf } from "../outbox/event-filter.ts";
 import type { EventRow } from "../outbox/event-row.ts";
 import { numberEvents } from "../outbox/read-events.ts";
 import type { Services } from "../services.ts";
+import type { RecentEvents } from "./recent-events.ts";
 import { webhookLock } from "./webhook-lock.ts";
-import { filterOfRow, type WebhookRow } from "./webhook-record.ts";
+import { WebhookMatchers } from "./webhook-matchers.ts";
+import type { WebhookRow } from "./webhook-record.ts";
 
 const readAtOnce = 500;
 
-interface Matcher {
-  row: WebhookRow;
-  matches: (event: EventRow) => boolean;
-}
-
-/** Turns committed events into deliveries, each event once. */
+/** Tells endpoints up to which event something waits for them. However many events match one, it is one row that changes. */
 export class WebhookMatcher {
   readonly #services: Services;
-  #matchers: readonly Matcher[] = [];
+  readonly #recent: RecentEvents;
+  #matchers = new WebhookMatchers([]);
   #known = "";
 
-  constructor(services: Services) {
+  constructor(services: Services, recent: RecentEvents) {
     this.#services = services;
+    this.#recent = recent;
   }
 
   /** @returns whether anybody has an endpoint that is not disabled. */
   async matchAll(): Promise<boolean> {
     await numberEvents(this.#services.pool);
     while (await this.#matchSome());
-    return this.#matchers.length > 0;
+    return this.#matchers.size > 0;
   }
 
   /**
@@ -43,7 +41,7 @@ export class WebhookMatcher {
     const state = rows[0]?.state ?? "";
     if (state === this.#known) return;
     const found = await client.query<WebhookRow>("SELECT * FROM service.webhook WHERE state <> 'disabled'");
-    this.#matchers = found.rows.map((row) => ({ row, matches: filterOf(filterOfRow(row)) }));
+    this.#matchers = new WebhookMatchers(found.rows);
     this.#known = state;
   }
 
@@ -60,7 +58,7 @@ export class WebhookMatcher {
         return false;
       }
       await this.#refresh(client);
-      if (this.#matchers.length === 0) {
+      if (this.#matchers.size === 0) {
         await client.query(
           "UPDATE service.webhook_head w SET sequence = e.sequence FROM service.event_head e WHERE w.sequence < e.sequence",
         );
@@ -74,36 +72,12 @@ export class WebhookMatcher {
       );
       const last = events.at(-1);
       if (last) {
-        const made = events.flatMap((event) => this.#deliveriesOf(event));
-        if (made.length > 0) {
-          await client.query(
-            `INSERT INTO service.webhook_delivery (webhook_id, account_id, sequence, event_id, type, place)
-             SELECT w.id, w.account_id, m.sequence, m.event_id, m.type, m.place
-             FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[]) AS m (webhook_id, sequence, event_id, type, place)
-             JOIN service.webhook w ON w.id = m.webhook_id ORDER BY m.sequence`,
-            [
-              made.map(({ webhook }) => webhook),
-              made.map(({ event }) => String(event.sequence)),
-              made.map(({ event }) => event.id),
-              made.map(({ event }) => event.type),
-              made.map(({ event }) => placeOf(event)),
-            ],
-          );
-          const matched = [[...new Set(made.map(({ webhook }) => webhook))]];
-          // By a statement of its own: the next one sees how the rows are once they are locked. In one statement it would
-          // go by how they were before, and miss an endpoint that is given back meanwhile.
-          await client.query("SELECT FROM service.webhook WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE", matched);
-          await client.query(
-            `UPDATE service.webhook w SET next_due = least(w.next_due, clock_timestamp())
-             WHERE w.id = ANY ($1) AND (w.lease_until IS NULL OR w.lease_until < clock_timestamp())
-               AND (w.failures = 0 OR w.next_due IS NULL)`,
-            matched,
-          );
-        }
+        await this.#want(client, events);
         await client.query("UPDATE service.webhook_head SET sequence = $1", [String(last.sequence)]);
       }
       await client.query("COMMIT");
       failed = false;
+      this.#recent.add(events);
       return events.length === readAtOnce;
     } finally {
       // What is lost of a transaction is made again: the position goes back with it.
@@ -111,22 +85,29 @@ export class WebhookMatcher {
     }
   }
 
-  #deliveriesOf(event: EventRow): { webhook: string; event: EventRow }[] {
-    return this.#matchers
-      .filter(
-        ({ row, matches }) =>
-          event.sequence > row.since &&
-          (event.for_operator
-            ? row.account_id === null
-            : event.account_id === null || event.account_id === row.account_id) &&
-          matches(event),
-      )
-      .map(({ row }) => ({ webhook: row.id, event }));
+  /**
+   * An endpoint for which nothing waits goes to the first event that it matches, and not over all between. The statement has
+   * no condition on what may change: it waits for whoever gives an endpoint back, and sees what that left.
+   */
+  async #want(client: pg.PoolClient, events: readonly EventRow[]): Promise<void> {
+    const wanted = new Map<string, { first: bigint; last: bigint }>();
+    for (const event of events)
+      for (const { id } of this.#matchers.of(event)) {
+        const range = wanted.get(id);
+        if (range) range.last = event.sequence;
+        else wanted.set(id, { first: event.sequence, last: event.sequence });
+      }
+    if (wanted.size === 0) return;
+    const ranges = [...wanted.values()];
+    await client.query(
+      `UPDATE service.webhook w SET wanted = greatest(w.wanted, m.last),
+         cursor = CASE WHEN w.cursor >= w.wanted THEN greatest(w.cursor, m.first - 1) ELSE w.cursor END,
+         -- A claim that lasts looks again when it ends. One that failed, or is held, keeps its pause.
+         next_due = CASE WHEN w.lease_until >= clock_timestamp() THEN w.next_due
+           WHEN w.failures = 0 AND w.held IS NULL THEN least(w.next_due, clock_timestamp())
+           ELSE coalesce(w.next_due, clock_timestamp()) END
+       FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS m (id, first, last) WHERE w.id = m.id`,
+      [[...wanted.keys()], ranges.map(({ first }) => String(first)), ranges.map(({ last }) => String(last))],
+    );
   }
-}
-
-/** What is in order: the movements of a contract, and the states of one object of the relay. */
-function placeOf(event: EventRow): string {
-  if (event.account_id !== null) return `${event.type.split(".")[0]}:${String(event.data?.["object"] ?? event.id)}`;
-  return event.contract ? `${event.chain_id}:${event.contract.toString("hex")}` : event.type;
 }

@@ -2,11 +2,22 @@ import { createPoster, type Poster } from "../outbound/post.ts";
 import type { Rounds } from "../rounds.ts";
 import type { Services } from "../services.ts";
 import { causeOf } from "../telemetry/log-once.ts";
-import { claimWebhooks, readPending, serveWebhook, webhookPlaces } from "./deliver-webhooks.ts";
+import {
+  claimWebhooks,
+  holdForStorage,
+  type Lane,
+  lanes,
+  latePlaces,
+  serveWebhook,
+  webhookPlaces,
+} from "./deliver-webhooks.ts";
+import { HostRates } from "./host-rates.ts";
 import { keepEvents } from "./keep-events.ts";
 import { WebhookMatcher } from "./match-webhooks.ts";
+import { type Item, readDueRows, readWaiting } from "./read-waiting.ts";
+import { RecentEvents } from "./recent-events.ts";
 import { allowsPrivate } from "./webhook-owner.ts";
-import type { WebhookRow } from "./webhook-record.ts";
+import type { ClaimedWebhook, WebhookRow } from "./webhook-record.ts";
 import { renewInterests } from "./webhooks.ts";
 
 /** What is due again; while nobody has an endpoint, events whose notification was lost. */
@@ -20,8 +31,9 @@ export async function runWebhooks(services: Services, rounds: Rounds): Promise<v
     ofAccounts: createPoster({ allowPrivate: allowsPrivate(config, "") }),
     ofOperator: createPoster({ allowPrivate: allowsPrivate(config, null) }),
   };
-  const matcher = new WebhookMatcher(services);
-  const serving = new Serving(services, posters, rounds);
+  const recent = new RecentEvents();
+  const matcher = new WebhookMatcher(services, recent);
+  const serving = new Serving(services, posters, recent, rounds);
   let kept = Number.NEGATIVE_INFINITY;
   let isUsed = false;
   const round = async () => {
@@ -46,32 +58,45 @@ export async function runWebhooks(services: Services, rounds: Rounds): Promise<v
 class Serving {
   readonly #services: Services;
   readonly #posters: { ofAccounts: Poster; ofOperator: Poster };
+  readonly #recent: RecentEvents;
   readonly #rounds: Rounds;
-  readonly #running = { quick: new Map<string, WebhookRow>(), slow: new Map<string, WebhookRow>() };
+  readonly #rates = new HostRates();
+  readonly #running: Record<Lane, Map<string, WebhookRow>> = { quick: new Map(), fresh: new Map(), slow: new Map() };
+  /** Those that gave their place to another one before they ended. */
+  readonly #late = new Map<string, WebhookRow>();
   readonly #works = new Set<Promise<void>>();
 
-  constructor(services: Services, posters: { ofAccounts: Poster; ofOperator: Poster }, rounds: Rounds) {
+  constructor(
+    services: Services,
+    posters: { ofAccounts: Poster; ofOperator: Poster },
+    recent: RecentEvents,
+    rounds: Rounds,
+  ) {
     this.#services = services;
     this.#posters = posters;
+    this.#recent = recent;
     this.#rounds = rounds;
   }
 
   /** Claims as many endpoints as there are places, and begins to send to them. */
   async begin(): Promise<void> {
-    for (const kind of ["quick", "slow"] as const) while (await this.#claim(kind));
+    const { full: marks } = await this.#services.disk.status();
+    const full = marks.some((mark) => mark !== "free_accounts");
+    if (full) await holdForStorage(this.#services);
+    for (const lane of lanes) while (await this.#claim(lane, full));
   }
 
   /** @returns whether there may be more to claim. */
-  async #claim(kind: keyof typeof webhookPlaces): Promise<boolean> {
-    const { all, ofAccount } = webhookPlaces[kind];
+  async #claim(lane: Lane, full: boolean): Promise<boolean> {
+    const { all, ofAccount } = webhookPlaces[lane];
     // One claim may find endpoints of one account alone: with half of its places at most before, it has all after it.
     const most = Math.floor(ofAccount / 2);
-    const limit = Math.min(all - this.#running[kind].size, most);
+    const limit = Math.min(all - this.#running[lane].size, most);
     if (limit <= 0) return false;
-    const claimed = await claimWebhooks(this.#services, kind, limit, this.#busyAccounts(kind, most));
+    const claimed = await claimWebhooks(this.#services, lane, limit, { busy: this.#busyAccounts(lane, most), full });
     if (claimed.length === 0) return false;
-    const pending = await readPending(this.#services, claimed);
-    for (const row of claimed) this.#serve(kind, row, pending.get(row.id) ?? []);
+    const due = await readDueRows(this.#services, claimed);
+    for (const row of claimed) this.#serve(lane, row, due.get(row.id) ?? []);
     return claimed.length === limit;
   }
 
@@ -79,11 +104,14 @@ class Serving {
     await Promise.allSettled(this.#works);
   }
 
-  #serve(kind: keyof typeof webhookPlaces, row: WebhookRow, items: Parameters<typeof serveWebhook>[3]): void {
-    const running = this.#running[kind];
+  #serve(lane: Lane, row: ClaimedWebhook, due: readonly Item[]): void {
+    const running = this.#running[lane];
     running.set(row.id, row);
     const poster = row.account_id === null ? this.#posters.ofOperator : this.#posters.ofAccounts;
-    const work = serveWebhook(this.#services, poster, row, items, this.#rounds.signal)
+    const late = setTimeout(() => this.#giveUpPlace(lane, row), latePlaces.afterMs);
+    const how = { lane, rates: this.#rates, signal: this.#rounds.signal };
+    const work = readWaiting(this.#services, this.#recent, row, due)
+      .then((waiting) => serveWebhook(this.#services, poster, row, waiting, how))
       .then(() => undefined)
       .catch((error: unknown) => {
         // The claim ends by itself, and the deliveries are tried again: at least once.
@@ -95,17 +123,28 @@ class Serving {
         );
       })
       .finally(() => {
+        clearTimeout(late);
         running.delete(row.id);
+        this.#late.delete(row.id);
         this.#works.delete(work);
         this.#rounds.wake();
       });
     this.#works.add(work);
   }
 
+  #giveUpPlace(lane: Lane, row: WebhookRow): void {
+    if (lane === "slow" || this.#late.size >= latePlaces.all) return;
+    const own = [...this.#late.values()].filter(({ account_id: account }) => account === row.account_id);
+    if (own.length >= latePlaces.ofAccount) return;
+    this.#running[lane].delete(row.id);
+    this.#late.set(row.id, row);
+    this.#rounds.wake();
+  }
+
   /** Accounts that have more than so many places. */
-  #busyAccounts(kind: keyof typeof webhookPlaces, most: number): string[] {
+  #busyAccounts(lane: Lane, most: number): string[] {
     const counts = new Map<string, number>();
-    for (const { account_id } of this.#running[kind].values())
+    for (const { account_id } of this.#running[lane].values())
       if (account_id !== null) counts.set(account_id, (counts.get(account_id) ?? 0) + 1);
     return [...counts].filter(([, count]) => count > most).map(([account]) => account);
   }

@@ -2,9 +2,13 @@ import { randomUUID } from "node:crypto";
 import { ServiceError } from "../errors/errors.ts";
 import { filterCondition } from "../outbox/event-filter.ts";
 import { readPlace } from "./event-input.ts";
+import { placeInSql } from "./read-waiting.ts";
 import { sampleEvent, sampleTypes } from "./sample-event.ts";
+import { isForCondition } from "./webhook-matchers.ts";
 import type { WebhookOwner, WebhookServices } from "./webhook-owner.ts";
+import { type Replay, storedReplay } from "./webhook-ranges.ts";
 import { filterOfRow } from "./webhook-record.ts";
+import { mostFailed } from "./webhook-results.ts";
 import { findWebhook } from "./webhooks.ts";
 
 export interface DeliveryTry {
@@ -33,9 +37,6 @@ export interface Delivery {
 const pageSize = 50;
 /** Most events that one replay sends again. */
 const mostReplayed = 10_000;
-/** With so many deliveries waiting nothing is replayed: an account could fill the database with them. */
-const mostPending = { ofEndpoint: 20_000, ofAccount: 100_000 };
-
 /**
  * The newest deliveries of an endpoint, with their tries.
  *
@@ -54,9 +55,9 @@ export async function listDeliveries(
   const { rows } = await services.pool.query(
     `SELECT d.id::text, d.event_id AS "eventId", d.type, d.sequence::text, d.state, d.attempts,
        CASE WHEN d.state = 'pending' THEN d.next_at END AS "nextAt", d.created_at AS "createdAt",
-       coalesce((SELECT json_agg(json_build_object('attempt', t.attempt, 'at', t.at, 'status', t.status, 'fault', t.fault,
+       coalesce((SELECT jsonb_agg(jsonb_build_object('attempt', t.attempt, 'at', t.at, 'status', t.status, 'fault', t.fault,
          'milliseconds', t.milliseconds, 'answer', t.answer) ORDER BY t.at)
-         FROM service.webhook_try t WHERE t.delivery_id = d.id), '[]') AS tries
+         FROM service.webhook_try t WHERE t.delivery_id = d.id), '[]') || d.tries AS tries
      FROM service.webhook_delivery d
      WHERE d.webhook_id = $1 AND ($2::text IS NULL OR d.state = $2) AND ($3::bigint IS NULL OR d.id < $3)
      ORDER BY d.id DESC LIMIT ${pageSize}`,
@@ -82,16 +83,15 @@ export interface ReplayInput {
   failed?: boolean | null | undefined;
 }
 
-/** `placeOf` (match-webhooks.ts) in SQL: what is replayed keeps its order with what comes. */
-const placeInSql = `CASE WHEN e.account_id IS NOT NULL THEN split_part(e.type, '.', 1) || ':' || coalesce(e.data->>'object', e.id)
-  WHEN e.contract IS NOT NULL THEN e.chain_id || ':' || encode(e.contract, 'hex') ELSE e.type END`;
+/** How much may wait for an endpoint, and how many replays at once, before nothing further is taken. */
+const mostWaiting = { rows: mostFailed, replays: 3 };
 
 /**
  * Sends events again: with the same ids and bodies, so that a receiver can tell them from new ones. Those that the
  * endpoint's filter matches and that are kept still.
  *
  * @returns how many; those that wait already are not counted.
- * @throws ServiceError `not_found`, `parameter_missing`; `plan_limit_exceeded` while too many wait.
+ * @throws ServiceError `not_found`, `parameter_missing`; `plan_limit_exceeded` while too much waits.
  */
 export async function replay(
   services: WebhookServices,
@@ -100,53 +100,88 @@ export async function replay(
   input: ReplayInput,
 ): Promise<number> {
   const webhook = await findWebhook(services, owner, id);
-  await requireRoom(services, owner, id);
+  await requireRoom(services, id);
   if (input.failed) return await replayFailed(services, id);
-  const values: unknown[] = [id, owner.accountId];
+  const values: unknown[] = [id];
   const parameter = (value: unknown) => `$${values.push(value)}`;
   const conditions = [
     filterCondition(filterOfRow(webhook), values),
-    `e.for_operator = ${parameter(owner.accountId === null)}`,
+    isForCondition({ account_id: owner.accountId }, values),
   ];
   const asked = conditions.length;
   if (input.eventId) conditions.push(`e.id = ${parameter(input.eventId)}`);
   if (input.since) conditions.push(`e.at >= ${parameter(input.since)}`);
   if (input.since && input.until) conditions.push(`e.at < ${parameter(input.until)}`);
-  if (input.fromBlock != null && input.toBlock != null)
-    conditions.push(
-      `e.block_number BETWEEN ${parameter(String(input.fromBlock))} AND ${parameter(String(input.toBlock))}`,
-    );
+  const blocks = input.fromBlock != null && input.toBlock != null ? ([input.fromBlock, input.toBlock] as const) : null;
+  if (blocks)
+    conditions.push(`e.block_number BETWEEN ${parameter(String(blocks[0]))} AND ${parameter(String(blocks[1]))}`);
   if (conditions.length === asked)
     throw new ServiceError("parameter_missing", "give an eventId, since, fromBlock and toBlock, or failed", {
       field: "eventId",
     });
-  const { rowCount } = await services.pool.query(
+  // What the cursor has not come to is sent in any case.
+  const events = `FROM service.webhook w JOIN service.event e
+      ON e.sequence <= CASE WHEN w.cursor < w.wanted THEN w.cursor ELSE service.webhooks_matched() END
+    WHERE w.id = $1 AND ${conditions.join(" AND ")}
+      AND NOT EXISTS (SELECT FROM service.webhook_delivery d
+        WHERE d.webhook_id = $1 AND d.sequence = e.sequence AND d.state = 'pending')
+      AND NOT EXISTS (SELECT FROM jsonb_to_recordset(w.replays) AS r (cursor bigint, upto bigint, "fromBlock" numeric, "toBlock" numeric)
+        WHERE e.sequence > r.cursor AND e.sequence <= r.upto
+          AND (r."fromBlock" IS NULL OR e.block_number BETWEEN r."fromBlock" AND r."toBlock"))`;
+  const count = input.eventId
+    ? await replayOne(services, events, values)
+    : await replayRange(services, id, events, values, blocks);
+  if (count > 0) await wake(services, id);
+  return count;
+}
+
+async function replayOne({ pool }: WebhookServices, events: string, values: unknown[]): Promise<number> {
+  const { rowCount } = await pool.query(
     `WITH sent AS (INSERT INTO service.webhook_delivery (webhook_id, account_id, sequence, event_id, type, place)
-       SELECT $1, $2, e.sequence, e.id, e.type, ${placeInSql}
-       FROM service.event e WHERE ${conditions.join(" AND ")}
-         AND NOT EXISTS (SELECT FROM service.webhook_delivery d
-           WHERE d.webhook_id = $1 AND d.sequence = e.sequence AND d.state = 'pending')
-       ORDER BY e.sequence LIMIT ${mostReplayed} RETURNING id)
+       SELECT w.id, w.account_id, e.sequence, e.id, e.type, ${placeInSql} ${events} ORDER BY e.sequence LIMIT 1 RETURNING id)
      SELECT FROM sent`,
     values,
   );
-  await wake(services, id);
   return rowCount ?? 0;
 }
 
-async function requireRoom({ pool }: Pick<WebhookServices, "pool">, owner: WebhookOwner, id: string): Promise<void> {
-  const { rows } = await pool.query<{ own: number; all: number }>(
-    `SELECT (SELECT count(*)::int FROM (SELECT FROM service.webhook_delivery
-         WHERE webhook_id = $1 AND state = 'pending' LIMIT ${mostPending.ofEndpoint}) o) AS own,
-       (SELECT count(*)::int FROM (SELECT FROM service.webhook w JOIN service.webhook_delivery d ON d.webhook_id = w.id
-         WHERE w.account_id IS NOT DISTINCT FROM $2 AND d.state = 'pending' LIMIT ${mostPending.ofAccount}) a) AS "all"`,
-    [id, owner.accountId],
+/** A replay of many events is a part of their order, and no row for each. Times are places in it too; blocks are not. */
+async function replayRange(
+  { pool }: WebhookServices,
+  id: string,
+  events: string,
+  values: unknown[],
+  blocks: Replay["blocks"],
+): Promise<number> {
+  const { rows } = await pool.query<{ count: number; first: bigint | null; last: bigint | null }>(
+    `SELECT count(*)::int, min(sequence) AS first, max(sequence) AS last FROM (
+       SELECT e.sequence ${events} ORDER BY e.sequence LIMIT ${mostReplayed}) e`,
+    values,
   );
-  const { own = 0, all = 0 } = rows[0] ?? {};
-  if (own < mostPending.ofEndpoint && all < mostPending.ofAccount) return;
+  const { count, first, last } = rows[0] ?? { count: 0, first: null, last: null };
+  if (first === null || last === null) return 0;
+  const { rowCount } = await pool.query(
+    `UPDATE service.webhook SET replays = replays || $2::jsonb
+     WHERE id = $1 AND jsonb_array_length(replays) < ${mostWaiting.replays}`,
+    [id, JSON.stringify(storedReplay({ cursor: first - 1n, ahead: [], upto: last, blocks }))],
+  );
+  if (rowCount) return count;
   throw new ServiceError(
     "plan_limit_exceeded",
-    `${own} deliveries wait for this endpoint and ${all} for the account; let its receivers catch up, or delete the endpoint`,
+    `${mostWaiting.replays} replays are under way for this endpoint; let its receiver catch up first`,
+  );
+}
+
+async function requireRoom({ pool }: Pick<WebhookServices, "pool">, id: string): Promise<void> {
+  const { rows } = await pool.query<{ count: number }>(
+    `SELECT count(*)::int FROM (SELECT FROM service.webhook_delivery WHERE webhook_id = $1 AND state = 'pending'
+       LIMIT ${mostWaiting.rows}) w`,
+    [id],
+  );
+  if ((rows[0]?.count ?? 0) < mostWaiting.rows) return;
+  throw new ServiceError(
+    "plan_limit_exceeded",
+    `${mostWaiting.rows} messages wait for this endpoint; let its receiver catch up, or delete the endpoint`,
   );
 }
 
@@ -178,7 +213,7 @@ export async function sendTestEvent(
   const event = sampleEvent(type, `evt_${randomUUID().replaceAll("-", "")}`, new Date());
   if (!event)
     throw new ServiceError("invalid_enumeration", `type must be one of: ${sampleTypes.join(", ")}`, { field: "type" });
-  await requireRoom(services, owner, id);
+  await requireRoom(services, id);
   const body = JSON.stringify({ ...event, data: { ...event.data, webhook: id } });
   await services.pool.query(
     `INSERT INTO service.webhook_delivery (webhook_id, account_id, event_id, type, body, place)

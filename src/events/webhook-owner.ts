@@ -1,4 +1,5 @@
 import type { ExpressionBuilder } from "kysely";
+import type { Plan } from "../auth/plan.ts";
 import type { Config } from "../config/config.ts";
 import type { Database } from "../db/database.ts";
 import type { Services } from "../services.ts";
@@ -11,6 +12,8 @@ export interface WebhookOwner {
   requestId?: string;
   /** For the audit log, where it is not the key or the account. */
   actor?: string;
+  /** Of an account that came through a key. */
+  plan?: Plan;
 }
 
 /** What the functions of endpoints need; commands run without the rest of the service. */

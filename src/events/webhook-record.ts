@@ -6,6 +6,9 @@ import type { WebhookServices } from "./webhook-owner.ts";
 
 export type WebhookRow = Selectable<Database["service.webhook"]>;
 
+/** An endpoint that is sent to, with what its account's plan leaves of today; null: any number of messages. */
+export type ClaimedWebhook = WebhookRow & { tries_left: number | null };
+
 /** An endpoint as its account sees it. */
 export interface Webhook {
   id: string;
@@ -19,10 +22,15 @@ export interface Webhook {
   tokenIds: readonly string[];
   finality: string;
   state: string;
-  /** Of a disabled one: `gone`, `failing` or `backlog`. */
+  /** Of a disabled one: `gone` or `failing`. */
   disabledReason: string | null;
-  /** When it was disabled last, and so from when on a replay fills what it missed; null: never. */
+  /** When it was disabled last; null: never. */
   disabledAt: Date | null;
+  /**
+   * Why what waits is not sent although it is enabled: `failed`, a thousand messages failed and wait; `tries`, the plan's
+   * messages of the day are used; `rate`, its host was sent as many as it may be in a second; `storage`, the service's is nearly full.
+   */
+  waiting: string | null;
   /** When its tries began to fail; null: the last one did not. */
   failingSince: Date | null;
   /** `whpk_…`: for receivers that check `v1a`. */
@@ -50,6 +58,7 @@ export function toWebhook({ feed, config }: Pick<WebhookServices, "feed" | "conf
     state: row.state,
     disabledReason: row.disabled_reason,
     disabledAt: row.disabled_at,
+    waiting: row.held,
     failingSince: row.failing_since,
     publicKey: publicKeyText(unseal(row.signing_key, config.keyPepper)),
     createdAt: row.created_at,

@@ -1,10 +1,11 @@
-import { sql } from "kysely";
+import { type Kysely, sql } from "kysely";
 import { writeAudit } from "../auth/audit.ts";
+import type { Database } from "../db/database.ts";
 import type { WebhookState } from "../db/tables/events.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { isAllowedUrl } from "../outbound/address-guard.ts";
 import type { EventFilter } from "../outbox/event-filter.ts";
-import { isBelow, operatorFamilies } from "../outbox/event-types.ts";
+import { eventFamilies, isBelow, operatorFamilies } from "../outbox/event-types.ts";
 import { wantEvents } from "../outbox/read-events.ts";
 import { newSecret, newSigningKey, seal, secretText } from "../outbox/sign-webhook.ts";
 import type { Services } from "../services.ts";
@@ -15,7 +16,8 @@ import { filterOfRow, toWebhook, type Webhook, type WebhookRow } from "./webhook
 
 /** What is kept for an endpoint beyond what its filter matches now; renewed by the worker as long as it is there. */
 const webhookInterestSeconds = 2 * 86_400;
-const mostWebhooks = 50;
+/** Whatever the plan. */
+const mostWebhooks = 1_000;
 const overlapBounds = { seconds: 86_400, most: 7 * 86_400 };
 
 export interface WebhookInput extends EventFilterInput {
@@ -53,10 +55,11 @@ export async function createWebhook(
       .select(({ fn }) => fn.countAll<bigint>().as("count"))
       .where(ownedBy(owner))
       .executeTakeFirstOrThrow();
-    if (count >= mostWebhooks)
+    const most = owner.plan?.maxWebhooks ?? mostWebhooks;
+    if (count >= most)
       throw new ServiceError(
         "plan_limit_exceeded",
-        `an account has ${mostWebhooks} endpoints at most; delete one first`,
+        `your plan includes ${most} endpoints; delete one first, or change the plan`,
       );
     await holdMatching(transaction);
     const made = await transaction
@@ -126,29 +129,47 @@ export async function changeWebhook(
   await want(services, filter);
   const url = input.url == null ? before.url : readUrl(services, owner, input.url);
   const description = readDescription(input.description) ?? before.description;
-  return await change(services, owner, id, "change", { url, description, ...columnsOf(filter) });
+  // Another server may be a slow one.
+  const fresh = url === before.url ? {} : { proven: false, slow: false };
+  return await change(services, owner, id, "change", { url, description, ...columnsOf(filter), ...fresh });
 }
 
-/** Stops sending; what happens meanwhile waits. @throws ServiceError `not_found`. */
+/** Stops sending; what happens meanwhile waits, as long as events are kept. @throws ServiceError `not_found`. */
 export async function pauseWebhook(services: WebhookServices, owner: WebhookOwner, id: string): Promise<Webhook> {
   return await change(services, owner, id, "pause", { state: "paused" as WebhookState });
 }
 
 /**
- * Goes on sending, also after it was disabled. What waits is sent now; events from `disabledAt` until now were not made
- * deliveries, and are for a replay.
+ * Goes on sending, also after it was disabled: from where it stopped, as far as events are kept.
  *
  * @throws ServiceError `not_found`.
  */
 export async function resumeWebhook(services: WebhookServices, owner: WebhookOwner, id: string): Promise<Webhook> {
-  // Of a disabled one they may be written no more.
-  await want(services, filterOfRow(await findWebhook(services, owner, id)));
-  return await change(services, owner, id, "resume", {
+  const before = await findWebhook(services, owner, id);
+  // Of one that was disabled for long they are written no more.
+  await want(services, filterOfRow(before));
+  const columns = {
     ...{ state: "enabled" as WebhookState, disabled_reason: null, failures: 0, failing_since: null },
+    // While it was disabled nobody compared events with it: all that were are looked through.
+    ...(before.state === "disabled" ? { wanted: sql<bigint>`service.webhooks_matched()` as never } : {}),
     // Whoever sends to it now looks again when that is done; a second worker would send the same beside it.
     next_due: sql<Date>`CASE WHEN lease_until IS NULL OR lease_until < clock_timestamp()
       THEN clock_timestamp() ELSE next_due END` as never,
+  };
+  return await change(services, owner, id, "resume", columns, async (transaction) => {
+    if (before.state === "disabled") await noteMissed(transaction, before, services.config.eventDays);
   });
+}
+
+/** Events are kept for some days: of one that was disabled for longer, the oldest are gone, and its deliveries say so. */
+async function noteMissed(transaction: Kysely<Database>, { id, disabled_at: since }: WebhookRow, days: number) {
+  await sql`INSERT INTO service.webhook_delivery (webhook_id, account_id, event_id, type, place, state, ended_at, tries)
+    SELECT w.id, w.account_id, 'expired_' || (w.cursor + 1), 'events.expired', 'events.expired', 'dead', clock_timestamp(),
+      jsonb_build_array(jsonb_build_object('attempt', 0, 'at', clock_timestamp(), 'status', NULL, 'fault', 'expired',
+        'milliseconds', 0, 'answer', concat('it was disabled for longer than events are kept: from event ', w.cursor + 1, ' on some are gone')))
+    FROM service.webhook w WHERE w.id = ${id} AND ${since}::timestamptz < clock_timestamp() - ${days} * interval '1 day'`.execute(
+    transaction,
+  );
 }
 
 /** @throws ServiceError `not_found`. */
@@ -196,9 +217,11 @@ async function change(
   id: string,
   action: string,
   columns: Partial<WebhookRow>,
+  first: (transaction: Kysely<Database>) => Promise<void> = async () => undefined,
 ): Promise<Webhook> {
   return await services.db.transaction().execute(async (transaction) => {
     await holdMatching(transaction);
+    await first(transaction);
     const row = await transaction
       .updateTable("service.webhook")
       .set({ ...columns, changed_at: sql<Date>`clock_timestamp()` } as never)
@@ -217,9 +240,15 @@ async function want(services: Pick<WebhookServices, "chains" | "pool">, filter: 
   await wantEvents(services.pool, filter, chains, webhookInterestSeconds);
 }
 
-/** Has the events of all endpoints written for some more time. */
+/** Has the events of all endpoints written for some more time; of a disabled one as long as it can go on without a gap. */
 export async function renewInterests(services: Services): Promise<void> {
-  const rows = await services.db.selectFrom("service.webhook").selectAll().where("state", "<>", "disabled").execute();
+  const rows = await services.db
+    .selectFrom("service.webhook")
+    .selectAll()
+    .where(
+      sql<boolean>`state <> 'disabled' OR disabled_at > clock_timestamp() - ${services.config.eventDays} * interval '1 day'`,
+    )
+    .execute();
   for (const row of rows) await want(services, filterOfRow(row));
 }
 
@@ -237,7 +266,16 @@ function columnsOf(filter: EventFilter) {
 
 /** The operator's own have what the operator is told; an account's filter may name everything and gets what it may see. */
 function readFilterFor(services: WebhookServices, owner: WebhookOwner, input: WebhookInput): EventFilter {
-  if (owner.accountId !== null) return readFilter(services, input);
+  if (owner.accountId !== null) {
+    const wanted = readFilter(services, input);
+    if (owner.plan?.wholeChainWebhooks === false && wanted.contracts.length === 0 && tellsOfChains(wanted))
+      throw new ServiceError(
+        "plan_limit_exceeded",
+        "your plan sends events of the contracts that an endpoint names: give contracts, or only types of your own such as deployment and mint",
+        { field: "contracts" },
+      );
+    return wanted;
+  }
   const filter = readFilter(services, { ...input, types: input.types?.length ? input.types : operatorFamilies });
   for (const name of filter.types)
     if (!operatorFamilies.some((family) => isBelow(name, family)))
@@ -245,6 +283,14 @@ function readFilterFor(services: WebhookServices, owner: WebhookOwner, input: We
         field: "types",
       });
   return filter;
+}
+
+/** Whether a filter lets through what everybody gets. */
+function tellsOfChains({ types }: EventFilter): boolean {
+  const ofChains = Object.keys(eventFamilies).filter((name) => eventFamilies[name]?.audience === "everybody");
+  return (
+    types.length === 0 || types.some((type) => ofChains.some((name) => isBelow(name, type) || isBelow(type, name)))
+  );
 }
 
 function readUrl({ config }: WebhookServices, owner: WebhookOwner, text: string | null | undefined): string {

@@ -66,6 +66,14 @@ export function addViewer(builder: Builder): void {
         description: "Requests to deploy or update, dry runs and refused ones included.",
       }),
       uploadRequestsPerDay: t.exposeInt("uploadRequestsPerDay", { nullable: true }),
+      maxWebhooks: t.exposeInt("maxWebhooks", { nullable: true }),
+      webhookTriesPerDay: t.exposeInt("webhookTriesPerDay", {
+        nullable: true,
+        description: "Messages to all endpoints in a day (UTC), whatever becomes of them; the rest waits.",
+      }),
+      wholeChainWebhooks: t.exposeBoolean("wholeChainWebhooks", {
+        description: "Whether an endpoint may get events of whole chains; without it one names contracts.",
+      }),
     }),
   });
   const chainUsage = builder.objectRef<ChainUsage>("ChainUsage").implement({
@@ -96,6 +104,8 @@ export function addViewer(builder: Builder): void {
         description: "Deployments and updates on all chains, without those that ended before they had a nonce.",
       }),
       transactionsThisPeriod: t.exposeInt("transactionsThisPeriod"),
+      webhooks: t.exposeInt("webhooks"),
+      webhookTriesToday: t.exposeInt("webhookTriesToday", { description: "Messages to endpoints." }),
       chains: t.field({ type: [chainUsage], complexity: { multiplier: 5 }, resolve: (account) => account.usage }),
     }),
   });

@@ -57,12 +57,17 @@ function addTypes(builder: Builder): void {
       state: t.exposeString("state", { description: "enabled, paused or disabled." }),
       disabledReason: t.exposeString("disabledReason", {
         nullable: true,
-        description: "gone: it answered 410; failing: for five days; backlog: too much waited.",
+        description: "gone: it answered 410; failing: for five days.",
       }),
       disabledAt: t.expose("disabledAt", {
         type: "DateTime",
         nullable: true,
-        description: "When it was disabled last; a replay since then sends what it missed.",
+        description: "When it was disabled last.",
+      }),
+      waiting: t.exposeString("waiting", {
+        nullable: true,
+        description:
+          "Why what waits is not sent although it is enabled. failed: a thousand messages failed and wait; tries: the plan's messages of the day are used; rate: its host gets no more in a second; storage: the service's is nearly full.",
       }),
       failingSince: t.expose("failingSince", { type: "DateTime", nullable: true }),
       publicKey: t.exposeString("publicKey", { description: "`whpk_…`: of the v1a signatures." }),

@@ -86,6 +86,13 @@ export function accountPaths(): Json {
           ...["max_deploy_requests_per_minute", "max_deploy_requests_per_day"],
           ...["max_upload_requests_per_minute", "max_upload_requests_per_day"],
         ),
+        webhook_usage_and_limits: z
+          .object({
+            webhook_usage: counts("webhooks", "tries_made_today"),
+            webhook_limits: counts("max_webhooks", "max_tries_per_day"),
+          })
+          .partial()
+          .describe("endpoints, and messages to all of them in a day of UTC, whatever becomes of them"),
         deployment_limits: counts(
           ...["max_supply", "max_awaited_deployments", "max_allowlists", "max_allowlist_bytes"],
         ),

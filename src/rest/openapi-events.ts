@@ -31,8 +31,11 @@ const webhook = z.object({
   description: text,
   ...filter,
   state: z.enum(["enabled", "paused", "disabled"]),
-  disabledReason: nullableText.describe("gone: it answered 410; failing: for five days; backlog: too much waited"),
-  disabledAt: nullableText.describe("when it was disabled last; a replay since then sends what it missed"),
+  disabledReason: nullableText.describe("gone: it answered 410; failing: for five days"),
+  disabledAt: nullableText.describe("when it was disabled last"),
+  waiting: nullableText.describe(
+    "why what waits is not sent although it is enabled; failed: a thousand messages failed and wait; tries: the plan's messages of the day are used; rate: its host gets no more in a second; storage: the service's is nearly full",
+  ),
   failingSince: nullableText,
   publicKey: text.describe("whpk_…: of the v1a signatures"),
   createdAt: date,
@@ -114,7 +117,13 @@ export function eventPaths(): Json {
     },
     "/v1/webhooks/{id}": {
       get: one("One endpoint"),
-      patch: operation("Change what is given; a list replaces a list", [id], { webhook }, ["not_found"], input),
+      patch: operation(
+        "Change what is given; a list replaces a list",
+        [id],
+        { webhook },
+        ["not_found", "plan_limit_exceeded"],
+        input,
+      ),
       delete: one("Delete it with what waits for it"),
     },
     "/v1/webhooks/{id}/pause": { post: one("Stop sending; events wait") },

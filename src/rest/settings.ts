@@ -58,6 +58,10 @@ export function addSettings(app: V0App, services: Services): void {
         max_upload_requests_per_minute: plan.uploadsPerMinute,
         max_upload_requests_per_day: plan.uploadRequestsPerDay,
       },
+      webhook_usage_and_limits: {
+        webhook_usage: { webhooks: account.webhooks, tries_made_today: account.webhookTriesToday },
+        webhook_limits: { max_webhooks: plan.maxWebhooks, max_tries_per_day: plan.webhookTriesPerDay },
+      },
       deployment_limits: {
         max_supply: plan.maxSupply === null ? null : Number(plan.maxSupply),
         max_awaited_deployments: plan.maxAwaitedDeployments,

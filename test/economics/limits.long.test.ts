@@ -8,6 +8,7 @@ import { questionsOfDay } from "../../src/accounts/admit-address.ts";
 import { defaultPlans } from "../../src/auth/plans.ts";
 import { knownChains } from "../../src/chains.ts";
 import { loadConfig } from "../../src/config/config.ts";
+import { mostFailed, shownOfEndpoint } from "../../src/events/webhook-results.ts";
 import { createServices } from "../../src/processes/create-services.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
 import { createHttpServer } from "../../src/server/http-server.ts";
@@ -21,7 +22,7 @@ import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { wait } from "../setup/wait.ts";
 import { type Cost, Meter } from "./meter.ts";
 import { pricesEur } from "./prices.ts";
-import { costOf, describeCosts } from "./rows.ts";
+import { costOf, describeCosts, messageMs } from "./rows.ts";
 import { compareTable, withTable } from "./table.ts";
 
 const document = join(import.meta.dirname, "../../docs/limits.md");
@@ -236,6 +237,8 @@ test("a free account costs the operator at most a euro a day on Polygon, gas at 
     // Dry runs, refused requests, keys: whichever is dearest, all day.
     requests: spending * dearest("dry run", "key"),
     uploads: (free.uploadRequestsPerDay ?? Number.NaN) * dearest("upload"),
+    messages: (free.webhookTriesPerDay ?? Number.NaN) * (messageMs / 1_000) * pricesEur.processorSecond,
+    deliveries: (free.maxWebhooks ?? Number.NaN) * (shownOfEndpoint + mostFailed) * 7 * pricesEur.rowDay,
     disk: (Number(free.storageBytes) / 1e9) * pricesEur.gigabyteDay,
     // A month's reads in one day.
     reads: Number(free.requestsPerMonth) * dearest("read", "read (GraphQL)"),

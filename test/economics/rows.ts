@@ -5,6 +5,8 @@ import { defaultPlans } from "../../src/auth/plans.ts";
 import { usualStreams } from "../../src/auth/stream-permits.ts";
 import { gasShare } from "../../src/config/chain-settings.ts";
 import { loadConfig } from "../../src/config/config.ts";
+import { hostRates } from "../../src/events/host-rates.ts";
+import { mostFailed, shownOfEndpoint } from "../../src/events/webhook-results.ts";
 import { countedGas } from "../../src/relay/submit/gas-ceiling.ts";
 import type { Cost } from "./meter.ts";
 import type { Row } from "./table.ts";
@@ -13,6 +15,9 @@ const free = defaultPlans.free;
 /** What an installation has that sets nothing. */
 const usual = loadConfig({ DATABASE_URL: "postgres://mintyard@127.0.0.1/mintyard" });
 const inWords = (figure: number) => figure.toLocaleString("en");
+
+/** What a message takes of the worker, its receiver beside it: test/events/webhook-attacks.long.test.ts. */
+export const messageMs = 5;
 
 /** What one request of each kind took. */
 export type Seen = Readonly<Record<string, Cost>>;
@@ -101,6 +106,18 @@ export function describeCosts({ seen, gasOfOne, reservedBySpent, dayEur }: Found
       who: "no key",
       worst: `${rowsOf("sign-up")} rows (sign-up)`,
       bound: "SIGN_UPS_PER_HOUR and a twentieth of SIGN_UPS_PER_DAY for a block of addresses; SIGN_UPS_PER_DAY for all",
+    },
+    {
+      thing: "message to an endpoint",
+      who: "free account",
+      worst: `1 message for each event and endpoint, ${messageMs} ms of processor each`,
+      bound: `${free.maxWebhooks} endpoints that name contracts, ${inWords(free.webhookTriesPerDay ?? Number.NaN)} messages a day, failed ones included; a host gets ${hostRates.ofAccount} a second of an account and ${hostRates.ofAll} of all from a worker`,
+    },
+    {
+      thing: "row of deliveries",
+      who: "free account",
+      worst: "none for an event that waits",
+      bound: `of each endpoint ${shownOfEndpoint} that were delivered, ${inWords(mostFailed)} that wait for another try; kept EVENT_DAYS`,
     },
     {
       thing: "byte of disk",

@@ -202,6 +202,8 @@ test("endpoints are made, changed, paused, rotated, sent samples and events agai
   await write("again");
   // No stream may be open that has events numbered.
   await api.database.pool.query("SELECT service.number_events(1000)");
+  // As a worker does when it has compared it with endpoints: what is still to come needs no replay.
+  await api.database.pool.query("UPDATE service.webhook_head SET sequence = (SELECT sequence FROM service.event_head)");
   const { rows } = await api.database.pool.query("SELECT id FROM service.event WHERE data->>'object' = 'again'");
   expect(await run("replay", rows[0].id)).toMatchObject({ code: 0, stdout: `1 on the way to ${id}\n` });
   expect(await run("replay", "evt_nothing")).toMatchObject({

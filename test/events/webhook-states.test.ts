@@ -1,7 +1,9 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { slowMs } from "../../src/events/deliver-webhooks.ts";
+import { hostRates } from "../../src/events/host-rates.ts";
 import { keepEvents } from "../../src/events/keep-events.ts";
 import { recordResults } from "../../src/events/webhook-results.ts";
+import { renewInterests } from "../../src/events/webhooks.ts";
 import { addressOf } from "../setup/nft-fixture.ts";
 import { patient } from "../setup/wait.ts";
 import { headerOf, WebhookFixture } from "./webhook-fixture.ts";
@@ -26,6 +28,16 @@ afterAll(async () => await fixture?.stop());
 const until = async (condition: () => unknown) =>
   await vi.waitFor(async () => expect(await condition()).toBeTruthy(), patient);
 
+/** Whether an event that was compared with it waits for an endpoint. */
+const waits = async (id: string) =>
+  (
+    await api.database.pool.query(
+      `SELECT FROM service.webhook, service.webhook_head h, service.event_head e
+       WHERE id = $1 AND wanted > cursor AND h.sequence = e.sequence AND NOT EXISTS (SELECT FROM service.event_new)`,
+      [id],
+    )
+  ).rowCount;
+
 test("an endpoint that failed for five days is disabled; one that is reset or hangs is tried again", async () => {
   const { id } = await make();
   receiver.answer = () => "reset";
@@ -41,7 +53,7 @@ test("a paused endpoint gets what it missed when it goes on; a test event and re
   await api.send("POST", `/v1/webhooks/${id}/pause`, key);
   await write("deployment.queued");
   await write("deployment.confirmed");
-  await until(async () => (await deliveries(id)).length === 2);
+  await until(async () => await waits(id));
   expect(receiver.received).toEqual([]);
   await api.send("POST", `/v1/webhooks/${id}/resume`, key);
   await until(() => receiver.received.length === 2);
@@ -84,58 +96,84 @@ test("a result that comes late does not undo what a later claim has noted", asyn
   await until(async () => (await deliveries(id))[0]?.state === "delivered");
   const { rows } = await api.database.pool.query("SELECT * FROM service.webhook WHERE id = $1", [id]);
   const [{ id: delivery }] = await deliveries(id);
-  const late = {
-    id: BigInt(delivery),
-    attempt: 1,
-    at: new Date(),
-    delivered: false,
-    gone: false,
-    status: 500,
-    fault: null,
-  };
+  const [event] = (await api.database.pool.query("SELECT * FROM service.event ORDER BY sequence DESC LIMIT 1")).rows;
+  const item = { ...{ sequence: event.sequence, eventId: event.id, type: event.type, place: "x" }, body: null, event };
+  const late = { attempt: 1, at: new Date(), delivered: false, gone: false, status: 500, fault: null };
   const result = { ...late, milliseconds: 1, answer: null, pauseSeconds: 5, askedSeconds: null };
-  await recordResults(worker, rows[0], [result], { pauseSeconds: 0, disabledAfterSeconds: 60, slowMs });
-  expect((await deliveries(id))[0]).toMatchObject({ state: "delivered", attempts: 1 });
+  const results = [null, BigInt(delivery)].map((row) => ({ ...result, item: { ...item, id: row, attempts: 0 } }));
+  const range = { cursor: 0n, ahead: [], upto: event.sequence };
+  const main = { range, reached: event.sequence, found: [event.sequence] };
+  const consequences = { pauseSeconds: 0, disabledAfterSeconds: 60, slowMs, hold: null, taken: 0 };
+  await recordResults(worker, rows[0], { main, replay: null }, results, consequences);
+  const [shown, ...others] = await deliveries(id);
+  expect(shown).toMatchObject({ state: "delivered", attempts: 1 });
+  expect(others).toEqual([]);
+  expect((await api.database.pool.query("SELECT * FROM service.webhook WHERE id = $1", [id])).rows).toEqual(rows);
 });
 
-test("an endpoint that was disabled goes on with what happens then, and a replay fills what it missed", async () => {
-  const contract = `0x${addressOf(0xbb).slice(2)}`;
-  const { id } = await make({ contracts: [contract], types: ["nft.transfer"] });
+test("an endpoint that was disabled gets what it missed when it goes on, in order and once", async () => {
+  const { id } = await make({ types: ["burn", "nft.transfer"], contracts: [addressOf(0xaa)] });
   const { pool } = api.database;
   const hook = async () => (await api.send("GET", `/v1/webhooks/${id}`, key)).body.webhook;
   expect(await hook()).toMatchObject({ disabledAt: null });
-  await pool.query(
-    `INSERT INTO service.webhook_delivery (webhook_id, account_id, event_id, type, place)
-     SELECT $1, $2, 'evt_' || n, 'webhook.test', 'x' FROM generate_series(1, 100001) n`,
-    [id, account],
-  );
-  await api.send("POST", `/v1/webhooks/${id}/pause`, key);
-  await keepEvents({ ...api.services, pool });
-  const disabled = await hook();
-  expect(disabled).toMatchObject({ state: "disabled", disabledReason: "backlog", disabledAt: expect.any(String) });
-  await pool.query("DELETE FROM service.webhook_delivery WHERE webhook_id = $1", [id]);
+  receiver.answer = () => ({ status: 410 });
+  await write("burn.queued");
+  await until(async () => (await hook()).disabledReason === "gone");
+  receiver.received.length = 0;
+  receiver.answer = () => ({ status: 204 });
+  await write("burn.held");
+  await write("deployment.confirmed");
+  await write("burn.confirmed");
+  await until(async () => (await pool.query("SELECT FROM service.event WHERE type = 'burn.confirmed'")).rowCount);
   const interests = async () =>
     (await pool.query("SELECT FROM service.event_interest WHERE expires_at > clock_timestamp() AND contract <> ''"))
       .rowCount;
   await pool.query("UPDATE service.event_interest SET expires_at = clock_timestamp() - interval '1 minute'");
   expect(await interests()).toBe(0);
-  expect((await api.send("POST", `/v1/webhooks/${id}/resume`, key)).body.webhook).toMatchObject({
-    ...{ state: "enabled", disabledReason: null, disabledAt: disabled.disabledAt },
-  });
-  // Of each chain.
+  // While it can go on without a gap its movements are written, and no longer.
+  await renewInterests(worker);
   expect(await interests()).toBe(2);
-  // One that takes what comes is not disabled by what had waited for it.
+  await pool.query("UPDATE service.event_interest SET expires_at = clock_timestamp() - interval '1 minute'");
   await pool.query(
-    "UPDATE service.webhook SET lease_until = clock_timestamp() + interval '1 hour', next_due = NULL WHERE id = $1",
+    "UPDATE service.webhook SET disabled_at = disabled_at - interval '8 days', failing_since = NULL WHERE id = $1",
     [id],
   );
-  await pool.query(
-    `INSERT INTO service.webhook_delivery (webhook_id, account_id, event_id, type, place)
-     SELECT $1, $2, 'evt_' || n, 'webhook.test', 'x' FROM generate_series(1, 100001) n`,
-    [id, account],
-  );
+  await renewInterests(worker);
+  expect(await interests()).toBe(0);
+  const { disabledAt } = await hook();
+  expect((await api.send("POST", `/v1/webhooks/${id}/resume`, key)).body.webhook).toMatchObject({
+    ...{ state: "enabled", disabledReason: null, disabledAt },
+  });
+  expect(await interests()).toBe(2);
+  await hurry();
+  await until(() => receiver.received.length === 3);
+  expect(receiver.received.map(({ body }) => JSON.parse(body).type).sort()).toEqual([
+    ...["burn.confirmed", "burn.held", "burn.queued"],
+  ]);
+  // It was away for longer than events are kept.
+  await until(async () => (await deliveries(id, "?state=dead")).length === 1);
+  expect((await deliveries(id, "?state=dead"))[0]).toMatchObject({ type: "events.expired", sequence: null });
+});
+
+test("events that are dropped while they wait leave a line that says which, and no gap without a word", async () => {
+  const { id } = await make({ types: ["burn"] });
+  await api.send("POST", `/v1/webhooks/${id}/pause`, key);
+  await write("burn.queued");
+  await until(async () => await waits(id));
+  const { pool } = api.database;
+  const { rows } = await pool.query("SELECT cursor, wanted FROM service.webhook WHERE id = $1", [id]);
+  // As they lie after a restore: in no day of their own.
+  const old = "UPDATE service.event SET at = at - interval '30 days' WHERE sequence > $1";
+  await pool.query(old, [String(rows[0].cursor)]);
   await keepEvents({ ...api.services, pool });
-  expect(await hook()).toMatchObject({ state: "enabled" });
+  const [missed] = await deliveries(id);
+  expect(missed).toMatchObject({ type: "events.expired", state: "dead" });
+  expect(missed.tries[0].answer).toContain(`events ${rows[0].cursor + 1n} to ${rows[0].wanted} were dropped`);
+  expect((await api.send("POST", `/v1/webhooks/${id}/replay`, key, { failed: true })).body.replayed).toBe(0);
+  await api.send("POST", `/v1/webhooks/${id}/resume`, key);
+  await write("burn.confirmed");
+  await until(() => receiver.received.length === 1);
+  expect(JSON.parse(receiver.received[0]?.body ?? "").type).toBe("burn.confirmed");
 });
 
 test("what waited until its event was dropped says so, and is sent by no replay", async () => {
@@ -183,7 +221,7 @@ test("a replay sends what does not wait already, and nothing while too much wait
   expect((await replay()).body.replayed).toBe(0);
   await api.database.pool.query(
     `INSERT INTO service.webhook_delivery (webhook_id, account_id, event_id, type, place)
-     SELECT $1, $2, 'evt_' || n, 'webhook.test', 'x' FROM generate_series(1, 20000) n`,
+     SELECT $1, $2, 'evt_' || n, 'webhook.test', 'x' FROM generate_series(1, 1000) n`,
     [id, account],
   );
   const refused = await replay();
@@ -194,4 +232,99 @@ test("a replay sends what does not wait already, and nothing while too much wait
   await api.database.pool.query(old, [id]);
   await keepEvents({ ...api.services, pool: api.database.pool });
   expect(await deliveries(id, "?state=pending")).toEqual([]);
+});
+
+test("a free account has few endpoints, and names contracts for what happens on the chain", async () => {
+  const { key: free } = await api.account("free");
+  const ask = async (input: Record<string, unknown>) =>
+    await api.send("POST", "/v1/webhooks", free, { url: `${receiver.url}/never`, ...input });
+  for (const input of [{}, { types: ["nft"] }, { types: ["mint", "metadata.updated"] }, { types: ["chain.finalized"] }])
+    expect((await ask(input)).body.error).toMatchObject({
+      code: "plan_limit_exceeded",
+      message: expect.stringContaining("give contracts"),
+    });
+  const { body } = await ask({ contracts: [addressOf(1)] });
+  for (const types of [["mint"], ["deployment.confirmed"], ["burn"], ["transfer"]])
+    expect([types, (await ask({ types })).status]).toEqual([types, 200]);
+  expect((await ask({ types: ["mint"] })).body.error).toMatchObject({
+    code: "plan_limit_exceeded",
+    message: expect.stringContaining("your plan includes 5 endpoints"),
+  });
+  const widened = await api.send("PATCH", `/v1/webhooks/${body.webhook.id}`, free, { contracts: [] });
+  expect(widened.body.error).toMatchObject({
+    code: "plan_limit_exceeded",
+    message: expect.stringContaining("give contracts"),
+  });
+  expect((await api.send("GET", "/v0/me/settings", free)).body.webhook_usage_and_limits).toEqual({
+    webhook_usage: { webhooks: 5, tries_made_today: 0 },
+    webhook_limits: { max_webhooks: 5, max_tries_per_day: 10_000 },
+  });
+});
+
+test("a plan's messages of a day are counted, the rest waits for the next one and comes once and in order", async () => {
+  const { id: owner, key: own } = await api.account("growth");
+  const { pool } = api.database;
+  await pool.query("UPDATE service.plan SET webhook_tries_per_day = 30 WHERE tier = 'growth'");
+  const { id } = await make({ types: ["burn"], url: `${receiver.url}/counted` }, own);
+  // Failures count as well.
+  receiver.answer = () => ({ status: receiver.received.length === 1 ? 500 : 204 });
+  for (let event = 0; event < 50; event += 1) await write("burn.queued", owner);
+  const hook = async () => (await api.send("GET", `/v1/webhooks/${id}`, own)).body.webhook;
+  await until(async () => {
+    await hurry();
+    return (await hook()).waiting === "tries";
+  });
+  const sent = receiver.received.length;
+  expect(sent).toBe(30);
+  const query = "{ viewer { plan { webhookTriesPerDay } usage { webhooks webhookTriesToday } } }";
+  await until(async () => (await api.graphql(own, query)).body.data.viewer.usage.webhookTriesToday === sent);
+  await hurry();
+  await new Promise((done) => setTimeout(done, 1_200));
+  expect(receiver.received).toHaveLength(sent);
+  await pool.query("UPDATE service.webhook_use SET day = day - 1 WHERE account_id = $1", [owner]);
+  await pool.query("UPDATE service.plan SET webhook_tries_per_day = 200000 WHERE tier = 'growth'");
+  await hurry();
+  await until(() => receiver.received.length === 51);
+  await until(async () => (await hook()).waiting === null);
+  expect(new Set(receiver.received.map((message) => headerOf(message, "webhook-id"))).size).toBe(50);
+});
+
+test("a host gets no more in a second than it may, whose endpoints it stands behind; that is no failure", async () => {
+  const ids = [(await make({ types: ["burn"] })).id, (await make({ types: ["burn"] })).id];
+  const { config } = api.services;
+  Object.assign(config, { rateLimits: true });
+  try {
+    for (let event = 0; event < 35; event += 1) await write("burn.queued");
+    await until(() => receiver.received.length === 70);
+  } finally {
+    Object.assign(config, { rateLimits: false });
+  }
+  const times = receiver.received.map(({ at }) => at).sort((a, b) => a - b);
+  const busiest = Math.max(...times.map((from) => times.filter((at) => at >= from && at < from + 1_000).length));
+  // What was left of the second before, and what comes in this one.
+  expect(busiest).toBeLessThanOrEqual(2 * hostRates.ofAccount + 2);
+  for (const id of ids) {
+    const { webhook } = (await api.send("GET", `/v1/webhooks/${id}`, key)).body;
+    expect([webhook.failingSince, (await deliveries(id, "?state=pending")).length]).toEqual([null, 0]);
+  }
+  const sent = receiver.received.map((message) => headerOf(message, "webhook-id"));
+  expect(new Set(sent).size).toBe(35);
+});
+
+test("while storage is nearly full accounts' endpoints wait, and lose nothing", async () => {
+  const { id } = await make({ types: ["burn"] });
+  const { disk } = api.services.config;
+  const { minFreeBytes } = disk;
+  const hook = async () => (await api.send("GET", `/v1/webhooks/${id}`, key)).body.webhook;
+  try {
+    Object.assign(disk, { minFreeBytes: Number.MAX_SAFE_INTEGER });
+    await until(async () => (await api.services.disk.status()).full.length > 0);
+    await write("burn.queued");
+    await until(async () => (await hook()).waiting === "storage");
+    expect(receiver.received).toEqual([]);
+  } finally {
+    Object.assign(disk, { minFreeBytes });
+  }
+  await until(() => receiver.received.length === 1);
+  await until(async () => (await hook()).waiting === null);
 });

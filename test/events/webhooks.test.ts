@@ -6,6 +6,7 @@ import { watchWebhooks } from "../../src/events/webhook-figures.ts";
 import { webhookLock } from "../../src/events/webhook-lock.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
 import { ApiServer } from "../setup/api-server.ts";
+import { addressOf } from "../setup/nft-fixture.ts";
 import { patient } from "../setup/wait.ts";
 import type { Received } from "./receiver.ts";
 import { headerOf, WebhookFixture } from "./webhook-fixture.ts";
@@ -193,7 +194,7 @@ test("an endpoint is made between two rounds of matching, and a change is found 
 test("an account's events are sent to it alone, also by a replay, and its endpoints are seen by nobody else", async () => {
   const other = await api.account("free", "other");
   const own = await make();
-  const foreign = await make({ url: `${receiver.url}/foreign` }, other.key);
+  const foreign = await make({ url: `${receiver.url}/foreign`, contracts: [addressOf(0xaa)] }, other.key);
   await write();
   await write("chain.finalized", null);
   await until(() => eventsAt("/foreign").length === 1);
@@ -286,7 +287,11 @@ test("accounts with many endpoints that answer slowly leave the places of the ot
     "SELECT count(*)::int FROM service.webhook WHERE lease_until > clock_timestamp() GROUP BY account_id ORDER BY 1 DESC",
   );
   expect(rows[0].count).toBeLessThanOrEqual(webhookPlaces.slow.ofAccount);
-  expect((await pool.query("SELECT slow FROM service.webhook WHERE id = $1", [id])).rows).toEqual([{ slow: false }]);
+  // On a machine that is busy itself no answer is quick at once.
+  await until(async () => {
+    await write("metadata.updated", null);
+    return (await pool.query("SELECT FROM service.webhook WHERE id = $1 AND NOT slow", [id])).rowCount;
+  });
 });
 
 test("a key without the right, an address that is not public, and misspelt members are refused", async () => {
@@ -309,7 +314,10 @@ test("a key without the right, an address that is not public, and misspelt membe
       "http://localhost/",
       "http://example.com:22/",
     ])
-      expect([url, (await closed.send("POST", "/v1/webhooks", own, { url })).status]).toEqual([url, 422]);
+      expect([url, (await closed.send("POST", "/v1/webhooks", own, { url, types: ["mint"] })).status]).toEqual([
+        url,
+        422,
+      ]);
   } finally {
     await closed.close();
   }

@@ -6,6 +6,9 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { verifyAudit } from "../../src/auth/audit.ts";
 import { migrate, migrationNames } from "../../src/db/admin/migrate.ts";
 import { restoreBackup } from "../../src/db/admin/restore.ts";
+import { readDueRows, readWaiting } from "../../src/events/read-waiting.ts";
+import { RecentEvents } from "../../src/events/recent-events.ts";
+import type { ClaimedWebhook } from "../../src/events/webhook-record.ts";
 import { prepareDatabase } from "../../src/processes/prepare-database.ts";
 import { createLogger } from "../../src/telemetry/log.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
@@ -167,6 +170,51 @@ test.each(versions)(
     expect(await migrate(database.url)).toEqual([]);
   },
 );
+
+test("what waits for an endpoint goes on after the upgrade, also while a worker of the version before takes it", async () => {
+  const database = await emptyDatabase();
+  const before = new Set((await migrationNames()).filter((name) => name < "0430"));
+  await migrate(database.url, { only: before });
+  const { pool } = database;
+  await pool.query(`INSERT INTO service.webhook (url, types, chains, contracts, accounts, token_ids, finality, secret, signing_key, since, next_due)
+    VALUES ('http://127.0.0.1:9', '{index}', '{}', '{}', '{}', '{}', 'latest', '', '', 0, clock_timestamp())`);
+  const record = "SELECT service.record_event('index.stalled', $1, NULL, true, NULL, NULL, NULL, '{}')";
+  for (const key of ["a", "b", "c"]) await pool.query(record, [key]);
+  await pool.query("SELECT service.number_events(10)");
+  // As the version before compares an event with endpoints, sends it, and gives an endpoint back that has no row.
+  const match = async (sequence: number) => {
+    await pool.query(
+      `INSERT INTO service.webhook_delivery (webhook_id, account_id, sequence, event_id, type, place)
+       SELECT w.id, w.account_id, $1::bigint, 'evt_' || $1, 'index.stalled', 'index.stalled' FROM service.webhook w`,
+      [sequence],
+    );
+    await pool.query("UPDATE service.webhook_head SET sequence = $1", [sequence]);
+  };
+  const giveBack = "UPDATE service.webhook SET lease_id = NULL, lease_until = NULL, next_due = NULL";
+  await match(1);
+  expect(await migrate(database.url)).toContain("0430_webhook_cursor.sql");
+  const read = async () => {
+    const { rows } = await pool.query<ClaimedWebhook>("SELECT *, NULL AS tries_left FROM service.webhook");
+    const [row] = rows;
+    if (!row) throw new Error("the endpoint is gone");
+    const due = await readDueRows({ pool }, rows);
+    const { items } = await readWaiting({ pool }, new RecentEvents(), row, due.get(row.id) ?? []);
+    return { row, sequences: items.map(({ sequence }) => Number(sequence)) };
+  };
+  expect((await read()).sequences).toEqual([1]);
+  expect((await read()).row).toMatchObject({ cursor: 1n, wanted: 1n });
+  await pool.query(giveBack);
+  expect((await read()).row.next_due).toBeNull();
+  // One event is compared by this version, the next by the other one, which then takes the endpoint.
+  await pool.query("UPDATE service.webhook SET wanted = 2, next_due = clock_timestamp()");
+  await pool.query("UPDATE service.webhook_head SET sequence = 2");
+  await match(3);
+  await pool.query("UPDATE service.webhook_delivery SET state = 'delivered' WHERE sequence = 1");
+  await pool.query("UPDATE service.webhook SET wanted = 3");
+  expect((await read()).sequences).toEqual([3, 2]);
+  await pool.query(giveBack);
+  expect((await read()).row.next_due).not.toBeNull();
+});
 
 test("a backup of an older version is restored by this one, into a database that no process has used", async () => {
   const folder = join(dir, "restored");

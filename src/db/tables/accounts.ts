@@ -94,6 +94,9 @@ export interface PlanTable {
   token_gas: bigint | null;
   deploy_requests_per_day: number | null;
   upload_requests_per_day: number | null;
+  max_webhooks: number | null;
+  webhook_tries_per_day: number | null;
+  whole_chain_webhooks: boolean;
 }
 
 /** Kept by triggers on `service.upload` and `service.allowlist`; no row: nothing was stored. */

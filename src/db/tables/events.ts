@@ -27,11 +27,21 @@ interface WebhookTable {
   previous_until: Generated<Date | null>;
   signing_key: Buffer;
   since: bigint;
+  /** Events up to this one are done, or stand in `service.webhook_delivery`; so do those in `ahead`. */
+  cursor: Generated<bigint>;
+  ahead: Generated<bigint[]>;
+  /** The newest event that the filter matched. */
+  wanted: Generated<bigint>;
+  /** See `StoredReplay` (src/events/webhook-ranges.ts). */
+  replays: ColumnType<unknown, never, never>;
+  held: Generated<string | null>;
   next_due: Generated<Date | null>;
   lease_id: Generated<string | null>;
   lease_until: Generated<Date | null>;
   failures: Generated<number>;
   slow: Generated<boolean>;
+  /** It has answered quickly once. */
+  proven: Generated<boolean>;
   failing_since: Generated<Date | null>;
   created_at: Generated<Date>;
   changed_at: Generated<Date>;

@@ -11,8 +11,16 @@ interface Webhook {
   types: string[];
   state: string;
   disabledReason: string | null;
+  waiting: string | null;
   failingSince: string | null;
 }
+
+const waits: Record<string, string> = {
+  failed: "A thousand messages failed and wait for their next try. New ones wait until some got through.",
+  tries: "The plan's messages of the day are used. What happens now is sent tomorrow (UTC).",
+  rate: "Its host was sent as many messages as it may be in a second. The others follow in a moment.",
+  storage: "The service's storage is nearly full. Messages wait until there is room.",
+};
 
 const types = ["nft.transfer", "metadata.updated", "metadata.failed", "deployment", "update", "chain.finalized"];
 
@@ -41,6 +49,7 @@ export function WebhooksPage() {
       url: text("url"),
       ...(text("description") ? { description: text("description") } : {}),
       ...(wanted.length > 0 ? { types: wanted } : {}),
+      ...(text("contracts") ? { contracts: text("contracts").split(/[\s,]+/) } : {}),
     });
   };
   return (
@@ -75,6 +84,11 @@ export function WebhooksPage() {
             <input name="description" maxLength={200} autoComplete="off" />
           </label>
         </div>
+        <label>
+          Contracts
+          <span className="hint">Addresses with a space between. A free plan needs them for events of the chain</span>
+          <input name="contracts" autoComplete="off" spellCheck={false} />
+        </label>
         <fieldset className="row">
           <legend className="label">Only these events; none chosen: all</legend>
           {types.map((type) => (
@@ -97,7 +111,7 @@ export function WebhooksPage() {
 
 function Endpoint({ webhook }: { webhook: Webhook }) {
   const client = useQueryClient();
-  const { id, url, description, state, disabledReason, failingSince } = webhook;
+  const { id, url, description, state, disabledReason, waiting, failingSince } = webhook;
   const act = useMutation({
     mutationFn: ({ method, path }: { method: string; path: string }) => send(method, `/v1/webhooks/${id}${path}`),
     onSuccess: async () => {
@@ -122,6 +136,7 @@ function Endpoint({ webhook }: { webhook: Webhook }) {
       {failingSince && (
         <p className="notice warn">Its tries have failed since {new Date(failingSince).toLocaleString()}.</p>
       )}
+      {waiting && <p className="notice">{waits[waiting] ?? waiting}</p>}
       <div className="row">
         <button type="button" disabled={act.isPending} onClick={() => post("/test")}>
           Send a test event
