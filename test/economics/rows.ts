@@ -1,9 +1,11 @@
-import { questions, questionsOfDay } from "../../src/accounts/admit-address.ts";
+import { costOfReading, questions, questionsOfDay } from "../../src/accounts/admit-address.ts";
 import { ofAddress, ofAddresses } from "../../src/accounts/document-budget.ts";
+import { workOfAddress, workOfAddresses } from "../../src/accounts/open-work.ts";
 import { defaultPlans } from "../../src/auth/plans.ts";
 import { usualStreams } from "../../src/auth/stream-permits.ts";
 import { gasShare } from "../../src/config/chain-settings.ts";
 import { loadConfig } from "../../src/config/config.ts";
+import { maxConnections } from "../../src/http/limits.ts";
 import type { Cost } from "./meter.ts";
 import type { Row } from "./table.ts";
 
@@ -87,6 +89,12 @@ export function describeCosts({ seen, gasOfOne, reservedBySpent, dayEur }: Found
       bound: `${questions.burst} questions of an address at once, ${questions.perSecond} a second, ${inWords(questionsOfDay.burst)} a day; READER_CALLS_PER_SECOND of a chain in a process`,
     },
     {
+      thing: "RPC call",
+      who: "no key, by open pages",
+      worst: `${calls("sale")} calls (sale)`,
+      bound: `as many questions again; a sale counts as ${costOfReading.sale}, takings as ${costOfReading.takings}, a balance as ${costOfReading.balance}`,
+    },
+    {
       thing: "row",
       who: "free account",
       worst: `${coarse(rowsOf("deployment", "update"), [30, 60])} rows for a transaction, ${rowsOf("upload", "key")} for another request`,
@@ -108,7 +116,7 @@ export function describeCosts({ seen, gasOfOne, reservedBySpent, dayEur }: Found
       thing: "connection",
       who: "anybody",
       worst: "1 connection",
-      bound: `MAX_REQUESTS_IN_FLIGHT in a process; ${usualStreams.ofAccount} streams of an account, ${inWords(usualStreams.ofProcess)} in a process`,
+      bound: `${inWords(maxConnections)} in a process, beyond which whoever has most loses idle ones; MAX_REQUESTS_IN_FLIGHT in a process; ${usualStreams.ofAccount} streams of an account, ${inWords(usualStreams.ofProcess)} in a process`,
     },
     {
       thing: "processor second",
@@ -120,7 +128,7 @@ export function describeCosts({ seen, gasOfOne, reservedBySpent, dayEur }: Found
       thing: "processor second",
       who: "no key",
       worst: ms("eligibility", "status", "refused"),
-      bound: `for new documents ${ofAddress.perSecond} ms a second of an address and ${ofAddresses.perSecond} ms a second of all in a process; MAX_REQUESTS_IN_FLIGHT`,
+      bound: `for new documents ${ofAddress.perSecond} ms a second of an address and ${ofAddresses.perSecond} ms a second of all in a process; for content and pages ${workOfAddress.perSecond} and ${workOfAddresses.perSecond}; MAX_REQUESTS_IN_FLIGHT`,
     },
   ];
 }
