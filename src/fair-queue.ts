@@ -6,10 +6,13 @@ export class FairQueue<T> {
   readonly #waiting = new Map<string, Set<T>>();
   #length = 0;
 
-  /** @param most items in all; one account has at most half of them. */
-  constructor(most: number) {
+  /**
+   * @param most items in all.
+   * @param mostOfOne items of one account.
+   */
+  constructor(most: number, mostOfOne = Math.ceil(most / 2)) {
     this.#most = most;
-    this.#mostOfOne = Math.ceil(most / 2);
+    this.#mostOfOne = mostOfOne;
   }
 
   get length(): number {

@@ -35,6 +35,7 @@ export const alone: readonly string[] = [
   "ipfs/import-memory",
   "ipfs/minor-gc",
   "economics/limits",
+  "economics/nobody",
   "embedded/memory-at-rest",
   "metadata/bombs",
   "metadata/reveal",

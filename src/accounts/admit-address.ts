@@ -6,6 +6,9 @@ import { type Admission, tooFast } from "./admit.ts";
 export const questions: RateBudget = { perSecond: 5, burst: 60 };
 /** And in a day: two calls of a node for each are a bill of some cents (docs/limits.md). Whoever needs more takes a key. */
 export const questionsOfDay: RateBudget = { perSecond: 2_000 / 86_400, burst: 2_000 };
+/** What pages make this server ask, in questions: half as many as it asks of a node, the chain's id among them. */
+export const costOfReading = { balance: 1, sale: 2, takings: 3 };
+export type PageReading = keyof typeof costOfReading;
 
 /**
  * Lets questions in that need no key, by the address they come from: all processes together give it no more.
@@ -28,7 +31,27 @@ export async function admitAddress(
       answer.retryAfterSeconds,
       `this address asks more than ${answer.limit} questions without a key at once`,
     );
-  const day = await services.auth.limiter.take(`open-day:${address}`, questionsOfDay, cost);
+  await admitDay(services, `open-day:${address}`, cost);
+}
+
+/**
+ * The same for what an open page makes this server ask again and again. Its day is one of its own: a page that is open for
+ * hours must not keep its visitor from the question whether a wallet may mint.
+ */
+export async function admitReading(services: Services, address: string | null, what: PageReading): Promise<void> {
+  if (address === null || !services.config.rateLimits) return;
+  const cost = costOfReading[what];
+  const answer = await services.auth.limiter.take(`page:${address}`, questions, cost);
+  if (!answer.allowed)
+    throw tooFast(
+      answer.retryAfterSeconds,
+      "pages of this address ask for more sales and balances than they may at once",
+    );
+  await admitDay(services, `page-day:${address}`, cost);
+}
+
+async function admitDay({ auth }: Services, name: string, cost: number): Promise<void> {
+  const day = await auth.limiter.take(name, questionsOfDay, cost);
   if (!day.allowed)
     throw tooFast(
       day.retryAfterSeconds,

@@ -2,6 +2,7 @@ import { type Address, isAddress } from "viem";
 import { createSiweMessage, parseSiweMessage, type SiweMessage } from "viem/siwe";
 import type { Chain } from "../chains.ts";
 import { ServiceError } from "../errors/errors.ts";
+import { isLoopback } from "../http/own-host.ts";
 
 /** What the wallet shows to the person who signs (EIP-4361, `statement`). */
 export const signInStatement = "Sign in to Mintyard. This costs nothing and sends no transaction.";
@@ -40,6 +41,8 @@ export function readSignInMessage(
   if (scheme !== undefined && `${scheme}:` !== here.protocol) throw wrong("its scheme is not this site's");
   if (new URL(uri).origin !== here.origin) throw wrong("its URI is of another site");
   if (statement !== signInStatement) throw wrong("its statement is not this service's");
+  // What a wallet shows as further rights, nobody here grants or knows of.
+  if (parts.resources !== undefined) throw wrong("it lists resources");
   const chain = chains.find(({ id }) => id === chainId);
   if (!chain) throw wrong(`this installation does not serve chain ${chainId}`);
   const age = issuedAt ? now - issuedAt.getTime() : Number.NaN;
@@ -64,10 +67,6 @@ function originsOf(publicUrl: string): URL[] {
   const url = new URL(publicUrl);
   if (!isLoopback(url.hostname)) return [url];
   return ["127.0.0.1", "localhost"].map((name) => new URL(`${url.protocol}//${name}${url.port ? `:${url.port}` : ""}`));
-}
-
-export function isLoopback(hostname: string): boolean {
-  return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d+){3}$/.test(hostname);
 }
 
 function wrong(why: string): ServiceError {

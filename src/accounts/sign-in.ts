@@ -1,6 +1,16 @@
 import { randomBytes } from "node:crypto";
 import { sql } from "kysely";
-import { type Address, type Hex, isAddressEqual, recoverMessageAddress } from "viem";
+import {
+  type Address,
+  encodeDeployData,
+  erc6492SignatureValidatorAbi,
+  erc6492SignatureValidatorByteCode,
+  type Hex,
+  hashMessage,
+  isAddressEqual,
+  recoverMessageAddress,
+  toHex,
+} from "viem";
 import { newBrowserSecret, sha256Of } from "../auth/session-secret.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
@@ -35,6 +45,11 @@ export interface SignInInput {
 
 /** A signature of a contract wallet has the bytes that its contract takes; more than this is none. */
 const maxSignature = 16_384;
+
+/** Of one verification: a wallet that is deployed for it, and then checks several signatures, needs two thirds of it. */
+const verificationGas = 1_500_000;
+/** Of the readers' budget: a node works as long for that as for so many calls of a collection. */
+const verificationCalls = 10;
 
 /** The secret of a browser that asks for a nonce. */
 export function newBrowser(): string {
@@ -89,7 +104,9 @@ export async function signIn(services: Services, input: SignInInput, request: Si
     .executeTakeFirst();
   if (!used) throw new ServiceError("invalid_credentials", "this nonce was used, has expired, or is another browser's");
   // The chain tells contract wallets apart; a private key is the same on each.
-  const chainId = (await signedByKey(claim.address, input)) ? 0 : await signedByContract(services, claim, input);
+  const chainId = (await signedByKey(claim.address, input))
+    ? 0
+    : await signedByContract(services, claim, input, `address:${request.address ?? ""}`);
   const wallet = { address: claim.address, chainId };
   if (input.joinTo !== undefined) {
     await joinWallet(services, wallet, input.joinTo, request.requestId);
@@ -106,19 +123,37 @@ async function signedByKey(address: Address, { message, signature }: SignInInput
   return signer !== null && isAddressEqual(signer, address);
 }
 
-/** ERC-1271, and ERC-6492 for a wallet that does not stand yet. @returns the chain that the contract is on. */
+/**
+ * ERC-1271, and ERC-6492 for a wallet that does not stand yet. The contract is whoever's who signs in, so it gets so much gas and
+ * no more, and its node is asked as readers ask.
+ *
+ * @returns the chain that the contract is on.
+ * @throws ServiceError `invalid_credentials`; `service_unavailable` when readers have asked too much.
+ */
 async function signedByContract(
   services: Services,
   { address, chain }: SignInClaim,
   { message, signature }: SignInInput,
+  owner: string,
 ): Promise<number> {
-  const client = services.rpc(chain);
-  // The library takes a node that does not answer for a contract that says no.
-  const right = await client.verifyMessage({ address, message, signature }).catch(() => false);
-  if (!right)
-    throw new ServiceError(
-      "invalid_credentials",
-      `the signature is not this wallet's, nor does a contract at its address on ${chain.name} take it`,
-    );
-  return chain.id;
+  const call = {
+    gas: toHex(verificationGas),
+    data: encodeDeployData({
+      abi: erc6492SignatureValidatorAbi,
+      bytecode: erc6492SignatureValidatorByteCode,
+      args: [address, hashMessage(message), signature],
+    }),
+  };
+  const ask = async () =>
+    await services.relay
+      .nodes(chain)
+      .first((node) => node.ask([{ method: "eth_call", params: [call, "latest"] }]))
+      // A node that does not answer counts as a contract that says no.
+      .catch(() => []);
+  const [answer] = await services.readerCalls.alone(chain, owner, verificationCalls, ask);
+  if (answer && "result" in answer && /^0x0*1$/.test(String(answer.result))) return chain.id;
+  throw new ServiceError(
+    "invalid_credentials",
+    `the signature is not this wallet's, nor does a contract at its address on ${chain.name} take it`,
+  );
 }

@@ -14,6 +14,8 @@ interface Owner {
   /** When the next one may begin. */
   nextAt: number;
   waiting: (() => void)[];
+  /** Ever. */
+  charged: number;
 }
 
 /**
@@ -54,14 +56,20 @@ export class UncountedPace {
 
   /** Says that a request of this owner was counted by nothing else. */
   charge(owner: string): void {
-    const known = this.#owners.get(owner) ?? { left: most, at: performance.now(), nextAt: 0, waiting: [] };
+    const known = this.#owners.get(owner) ?? { left: most, at: performance.now(), nextAt: 0, waiting: [], charged: 0 };
     // One that has requests under way when it is used up owes a second at most.
     known.left = Math.max(this.#fill(known) - 1, -perSecond);
+    known.charged += 1;
     // A Map keeps the order of insertion: the last used stands at the end.
     this.#owners.delete(owner);
     this.#owners.set(owner, known);
     const [oldest] = this.#owners.size > maxOwners ? this.#owners : [];
     if (oldest && oldest[1].waiting.length === 0) this.#owners.delete(oldest[0]);
+  }
+
+  /** Requests of this owner that nothing else counted, as long as it is remembered. */
+  charged(owner: string): number {
+    return this.#owners.get(owner)?.charged ?? 0;
   }
 
   #fill(owner: Owner): number {

@@ -1,7 +1,7 @@
 import { AsyncResource } from "node:async_hooks";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { documentOwner } from "../accounts/document-budget.ts";
-import type { UncountedPace } from "../accounts/uncounted-pace.ts";
+import { UncountedPace } from "../accounts/uncounted-pace.ts";
 import { guideOf } from "../errors/error-guide.ts";
 import { clientAddress } from "../http/client-address.ts";
 import { corsHeaders } from "../http/common-headers.ts";
@@ -11,7 +11,19 @@ import type { Services } from "../services.ts";
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
+/** The APIs: their requests are counted by rates, or paced here. */
+export const ofApis = /^\/(graphql|v0|v1|auth)\b/;
+
 const counted = new WeakSet<IncomingMessage>();
+
+const paces = new WeakMap<Services, UncountedPace>();
+
+/** The pace of this process. */
+export function paceOf(services: Services): UncountedPace {
+  const pace = paces.get(services) ?? new UncountedPace();
+  paces.set(services, pace);
+  return pace;
+}
 
 /** Says that an account's or an address's rate has counted a request, or that its document is paid for in time. */
 export function recordCounted(request: IncomingMessage): void {
@@ -19,16 +31,16 @@ export function recordCounted(request: IncomingMessage): void {
 }
 
 /**
- * Puts `UncountedPace` before the handlers of `/graphql` and `/v0`. Fast-path reads do not come here: they are counted
- * and answered before (`fast-path.ts`), so a client that shares an account or address with one that is slowed down
- * keeps them.
+ * Puts `UncountedPace` before the handlers of the APIs; everything else pays for its time (`pay-for-work.ts`). Fast-path reads
+ * do not come here: they are counted and answered before (`fast-path.ts`), so a client that shares an account or address
+ * with one that is slowed down keeps them.
  */
 export function paceUncounted(services: Services, pace: UncountedPace, ordinary: Listener): Listener {
   const { rateLimits, trustedProxies } = services.config;
   if (!rateLimits) return ordinary;
   return (request, response) => {
     const { method, url = "" } = request;
-    if (method === "OPTIONS" || !/^\/(graphql|v0)\b/.test(url)) return ordinary(request, response);
+    if (method === "OPTIONS" || !ofApis.test(url)) return ordinary(request, response);
     const address = clientAddress(request, trustedProxies);
     if (address === null) return ordinary(request, response);
     const owner = documentOwner(services, rawHeaderValues(request, "authorization"), address);
@@ -40,7 +52,7 @@ export function paceUncounted(services: Services, pace: UncountedPace, ordinary:
       });
       ordinary(request, response);
     };
-    if (!pace.begin(owner, AsyncResource.bind(start))) refuse(request, response);
+    if (!pace.begin(owner, AsyncResource.bind(start))) refuse(request, response, message);
   };
 }
 
@@ -48,17 +60,17 @@ const message =
   "too many requests that failed, or that nothing counts; wait 2 s, and send them one after the other from then on";
 
 /** In few steps, and the connection ends: the next request costs its sender a new one. */
-function refuse({ url = "" }: IncomingMessage, response: ServerResponse): void {
+export function refuse({ url = "" }: IncomingMessage, response: ServerResponse, message: string): void {
   const requestId = newRequestId();
   const code = "rate_limit_exceeded";
   const docs = `/docs/errors/${code}`;
   const guide = guideOf(code);
-  const body = url.startsWith("/v0")
-    ? {
+  const body = url.startsWith("/graphql")
+    ? { errors: [{ message, extensions: { code, ...guide, docs, retryAfterSeconds: 2, requestId } }] }
+    : {
         response: "NOK",
         error: { status_code: 429, code, message, request_id: requestId, fix: guide.fix, docs },
-      }
-    : { errors: [{ message, extensions: { code, ...guide, docs, retryAfterSeconds: 2, requestId } }] };
+      };
   const text = JSON.stringify(body);
   response.writeHead(429, {
     ...corsHeaders,

@@ -45,12 +45,13 @@ export interface Eligibility {
  * now. Needs no key, as minting pages ask it from browsers; answers for one wallet at a time: the list
  * itself is shown to nobody but its owner's account. What the contract says may be two seconds old (`ReaderCalls`).
  *
+ * @param owner who asks; see `ReaderCalls`.
  * @throws ServiceError `not_found` for a collection that this service did not deploy; `service_unavailable`.
  */
-export async function getEligibility(services: Services, input: EligibilityInput): Promise<Eligibility> {
+export async function getEligibility(services: Services, input: EligibilityInput, owner: string): Promise<Eligibility> {
   const chain = findChain(services.chains, input.chain);
   const versions = await listAllowlists(services, chain, input.collection);
-  const presale = await readPresale(services, chain, input.collection);
+  const presale = await readPresale(services, chain, input.collection, owner);
   const root = input.root ?? presale.root;
   const answer = (reason: Ineligibility | null, proof: Hex[] | null = null): Eligibility => ({
     eligible: reason === null,
@@ -66,13 +67,18 @@ export async function getEligibility(services: Services, input: EligibilityInput
   if (!proof) return answer("NOT_LISTED");
   if (root !== presale.root) return answer("LIST_REPLACED", proof);
   if (presale.start === 0n) return answer("NO_PRESALE", proof);
-  return answer((await hasMinted(services, chain, input, proof)) ? "ALREADY_MINTED" : null, proof);
+  return answer((await hasMinted(services, chain, input, proof, owner)) ? "ALREADY_MINTED" : null, proof);
 }
 
-async function readPresale(services: Services, chain: Chain, address: Address): Promise<{ root: Hex; start: bigint }> {
+async function readPresale(
+  services: Services,
+  chain: Chain,
+  address: Address,
+  owner: string,
+): Promise<{ root: Hex; start: bigint }> {
   const read = async (functionName: "presaleMerkleRoot" | "presaleMintStart") => {
     const data = encodeFunctionData({ abi: collectionAbi, functionName });
-    return { functionName, data: returned(await services.readerCalls.call(chain, address, data)) };
+    return { functionName, data: returned(await services.readerCalls.call(chain, address, data, { owner })) };
   };
   return await askNode(chain, async () => {
     const [root, start] = await Promise.all([read("presaleMerkleRoot"), read("presaleMintStart")]);
@@ -88,10 +94,11 @@ async function hasMinted(
   chain: Chain,
   { collection, wallet }: EligibilityInput,
   proof: Hex[],
+  owner: string,
 ): Promise<boolean> {
   const data = encodeFunctionData({ abi: collectionAbi, functionName: "isWhitelisted", args: [wallet, proof] });
   return await askNode(chain, async () => {
-    const result = await services.readerCalls.call(chain, collection, data);
+    const result = await services.readerCalls.call(chain, collection, data, { owner });
     // The function reverts for one reason only: the wallet used its presale mint.
     if ("error" in result && isReverted(result.error)) return true;
     returned(result);

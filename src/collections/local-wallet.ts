@@ -32,13 +32,40 @@ const accounts = 5;
 export async function askLocalWallet(services: Services, chain: Chain, text: string): Promise<RpcResult> {
   if (!chain.local) throw new ServiceError("not_found", `${chain.name} is no local chain; use a wallet of your own`);
   const { method, params } = parseCall(text);
+  await checkSigner(services, chain, method, params);
   const answer = await askNode(chain, async () => {
     const [result] = await services.relay.nodes(chain).first((node) => node.ask([{ method, params }]));
     return result;
   });
   if (!answer) throw new ServiceError("service_unavailable", `the ${chain.name} node does not answer`);
   if (method !== "eth_accounts" || !("result" in answer)) return answer;
-  return { result: (answer.result as string[]).slice(firstAccount, firstAccount + accounts) };
+  return { result: shownOf(answer) };
+}
+
+function shownOf(answer: { result: unknown }): string[] {
+  return (answer.result as string[]).slice(firstAccount, firstAccount + accounts);
+}
+
+/** What is signed is signed by an account that is shown; the node would take any of its own. */
+async function checkSigner(
+  services: Services,
+  chain: Chain,
+  method: string,
+  params: readonly unknown[],
+): Promise<void> {
+  if (method !== "eth_sendTransaction" && method !== "personal_sign") return;
+  const signer = method === "personal_sign" ? params[1] : (params[0] as { from?: unknown } | null | undefined)?.from;
+  const listed = await askNode(chain, async () => {
+    const [result] = await services.relay
+      .nodes(chain)
+      .first((node) => node.ask([{ method: "eth_accounts", params: [] }]));
+    return result;
+  });
+  const shown = listed && "result" in listed ? shownOf(listed).map((address) => address.toLowerCase()) : [];
+  if (typeof signer === "string" && shown.includes(signer.toLowerCase())) return;
+  throw new ServiceError("value_error", "this wallet has no such account; eth_accounts lists them", {
+    field: "params",
+  });
 }
 
 function parseCall(text: string): { method: string; params: readonly unknown[] } {

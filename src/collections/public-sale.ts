@@ -10,6 +10,7 @@ import { askNode } from "../relay/chain/node-failure.ts";
 import { NodeFault, type RpcResult } from "../rpc/batch.ts";
 import type { Services } from "../services.ts";
 import { type CollectionPreview, readPreview } from "./collection-preview.ts";
+import { KeptReadings, type Reader } from "./kept-readings.ts";
 
 /** What a minting page shows: as the contract says it at one block, or two. */
 export interface PublicSale {
@@ -37,14 +38,14 @@ export interface PublicSale {
   preview: CollectionPreview | null;
 }
 
-/** Milliseconds that an answer is given again. With the page's own second a counter is less than two seconds old. */
-const keptMs = 500;
+/** While something changes, a counter is less than two seconds old with the page's own second, else less than seven. */
+const saleRules = { keptMs: 500, mostKeptMs: 5_000, oldestMs: 60_000, isSame: isSameSale };
+const clockMs = 500;
 const most = 1_000;
 
 /** Of one process. */
 interface Kept {
-  sales: LRUCache<string, PublicSale>;
-  asking: Map<string, Promise<PublicSale>>;
+  sales: KeptReadings<PublicSale>;
   clocks: LRUCache<number, { block: bigint; blockTime: bigint }>;
   own: LRUCache<string, true>;
 }
@@ -52,9 +53,8 @@ const keptBy = new WeakMap<Services, Kept>();
 
 function keptOf(services: Services): Kept {
   const kept = keptBy.get(services) ?? {
-    sales: new LRUCache({ ...entryBound(most), ttl: keptMs }),
-    asking: new Map(),
-    clocks: new LRUCache({ ...entryBound(100), ttl: keptMs }),
+    sales: new KeptReadings(saleRules),
+    clocks: new LRUCache({ ...entryBound(100), ttl: clockMs }),
     own: new LRUCache(entryBound(most)),
   };
   keptBy.set(services, kept);
@@ -63,47 +63,44 @@ function keptOf(services: Services): Kept {
 
 /**
  * The state of a collection's sale, for whoever asks: of a collection that was deployed here, or of any contract with
- * the same interface. All who ask within half a second get one answer, so that visitors cost the node nothing.
+ * the same interface.
  *
- * @param admit is called before the node is asked for a contract that this installation does not know.
  * @throws ServiceError `chain_not_supported`, `not_found` for an address without such a contract, `service_unavailable`;
- *   what `admit` throws.
+ *   what the reader's `admit` throws.
  */
 export async function getPublicSale(
   services: Services,
   input: { chain: string; collection: Address },
-  admit: () => Promise<void>,
+  { owner, admit }: Reader,
 ): Promise<PublicSale> {
   const chain = findChain(services.chains, input.chain);
-  const name = `${chain.id}:${input.collection}`;
-  const { sales, asking } = keptOf(services);
-  const known = sales.get(name) ?? asking.get(name);
-  if (known) return await known;
-  const sale = readSale(services, chain, input.collection, admit);
-  asking.set(name, sale);
-  try {
-    const found = await sale;
-    sales.set(name, found);
-    return found;
-  } finally {
-    asking.delete(name);
-  }
+  const { collection } = input;
+  const read = () => readSale(services, chain, collection, owner);
+  return await keptOf(services).sales.get(`${chain.id}:${collection}`, admit, read);
 }
 
-async function readSale(
-  services: Services,
-  chain: Chain,
-  address: Address,
-  admit: () => Promise<void>,
-): Promise<PublicSale> {
-  const deployedHere = await isOwnCollection(services, chain, address);
-  if (!deployedHere) await admit();
+/** Whether a visitor sees no difference; the block alone is none. */
+export function isSameSale(one: PublicSale, other: PublicSale): boolean {
+  const changing = [
+    "minted",
+    "reserved",
+    "publicPriceWei",
+    "presalePriceWei",
+    "publicStart",
+    "presaleStart",
+    "baseUri",
+  ] as const;
+  return changing.every((name) => one[name] === other[name]);
+}
+
+async function readSale(services: Services, chain: Chain, address: Address, owner: string): Promise<PublicSale> {
+  // In one request to the node.
   const [info, minted, reserved, clock] = await askNode(chain, () =>
     Promise.all([
-      read(services, chain, address, "getInfo"),
-      read(services, chain, address, "totalSupply", true),
-      read(services, chain, address, "reserveRemaining"),
-      readClock(services, chain),
+      read(services, chain, address, "getInfo", { owner }),
+      read(services, chain, address, "totalSupply", { owner, fresh: true }),
+      read(services, chain, address, "reserveRemaining", { owner }),
+      readClock(services, chain, owner),
     ]),
   );
   const { deploymentConfig: fixed, runtimeConfig: settings } = decode(info, address, infoOf);
@@ -122,7 +119,7 @@ async function readSale(
     presaleStart: settings.presaleMintStart === 0n ? null : settings.presaleMintStart,
     baseUri: settings.baseURI,
     ...clock,
-    deployedHere,
+    deployedHere: await isOwnCollection(services, chain, address),
     preview: await readPreview(services, settings.baseURI ? `${settings.baseURI}0` : settings.prerevealTokenURI),
   };
 }
@@ -140,16 +137,16 @@ export async function isOwnCollection(services: Services, chain: Chain, address:
 
 type View = "getInfo" | "totalSupply" | "reserveRemaining";
 
-/** @param fresh for what every mint changes; settings and the reserve may be two seconds old. */
+/** @param reader `fresh` for what every mint changes; settings and the reserve may be two seconds old. */
 async function read(
   services: Services,
   chain: Chain,
   address: Address,
   functionName: View,
-  fresh = false,
+  reader: { owner: string; fresh?: boolean },
 ): Promise<RpcResult> {
   const data = encodeFunctionData({ abi: collectionAbi, functionName });
-  return await services.readerCalls.call(chain, address, data, fresh);
+  return await services.readerCalls.call(chain, address, data, reader);
 }
 
 /**
@@ -169,15 +166,19 @@ function decode<T>(answer: RpcResult, address: Address, run: (data: Hex) => T): 
 const infoOf = (data: Hex) => decodeFunctionResult({ abi: collectionAbi, functionName: "getInfo", data });
 const countOf = (data: Hex) => decodeFunctionResult({ abi: collectionAbi, functionName: "totalSupply", data });
 
-async function readClock(services: Services, chain: Chain): Promise<{ block: bigint; blockTime: bigint }> {
+async function readClock(
+  services: Services,
+  chain: Chain,
+  owner: string,
+): Promise<{ block: bigint; blockTime: bigint }> {
   const { clocks } = keptOf(services);
   const known = clocks.get(chain.id);
   if (known) return known;
   // A local chain makes no block until somebody sends a transaction: its clock is the time of the block that would come.
   const tags = chain.local ? ["latest", "pending"] : ["latest"];
-  const answers = await services.relay
-    .nodes(chain)
-    .first((node) => node.ask(tags.map((tag) => ({ method: "eth_getBlockByNumber", params: [tag, false] }))));
+  const answers = await Promise.all(
+    tags.map((tag) => services.readerCalls.ask(chain, { method: "eth_getBlockByNumber", params: [tag, false] }, owner)),
+  );
   type Header = { number?: unknown; timestamp?: unknown } | null;
   const [header = null, next = header] = answers.map((answer) =>
     "result" in answer ? (answer.result as Header) : null,

@@ -1,12 +1,11 @@
-import { LRUCache } from "lru-cache";
 import { type Address, encodeFunctionData, toHex } from "viem";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
-import { entryBound } from "../cache-bounds.ts";
 import { findChain } from "../chains.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { askNode } from "../relay/chain/node-failure.ts";
 import { calls, parseBlock, parseHex, parseQuantity } from "../relay/chain/reads.ts";
 import type { Services } from "../services.ts";
+import { KeptReadings, type Reader } from "./kept-readings.ts";
 import { isOwnCollection } from "./public-sale.ts";
 
 /** What a collection has sold and what of the money is still in it, all of one block. */
@@ -18,28 +17,37 @@ export interface Takings {
   reserved: bigint;
 }
 
-/** Milliseconds that an answer is given again. */
-const keptMs = 5_000;
-const keptBy = new WeakMap<Services, LRUCache<string, Promise<Takings>>>();
+/** Of the node. */
+const callsOfReading = 4;
+const rules = {
+  ...{ keptMs: 5_000, mostKeptMs: 60_000, oldestMs: 600_000 },
+  isSame: (one: Takings, other: Takings) =>
+    one.balanceWei === other.balanceWei && one.minted === other.minted && one.reserved === other.reserved,
+};
+const keptBy = new WeakMap<Services, KeptReadings<Takings>>();
 
 /**
  * Reads what a collection of this installation took in, for its creator's pages. Of one block, since what was withdrawn is
- * a difference. All who ask within five seconds get one answer.
+ * a difference. An answer is five seconds old, and up to a minute where it does
+ * not change.
  *
+ * @param reader whose `admit` is called before the node is asked.
  * @throws ServiceError `chain_not_supported`, `not_found` for any other address, `service_unavailable`.
  */
-export async function getTakings(services: Services, input: { chain: string; collection: Address }): Promise<Takings> {
+export async function getTakings(
+  services: Services,
+  input: { chain: string; collection: Address },
+  { owner, admit }: Reader,
+): Promise<Takings> {
   const chain = findChain(services.chains, input.chain);
-  const kept = keptBy.get(services) ?? new LRUCache<string, Promise<Takings>>({ ...entryBound(1_000), ttl: keptMs });
+  const kept = keptBy.get(services) ?? new KeptReadings(rules);
   keptBy.set(services, kept);
   const { collection } = input;
-  const name = `${chain.id}:${collection}`;
-  const known = kept.get(name);
-  if (known) return await known;
   if (!(await isOwnCollection(services, chain, collection)))
     throw new ServiceError("not_found", "no collection of this installation stands there", { field: "collection" });
-  const asking = askNode(chain, () =>
-    services.relay.nodes(chain).first(async (node) => {
+  const read = async () => {
+    await services.readerCalls.turn(chain, owner, callsOfReading);
+    return await services.relay.nodes(chain).first(async (node) => {
       const [latest] = await node.ask([calls.block("latest")]);
       const { number: block } = parseBlock(latest);
       const at = toHex(block);
@@ -59,9 +67,7 @@ export async function getTakings(services: Services, input: { chain: string; col
         minted: BigInt(parseHex(minted, "a supply")),
         reserved: BigInt(parseHex(reserved, "a reserve")),
       };
-    }),
-  );
-  kept.set(name, asking);
-  asking.catch(() => kept.delete(name));
-  return await asking;
+    });
+  };
+  return await kept.get(`${chain.id}:${collection}`, admit, () => askNode(chain, read));
 }

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Address } from "viem";
 import { endableStream } from "../endable-stream.ts";
 import type { Services } from "../services.ts";
-import { getPublicSale, type PublicSale } from "./public-sale.ts";
+import { getPublicSale, isSameSale, type PublicSale } from "./public-sale.ts";
 
-/** With the half second that an answer is kept, a counter is less than two seconds old. */
+/** With the half second that an answer is kept while something changes, a counter is less than two seconds old then. */
 const pollMs = 1_000;
 const watchMs = 30 * 60_000;
 
@@ -13,8 +13,8 @@ const watchMs = 30 * 60_000;
  * All who watch one collection in one process cost its node as much as one of them.
  *
  * @param watcher whose streams are counted together: an account, or `address:…` of a client without a key.
- * @param admit is called before each further reading of a contract that this installation does not know: what it refuses is
- *   read a second later. The first reading was admitted with the operation.
+ * @param admit is called before each further reading: what it refuses is read a second later. The first reading was admitted
+ *   with the operation.
  * @throws ServiceError as `getPublicSale`; with too many streams what `StreamPermits` throws. A node that is silent later
  *   ends nothing: the state is told when it answers again.
  */
@@ -26,8 +26,8 @@ export async function watchSale(
 ): Promise<AsyncGenerator<PublicSale, void>> {
   const release = services.auth.streams.take(watcher);
   try {
-    const first = await getPublicSale(services, input, async () => undefined);
-    const read = async () => await getPublicSale(services, input, admit);
+    const first = await getPublicSale(services, input, { owner: watcher, admit: async () => undefined });
+    const read = async () => await getPublicSale(services, input, { owner: watcher, admit });
     return endableStream((signal) => follow(read, first, signal), release);
   } catch (error) {
     release();
@@ -47,21 +47,8 @@ async function* follow(
     await sleep(pollMs, undefined, { signal }).catch(() => undefined);
     if (signal.aborted) return;
     const now = await read().catch(() => seen);
-    if (stateOf(now) === stateOf(seen)) continue;
+    if (isSameSale(now, seen)) continue;
     seen = now;
     yield seen;
   }
-}
-
-/** What a visitor sees change; the block alone is no change. */
-function stateOf({
-  minted,
-  reserved,
-  publicPriceWei,
-  presalePriceWei,
-  publicStart,
-  presaleStart,
-  baseUri,
-}: PublicSale) {
-  return [minted, reserved, publicPriceWei, presalePriceWei, publicStart, presaleStart, baseUri].join(" ");
 }

@@ -1,5 +1,6 @@
 import type { Address, Hex } from "viem";
 import { type Eligibility, getEligibility, type Ineligibility } from "../collections/eligibility.ts";
+import { askerOf } from "./asker.ts";
 import type { Builder } from "./builder.ts";
 
 /** The presale question of a wallet; minting pages ask it from browsers, so it needs no key. */
@@ -52,12 +53,16 @@ export function addEligibility(builder: Builder): void {
         }),
       },
       resolve: async (_root, { chain, collection, wallet, root }, context) =>
-        await getEligibility(context.services, {
-          chain,
-          collection: collection as Address,
-          wallet: wallet as Address,
-          root: (root ?? undefined) as Hex | undefined,
-        }),
+        await getEligibility(
+          context.services,
+          {
+            chain,
+            collection: collection as Address,
+            wallet: wallet as Address,
+            root: (root ?? undefined) as Hex | undefined,
+          },
+          await askerOf(context),
+        ),
     }),
   );
 }

@@ -1,8 +1,9 @@
 import type { Address } from "viem";
-import { admitAddress } from "../accounts/admit-address.ts";
+import { admitReading } from "../accounts/admit-address.ts";
 import type { PublicSale } from "../collections/public-sale.ts";
 import { watchSale } from "../collections/watch-sale.ts";
-import type { Builder, GraphQLContext } from "./builder.ts";
+import { askerOf } from "./asker.ts";
+import type { Builder } from "./builder.ts";
 
 /** The counter of a minting page, told as it changes: from browsers, so it needs no key. */
 export function addSale(builder: Builder): void {
@@ -41,7 +42,7 @@ export function addSale(builder: Builder): void {
     t.field({
       type: sale,
       description:
-        "Supply and sale of a collection, now and after each change, for half an hour. Needs no key. The counter is less than two seconds old.",
+        "Supply and sale of a collection, now and after each change, for half an hour. Needs no key. The counter is less than two seconds old while tokens are minted, and less than seven after a while without.",
       complexity: 50,
       args: {
         chain: t.arg({ type: "ChainName", required: true }),
@@ -50,20 +51,11 @@ export function addSale(builder: Builder): void {
       subscribe: async (_root, { chain, collection }, context) =>
         await watchSale(
           context.services,
-          await watcherOf(context),
+          await askerOf(context),
           { chain, collection: collection as Address },
-          async () => await admitAddress(context.services, context.address ?? null, 1, () => undefined),
+          async () => await admitReading(context.services, context.address ?? null, "sale"),
         ),
       resolve: (item: PublicSale) => item,
     }),
   );
-}
-
-/** Whose streams these count among: those of the key's account, or of the address that sent none that works. */
-async function watcherOf(context: GraphQLContext): Promise<string> {
-  const account = await context.caller().then(
-    ({ accountId }) => accountId,
-    () => null,
-  );
-  return account ?? `address:${context.address ?? ""}`;
 }

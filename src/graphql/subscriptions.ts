@@ -27,7 +27,7 @@ export function takeEvents(
 ): Plugin<Record<string, never>, { stream: { events: AsyncIterable<ExecutionResult> | null } }> {
   return {
     onResultProcess({ result, resultProcessor, setResult, setResultProcessor, serverContext }) {
-      if (!(Symbol.asyncIterator in result)) return;
+      if (!(Symbol.asyncIterator in result)) return giveStatus(result as ExecutionResult);
       if (resultProcessor) {
         serverContext.stream.events = result as AsyncIterable<ExecutionResult>;
         setResultProcessor(() => new Response(null), "text/event-stream");
@@ -43,6 +43,13 @@ export function takeEvents(
       setResultProcessor(processRegularResult, "application/json");
     },
   };
+}
+
+/** What began no stream has no data either: without a status of its own it would be answered as a fault of the server. */
+function giveStatus(result: ExecutionResult): void {
+  if ("data" in result) return;
+  for (const { originalError, extensions } of result.errors ?? [])
+    if (originalError instanceof ServiceError) extensions["http"] ??= { status: originalError.status };
 }
 
 interface Answer {

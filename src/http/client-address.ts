@@ -30,7 +30,8 @@ export function isWithin(address: string, ranges: readonly string[]): boolean {
   });
 }
 
-function networkOf(address: string): string {
+/** An IPv4 address, or the /64 of one of IPv6. */
+export function networkOf(address: string): string {
   if (!ipaddr.isValid(address)) return address;
   const parsed = ipaddr.process(address);
   if (parsed.kind() === "ipv4") return parsed.toString();

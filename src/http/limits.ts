@@ -1,8 +1,12 @@
 import { type IncomingMessage, Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { ServerType } from "@hono/node-server";
+import { Connections } from "./connections.ts";
 import { type Listed, OpenList } from "./open-list.ts";
 import { newRequestId } from "./request-id.ts";
+
+/** Of one process. */
+export const maxConnections = 2_000;
 
 /** What Node takes only when a server is made. */
 export const serverOptions = { connectionsCheckingInterval: 1_000, maxHeaderSize: 16_384 };
@@ -35,7 +39,7 @@ export function limitServer(server: ServerType): void {
   // Uploads of the largest size over a slow line still have to fit.
   server.requestTimeout = 300_000;
   server.keepAliveTimeout = 5_000;
-  server.maxConnections = 2_000;
+  new Connections(maxConnections).watch(server);
   server.maxRequestsPerSocket = 0;
   server.on("clientError", answerBrokenRequest);
   const open = new OpenList<Watched>();

@@ -5,7 +5,7 @@ import type { CID } from "multiformats/cid";
 import { byteBound } from "../cache-bounds.ts";
 import type { Database } from "../db/database.ts";
 import { ServiceError } from "../errors/errors.ts";
-import { type BlockAddress, findBlock } from "./content-index.ts";
+import { type BlockAddress, findBlock, findBlocks } from "./content-index.ts";
 import { countForMinorGc } from "./minor-gc.ts";
 import { OpenFiles } from "./open-files.ts";
 
@@ -40,18 +40,46 @@ export class BlockReader {
    * @throws ServiceError `service_unavailable` for one that we hold but cannot read or that was damaged.
    */
   async get(cid: CID): Promise<Uint8Array | null> {
+    return await this.#get(cid, () => findBlock(this.#db, cid.multihash.bytes));
+  }
+
+  /**
+   * The same for a walk that knows which blocks it will want: it looks up many of them in one statement.
+   *
+   * @returns a reader; `next` gives the blocks behind the one that is read, the nearest last.
+   */
+  walking(): (cid: CID, next: () => readonly CID[]) => Promise<Uint8Array | null> {
+    const known = new Map<string, BlockAddress[]>();
+    const look = async (cid: CID, next: () => readonly CID[]) => {
+      const wanted = [cid, ...next()].filter(({ multihash }) => multihash.code === sha256);
+      const found = await findBlocks(
+        this.#db,
+        wanted.map(({ multihash }) => multihash.bytes),
+      );
+      // What is behind them is looked up when the walk is there.
+      known.clear();
+      for (const [at, { multihash }] of wanted.entries()) known.set(keyOf(multihash.digest), found[at] ?? []);
+    };
+    return async (cid, next) =>
+      await this.#get(cid, async () => {
+        const key = keyOf(cid.multihash.digest);
+        if (!known.has(key)) await look(cid, next);
+        return known.get(key) ?? [];
+      });
+  }
+
+  async #get(cid: CID, find: () => Promise<BlockAddress[]>): Promise<Uint8Array | null> {
     if (cid.multihash.code === identity) return cid.multihash.digest;
     if (cid.multihash.code !== sha256) return null;
-    const key = Buffer.from(cid.multihash.digest).toString("latin1");
+    const key = keyOf(cid.multihash.digest);
     const cached = this.#cache.get(key);
     if (cached) return cached;
-    const bytes = await this.#find(cid);
+    const bytes = await this.#readFirst(cid, await find());
     if (bytes && bytes.length <= largestCachedBlock) this.#cache.set(key, bytes);
     return bytes;
   }
 
-  async #find(cid: CID): Promise<Uint8Array | null> {
-    const addresses = await findBlock(this.#db, cid.multihash.bytes);
+  async #readFirst(cid: CID, addresses: readonly BlockAddress[]): Promise<Uint8Array | null> {
     if (addresses.length === 0) return null;
     let cause: unknown;
     for (const address of addresses) {
@@ -82,4 +110,8 @@ export class BlockReader {
   async close(): Promise<void> {
     await this.#files.close();
   }
+}
+
+function keyOf(digest: Uint8Array): string {
+  return Buffer.from(digest.buffer, digest.byteOffset, digest.length).toString("latin1");
 }

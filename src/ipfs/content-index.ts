@@ -101,9 +101,12 @@ async function addTypes(db: Transaction<Database>, carId: bigint, { entries }: N
     .execute();
 }
 
-/** The CAR that holds this root. */
-export async function findCar(db: Kysely<Database>, root: string): Promise<StoredCar | null> {
-  const columns = ["id", "root", "file", "size"] as const;
+/** The CAR that holds this root; `damage` says what the last check found wrong with it. */
+export async function findCar(
+  db: Kysely<Database>,
+  root: string,
+): Promise<(StoredCar & { damage: string | null }) | null> {
+  const columns = ["id", "root", "file", "size", "damage"] as const;
   const car = await db.selectFrom("service.car").select(columns).where("root", "=", root).executeTakeFirst();
   return car ?? null;
 }
@@ -144,19 +147,35 @@ export async function findEntry(db: Kysely<Database>, root: string, path: string
   return { carId: row.id, listed: row.listed, entry };
 }
 
-export async function listEntries(db: Kysely<Database>, carId: bigint): Promise<Entry[]> {
-  const rows = await db
+/** @param most in byte order of the paths; absent: all of them. */
+export async function listEntries(db: Kysely<Database>, carId: bigint, most?: number): Promise<Entry[]> {
+  const sorted = db
     .selectFrom("service.content_entry")
     .select(["path", "cid", "size", "content_type"])
     .where("car_id", "=", carId)
-    .orderBy(sql`path COLLATE "C"`)
-    .execute();
+    .orderBy(sql`path COLLATE "C"`);
+  const rows = await (most === undefined ? sorted : sorted.limit(most)).execute();
   return rows.map((row) => ({
     path: row.path,
     cid: row.cid,
     sizeBytes: Number(row.size),
     contentType: row.content_type,
   }));
+}
+
+export async function countEntries(db: Kysely<Database>, carId: bigint): Promise<number> {
+  const { count } = await db
+    .selectFrom("service.content_entry")
+    .select((of) => of.fn.countAll<bigint>().as("count"))
+    .where("car_id", "=", carId)
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
+/** Whether a CAR has more blocks than that. */
+export async function hasMoreBlocks(db: Kysely<Database>, carId: bigint, than: number): Promise<boolean> {
+  const { rows } = await sql`SELECT FROM service.block WHERE car_id = ${carId} OFFSET ${than} LIMIT 1`.execute(db);
+  return rows.length > 0;
 }
 
 export interface BlockAddress {
@@ -175,4 +194,20 @@ export async function findBlock(db: Kysely<Database>, multihash: Uint8Array): Pr
     .limit(3)
     .execute();
   return rows.map((row) => ({ file: row.file, position: Number(row.position), size: row.size }));
+}
+
+/**
+ * The same of many blocks, in one statement.
+ *
+ * @returns in the order of the hashes; nothing for one that is not here.
+ */
+export async function findBlocks(db: Kysely<Database>, hashes: readonly Uint8Array[]): Promise<BlockAddress[][]> {
+  const { rows } = await sql<{ at: bigint; file: string; position: bigint; size: number }>`
+    SELECT asked.at, found.* FROM unnest(${hashes.map((bytes) => Buffer.from(bytes))}::bytea[]) WITH ORDINALITY AS asked (multihash, at)
+    CROSS JOIN LATERAL (SELECT car.file, block.position, block.size FROM service.block
+      JOIN service.car ON car.id = block.car_id WHERE block.multihash = asked.multihash LIMIT 3) AS found`.execute(db);
+  const found: BlockAddress[][] = hashes.map(() => []);
+  for (const { at, file, position, size } of rows)
+    found[Number(at) - 1]?.push({ file, position: Number(position), size });
+  return found;
 }

@@ -1,4 +1,4 @@
-import { openAsBlob } from "node:fs";
+import { createReadStream, openAsBlob } from "node:fs";
 import { mkdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { Kysely, Transaction } from "kysely";
@@ -13,7 +13,7 @@ import { createFetcher } from "../outbound/fetcher.ts";
 import { HostLimits } from "../outbound/host-limits.ts";
 import { BlockReader } from "./block-reader.ts";
 import { CarFile } from "./car-file.ts";
-import { findCar, isRecorded, type KnownEntry, recordCar, recordedFiles } from "./content-index.ts";
+import { findCar, hasMoreBlocks, isRecorded, type KnownEntry, recordCar, recordedFiles } from "./content-index.ts";
 import { type CarShape, exportCar } from "./export-car.ts";
 import { importCar } from "./import-car.ts";
 import { type Imported, importDirectory, importFile, type NewDirectoryFile, type NewFile } from "./import-content.ts";
@@ -21,7 +21,7 @@ import { type ContentLocation, locateContent, type Whereabouts } from "./locate-
 import { parseCid } from "./parse-cid.ts";
 import { profileName } from "./profile.ts";
 import { RemoteBlocks } from "./remote-blocks.ts";
-import { type ContentFile, type ResolvedContent, resolveContent, walk } from "./resolve-content.ts";
+import { type ByteRange, type ContentFile, type ResolvedContent, resolveContent, walk } from "./resolve-content.ts";
 import { sweepOrphans, sweepParts } from "./sweep-parts.ts";
 import { type StoredCar, verifyCar } from "./verify-car.ts";
 
@@ -32,6 +32,17 @@ export interface StoredContent {
   sizeBytes: number;
   profile: string;
 }
+
+export interface StoredCarFile {
+  /** Of the installation. */
+  file: string;
+  size: number;
+  stream(range?: ByteRange): AsyncIterable<Uint8Array>;
+}
+
+/** A CAR of so many blocks is walked, in which each costs as much as a small file. */
+const walkedBlocks = 1_000;
+const readAtOnce = 262_144;
 
 type RecordIn<T> = (transaction: Transaction<Database>, content: StoredContent) => Promise<T>;
 
@@ -95,6 +106,20 @@ export class ContentStore {
   ): Promise<AsyncIterable<Uint8Array> | "outside" | null> {
     const parsed = parseCid(cid);
     return parsed && (await exportCar(this.#blocks, parsed, path, shape));
+  }
+
+  /**
+   * The file in which all content of a root is stored, where that has so many blocks that walking them is dear. Its blocks
+   * are in the order in which they were stored, and are checked by who reads them and by the checks of the worker.
+   *
+   * @returns null for any other root, and for one whose file was found damaged.
+   */
+  async findStoredCar(cid: string): Promise<StoredCarFile | null> {
+    const parsed = parseCid(cid);
+    const car = parsed && (await findCar(this.#db, parsed.toString()));
+    if (!car || car.damage !== null || !(await hasMoreBlocks(this.#db, car.id, walkedBlocks))) return null;
+    const path = this.carPath(car.file);
+    return { file: car.file, size: Number(car.size), stream: (range) => readWhole(path, range) };
   }
 
   /** What `addDirectory` would make of these files; nothing is stored. */
@@ -256,6 +281,15 @@ const remoteBounds = { perHost: 4, total: 16 };
 
 /** Of names below a CID that is looked for elsewhere. */
 const longestPath = 32;
+
+async function* readWhole(path: string, range?: ByteRange): AsyncGenerator<Uint8Array> {
+  const part = range ? { start: range.offset, end: range.offset + range.length - 1 } : {};
+  try {
+    yield* createReadStream(path, { ...part, highWaterMark: readAtOnce });
+  } catch (cause) {
+    throw new ServiceError("service_unavailable", "a file of the store cannot be read", { cause });
+  }
+}
 
 function storageFault(error: unknown): unknown {
   const code = (error as NodeJS.ErrnoException | null)?.code;

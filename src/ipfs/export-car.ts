@@ -1,6 +1,6 @@
 import { CID } from "multiformats/cid";
 import { ServiceError } from "../errors/errors.ts";
-import { identity } from "./block-reader.ts";
+import { type BlockReader, identity } from "./block-reader.ts";
 import { header, section } from "./car-file.ts";
 import { type Link, linksOf } from "./dag-links.ts";
 import { documentLinks, documentTypes } from "./documents.ts";
@@ -22,7 +22,14 @@ export interface CarShape {
   bytes?: EntityBytes | null;
   /** A block comes as often as the walk meets it. */
   dups?: boolean;
+  /** Is waited for after so many blocks, and before the next. */
+  pay?: (blocks: number) => Promise<void>;
 }
+
+/** Blocks between two waits for `pay`; blocks that are looked up together; bytes of small blocks that go out in one piece. */
+const paidAtOnce = 32;
+const lookedUpAtOnce = 256;
+const pieceBytes = 65_536;
 
 /** What one CAR may repeat: a few small blocks can be linked so that a walk meets them without end. */
 const repeatedBlocks = 16_384;
@@ -36,7 +43,7 @@ const repeatedBytes = 67_108_864;
  *   further down ends the iteration with `MissingBlock`.
  */
 export async function exportCar(
-  blocks: BlockSource,
+  blocks: BlockReader,
   root: CID,
   path: readonly string[],
   shape: CarShape,
@@ -56,7 +63,8 @@ export async function exportCar(
   if (range === "outside") return range;
   onTheWay.delete(keyOf(target));
   const size = isFile ? found.size : 0;
-  return carOf(blocks, root, [...onTheWay.values()], { cid: target, start: 0, size }, { ...shape, range });
+  const parts = carOf(blocks, root, [...onTheWay.values()], { cid: target, start: 0, size }, { ...shape, range });
+  return inPieces(parts);
 }
 
 interface Range {
@@ -76,14 +84,16 @@ function rangeOf({ from, to }: EntityBytes, size: number): Range | "outside" {
 type Part = Omit<Link, "within">;
 
 async function* carOf(
-  blocks: BlockSource,
+  blocks: BlockReader,
   root: CID,
   onTheWay: readonly CID[],
   target: Part,
-  { scope, dups = false, range }: CarShape & { range: Range | null },
+  { scope, dups = false, range, pay }: CarShape & { range: Range | null },
 ): AsyncGenerator<Uint8Array> {
   yield header(root);
-  for (const cid of onTheWay) yield* blockOf(cid, await getBlock(blocks, cid));
+  for (const cid of onTheWay) yield* blockOf(cid, present(cid, await blocks.get(cid)));
+  const read = blocks.walking();
+  let unpaid = 0;
   const sent = new Set<string>();
   /** Those whose every block below was sent as well: all of them, where all bytes are asked for. */
   const walked = range === null ? sent : new Set<string>();
@@ -95,7 +105,12 @@ async function* carOf(
     const key = keyOf(cid);
     const isWhole = range === null || (range.from <= start && start + size <= range.until);
     if (!dups && isWhole && walked.has(key)) continue;
-    const bytes = await getBlock(blocks, cid);
+    const behind = () => ahead.slice(1 - lookedUpAtOnce).map((part) => part.cid);
+    const bytes = present(cid, await read(cid, behind));
+    if (++unpaid >= paidAtOnce && pay) {
+      await pay(unpaid);
+      unpaid = 0;
+    }
     if (!sent.has(key) || dups) yield* blockOf(cid, bytes);
     if (sent.has(key) && dups) refuseRepeats(repeated, bytes.length);
     sent.add(key);
@@ -108,10 +123,37 @@ async function* carOf(
   }
 }
 
-async function getBlock(blocks: BlockSource, cid: CID): Promise<Uint8Array> {
-  const bytes = await blocks.get(cid);
+function present(cid: CID, bytes: Uint8Array | null): Uint8Array {
   if (!bytes) throw new MissingBlock(cid);
   return bytes;
+}
+
+/** The same bytes, small parts together: each part that is sent by itself costs as much as reading a block. */
+async function* inPieces(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let small: Uint8Array[] = [];
+  let bytes = 0;
+  const gathered = () => {
+    const piece = Buffer.concat(small, bytes);
+    [small, bytes] = [[], 0];
+    return piece;
+  };
+  try {
+    for await (const part of parts) {
+      const isLarge = part.length >= pieceBytes;
+      if (!isLarge) {
+        small.push(part);
+        bytes += part.length;
+      }
+      if (bytes > 0 && (isLarge || bytes >= pieceBytes)) yield gathered();
+      // A copy would be memory that waits for the collector.
+      if (isLarge) yield part;
+    }
+  } catch (error) {
+    // What came before a block that is missing is sent all the same.
+    if (bytes > 0) yield gathered();
+    throw error;
+  }
+  if (bytes > 0) yield gathered();
 }
 
 function* blockOf(cid: CID, bytes: Uint8Array): Generator<Uint8Array> {

@@ -4,9 +4,10 @@ import type { LRUCache } from "lru-cache";
 import { CID } from "multiformats/cid";
 import type { Database } from "../db/database.ts";
 import type { BlockReader } from "./block-reader.ts";
-import { findEntry, type KnownEntry, listEntries } from "./content-index.ts";
+import { countEntries, findEntry, type KnownEntry, listEntries } from "./content-index.ts";
 import { dagPbCodec, rawCodec } from "./dag-links.ts";
 import { documentTypes, followLink } from "./documents.ts";
+import type { Entry } from "./import-content.ts";
 import { type BlockSource, MissingBlock, storageOf } from "./missing-block.ts";
 import { parseCid } from "./parse-cid.ts";
 import { readFileBytes } from "./read-file-bytes.ts";
@@ -41,8 +42,16 @@ export interface ContentDirectory {
   cid: string;
   /** What the root and each name of the path lead to. */
   roots: readonly string[];
-  /** In byte order of the names. */
+  /** All names, in byte order. */
   entries(): Promise<readonly DirectoryEntry[]>;
+  /** Some of them, for people: the first, but of a sharded directory those that are found first. */
+  firstEntries(most: number): Promise<SomeEntries>;
+}
+
+export interface SomeEntries {
+  entries: readonly DirectoryEntry[];
+  /** Of all names; null: more than these, and nobody has counted them. */
+  count: number | null;
 }
 
 export type ResolvedContent = ContentFile | ContentDirectory;
@@ -88,9 +97,16 @@ function directoryOfRoot(db: Kysely<Database>, cid: CID, carId: bigint): Content
     kind: "directory",
     cid: cid.toString(),
     roots: [cid.toString()],
-    entries: async () =>
-      (await listEntries(db, carId)).map((entry) => ({ name: entry.path, cid: entry.cid, size: entry.sizeBytes })),
+    entries: async () => (await listEntries(db, carId)).map(entryOf),
+    firstEntries: async (most) => {
+      const entries = (await listEntries(db, carId, most)).map(entryOf);
+      return { entries, count: entries.length < most ? entries.length : await countEntries(db, carId) };
+    },
   };
+}
+
+function entryOf({ path, cid, sizeBytes }: Entry): DirectoryEntry {
+  return { name: path, cid, size: sizeBytes };
 }
 
 function fileOf(
@@ -137,7 +153,11 @@ export async function walk(blocks: BlockSource, cid: CID, path: readonly string[
     if (node.type === "file" || node.type === "raw") return fileOf(blocks, node.cid, Number(node.size), null, roots);
     if (node.type !== "directory") return null;
     const { cid: found } = node;
-    return { kind: "directory", cid: found.toString(), roots, entries: () => listNode(blocks, found) };
+    return {
+      ...{ kind: "directory", cid: found.toString(), roots },
+      entries: async () => (await listNode(blocks, found)).entries,
+      firstEntries: async (most) => await listNode(blocks, found, most),
+    };
   } catch (error) {
     if (error instanceof MissingBlock || notFound.has((error as Error).name)) return null;
     throw error;
@@ -176,12 +196,16 @@ function readOnce(blocks: BlockSource): BlockSource {
   };
 }
 
-async function listNode(blocks: BlockSource, cid: CID): Promise<DirectoryEntry[]> {
+async function listNode(blocks: BlockSource, cid: CID, most = Number.POSITIVE_INFINITY): Promise<SomeEntries> {
   const node = await exporter(cid, storageOf(blocks));
-  if (node.type !== "directory") return [];
+  if (node.type !== "directory") return { entries: [], count: 0 };
   const entries: DirectoryEntry[] = [];
+  let isAll = true;
   for await (const { name, cid: child, size } of node.entries()) {
+    isAll = entries.length < most;
+    if (!isAll) break;
     entries.push({ name, cid: child.toString(), size: Number(size) });
   }
-  return entries.sort((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
+  entries.sort((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
+  return { entries, count: isAll ? entries.length : null };
 }

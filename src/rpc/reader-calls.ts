@@ -3,6 +3,7 @@ import type { Address, Hex } from "viem";
 import { entryBound } from "../cache-bounds.ts";
 import type { Chain } from "../chains.ts";
 import { ServiceError } from "../errors/errors.ts";
+import { FairQueue } from "../fair-queue.ts";
 import type { RpcCall, RpcResult } from "./batch.ts";
 import { TokenBucket } from "./token-bucket.ts";
 
@@ -19,13 +20,29 @@ type Ask = (chain: Chain, calls: readonly RpcCall[]) => Promise<readonly RpcResu
 /** Batches of one chain that wait for its node at the same time, and calls of one batch. */
 const maxRunning = 4;
 const maxInBatch = 50;
+/** Whoever asks for more than the budget has for a second is refused at once; so many others may do the same. */
+const maxWaitingOwners = 20;
+/** Questions that are asked one at a time, the one under way among them. */
+const maxAlone = 8;
+/** A call that has waited that long is refused: nobody waits for its answer any more. */
+const maxWaitMs = 3_000;
+/** Between two looks at what the budget has again. */
+const everyMs = 20;
 /** Answers that are kept, of each chain. Each is a word or two of a contract of ours. */
 const maxKept = 10_000;
 
+/** Whose call it is, and how it is asked. */
+export interface Reading {
+  /** An account, or the address of a client without a key: owners take turns. */
+  owner: string;
+  /** Asks anew, also where a kept answer is there; who wants the same at the same time still gets one answer. */
+  fresh?: boolean;
+}
+
 /**
- * Calls of contracts for whoever asks over the API, apart from what the relay and the index ask: bounded in rate and
- * in number, sent in batches, and one call for all who want the same. A node that readers would overload answers the
- * relay late; so a call beyond the budget is refused at once and waits for nothing.
+ * What whoever asks over the API or a page makes the nodes do, apart from what the relay and the index ask: bounded in rate
+ * and in number, sent in batches, and one call for all who want the same. A node that readers would overload answers the
+ * relay late. Within the budget owners take turns, so that one who asks for much makes only itself wait.
  */
 export class ReaderCalls {
   readonly #ask: Ask;
@@ -40,20 +57,54 @@ export class ReaderCalls {
   /**
    * One `eth_call` at the newest block.
    *
-   * @param fresh asks anew, also where a kept answer is there; who wants the same at the same time still gets one answer.
    * @returns the node's answer, a revert included; it may be `keptMs` old.
    * @throws ServiceError `service_unavailable` when the budget is used up; what `ask` throws.
    */
-  async call(chain: Chain, to: Address, data: Hex, fresh = false): Promise<RpcResult> {
+  async call(chain: Chain, to: Address, data: Hex, reading: Reading): Promise<RpcResult> {
+    return await this.#of(chain).call(to, data, reading);
+  }
+
+  /** Any one question, which is asked anew; together with those that come in the same turn. */
+  async ask(chain: Chain, call: RpcCall, owner: string): Promise<RpcResult> {
+    return await this.#of(chain).send(call, owner);
+  }
+
+  /**
+   * Waits for the turn of questions that are asked in another way.
+   *
+   * @param calls how many of them.
+   */
+  async turn(chain: Chain, owner: string, calls: number): Promise<void> {
+    await new Promise<void>((start, failed) => this.#of(chain).wait({ owner, calls, start, failed }));
+  }
+
+  /**
+   * The same for a question that a node may work on for long: of those one is asked at a time.
+   *
+   * @param calls as how many it counts.
+   */
+  async alone<T>(chain: Chain, owner: string, calls: number, run: () => Promise<T>): Promise<T> {
+    await this.turn(chain, owner, calls);
+    return await this.#of(chain).alone(run);
+  }
+
+  #of(chain: Chain): ChainCalls {
     const calls = this.#chains.get(chain.id) ?? new ChainCalls(chain, this.#ask, this.#budget);
     this.#chains.set(chain.id, calls);
-    return await calls.call(to, data, fresh);
+    return calls;
   }
 }
 
-interface Waiting {
+interface Sent {
   call: RpcCall;
   done: (result: RpcResult) => void;
+  failed: (error: unknown) => void;
+}
+
+interface Turn {
+  owner: string;
+  calls: number;
+  start: () => void;
   failed: (error: unknown) => void;
 }
 
@@ -65,23 +116,28 @@ class ChainCalls {
   readonly #kept: LRUCache<string, RpcResult>;
   /** By contract and data, until they are answered. */
   readonly #asking = new Map<string, Promise<RpcResult>>();
-  readonly #waiting: Waiting[] = [];
+  readonly #turns: FairQueue<Turn>;
+  #timer: NodeJS.Timeout | undefined;
+  /** Those that have had their turn and are sent with the next batch. */
+  readonly #next: Sent[] = [];
   #running = 0;
+  #last: Promise<unknown> = Promise.resolve();
+  #alone = 0;
 
   constructor(chain: Chain, ask: Ask, budget: ReaderBudget) {
     this.#chain = chain;
     this.#ask = ask;
     this.#keptMs = budget.keptMs;
     this.#tokens = new TokenBucket(budget.perSecond, 2 * budget.perSecond);
+    this.#turns = new FairQueue(maxWaitingOwners * budget.perSecond, budget.perSecond);
     this.#kept = new LRUCache({ ...entryBound(maxKept), ttl: budget.keptMs });
   }
 
-  async call(to: Address, data: Hex, fresh: boolean): Promise<RpcResult> {
+  async call(to: Address, data: Hex, { owner, fresh = false }: Reading): Promise<RpcResult> {
     const name = `${to} ${data}`;
     const known = (fresh ? undefined : this.#kept.get(name)) ?? this.#asking.get(name);
     if (known) return await known;
-    this.#takeToken();
-    const answer = this.#send({ method: "eth_call", params: [{ to, data }, "latest"] });
+    const answer = this.send({ method: "eth_call", params: [{ to, data }, "latest"] }, owner);
     this.#asking.set(name, answer);
     try {
       const result = await answer;
@@ -93,32 +149,81 @@ class ChainCalls {
     }
   }
 
-  #takeToken(): void {
-    // Beyond that a node hangs, and its answers would come when nobody waits for them any more.
-    if (this.#tokens.tokens >= 1 && this.#waiting.length < 4 * maxInBatch) {
-      this.#tokens.take(1);
+  send(call: RpcCall, owner: string): Promise<RpcResult> {
+    return new Promise((done, failed) => {
+      const start = () => {
+        // The fields of a request ask within one turn of the event loop.
+        if (this.#next.length === 0) setImmediate(() => this.#flush());
+        this.#next.push({ call, done, failed });
+      };
+      this.wait({ owner, calls: 1, start, failed });
+    });
+  }
+
+  wait(turn: Turn): void {
+    if (this.#turns.length === 0 && this.#mayTake()) {
+      this.#tokens.take(turn.calls);
+      turn.start();
       return;
     }
-    throw new ServiceError(
+    const late = setTimeout(() => {
+      this.#turns.remove(turn.owner, waiting);
+      turn.failed(this.#refusal());
+    }, maxWaitMs);
+    const start = () => {
+      clearTimeout(late);
+      turn.start();
+    };
+    const waiting = { ...turn, start };
+    if (this.#turns.push(turn.owner, waiting)) this.#timer ??= setInterval(() => this.#giveTurns(), everyMs);
+    else {
+      clearTimeout(late);
+      turn.failed(this.#refusal());
+    }
+  }
+
+  async alone<T>(run: () => Promise<T>): Promise<T> {
+    if (this.#alone >= maxAlone) throw this.#refusal();
+    this.#alone += 1;
+    const mine = this.#last.then(run);
+    this.#last = mine.catch(() => undefined);
+    try {
+      return await mine;
+    } finally {
+      this.#alone -= 1;
+    }
+  }
+
+  #mayTake(): boolean {
+    // Beyond that a node hangs, and its answers would come when nobody waits for them any more.
+    return this.#tokens.tokens >= 1 && this.#next.length < 4 * maxInBatch;
+  }
+
+  #giveTurns(): void {
+    while (this.#mayTake()) {
+      const turn = this.#turns.shift();
+      if (!turn) break;
+      this.#tokens.take(turn.calls);
+      turn.start();
+    }
+    if (this.#turns.length > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #refusal(): ServiceError {
+    return new ServiceError(
       "service_unavailable",
       `this server asks the ${this.#chain.name} node for readers as often as it may; ask again in a second`,
       { retryAfterSeconds: 1 },
     );
   }
 
-  #send(call: RpcCall): Promise<RpcResult> {
-    return new Promise((done, failed) => {
-      // The fields of a request ask within one turn of the event loop.
-      if (this.#waiting.length === 0) setImmediate(() => this.#flush());
-      this.#waiting.push({ call, done, failed });
-    });
-  }
-
   #flush(): void {
-    while (this.#running < maxRunning && this.#waiting.length > 0) void this.#run(this.#waiting.splice(0, maxInBatch));
+    while (this.#running < maxRunning && this.#next.length > 0) void this.#run(this.#next.splice(0, maxInBatch));
   }
 
-  async #run(batch: readonly Waiting[]): Promise<void> {
+  async #run(batch: readonly Sent[]): Promise<void> {
     this.#running += 1;
     try {
       const results = await this.#ask(

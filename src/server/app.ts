@@ -1,4 +1,4 @@
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import { inRequestScope } from "../accounts/request-scope.ts";
 import { shedLoad } from "../admission/shed-load.ts";
 import { ServiceError } from "../errors/errors.ts";
@@ -54,13 +54,19 @@ export function createApp(
   app.route("/v0", createV0(services));
   app.route("/v1", createV1(services, streams));
   app.route("/ipfs", createGateway(services, files));
+  const pages = new WebPages();
+  const explorer = pages.keep((path) => path);
+  app.get("/graphql", async (c, next) => await (isPage(c) ? explorer(c, next) : next()));
   app.all("/graphql", createGraphQLHandler(services, operations, streams));
   addHealth(app, services, drain, metrics);
   addSignIn(app, services);
-  const pages = new WebPages();
   pages.addAssets(app);
   addMintPage(app, services, pages);
   addConsole(app, services, pages);
+  app.use(
+    "/docs/*",
+    pages.keep((path) => path),
+  );
   addGuides(app, pages);
   addLocalWallet(app, services);
   addDocs(app, pages);
@@ -83,4 +89,9 @@ export function createApp(
     );
   });
   return app;
+}
+
+/** Whether somebody looks at GraphiQL: five megabytes that are the same for all. */
+function isPage({ req }: Context<AppEnv>): boolean {
+  return !req.url.includes("?") && req.header("accept")?.includes("text/html") === true;
 }

@@ -1,12 +1,11 @@
 import type { Hono } from "hono";
 import { type Address, isAddress } from "viem";
-import { admitAddress } from "../accounts/admit-address.ts";
 import { getShownBalance } from "../collections/shown-balance.ts";
 import { getTakings } from "../collections/takings.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { AppEnv } from "../http/app-env.ts";
-import { clientAddress } from "../http/client-address.ts";
 import type { Services } from "../services.ts";
+import { pageReader } from "./page-reader.ts";
 import type { WebPages } from "./web-pages.ts";
 
 /** `/console` and every page below it; what the browser has to know of this installation is `/console/installation.json`. */
@@ -29,21 +28,23 @@ export function addConsole(app: Hono<AppEnv>, services: Services, pages: WebPage
     const { chain, address } = c.req.param();
     if (!isAddress(address, { strict: false }))
       throw new ServiceError("invalid_address", "this is no address", { field: "address" });
-    const admit = async () =>
-      await admitAddress(services, clientAddress(c.env.incoming, config.trustedProxies), 1, () => undefined);
-    const wei = await getShownBalance(services, { chain, address: address.toLowerCase() as Address }, admit);
+    const reader = pageReader(services, c.env.incoming, "balance");
+    const wei = await getShownBalance(services, { chain, address: address.toLowerCase() as Address }, reader);
     return c.json({ wei: String(wei) }, 200, { "Cache-Control": "no-cache" });
   });
   app.get("/console/takings/:chain/:collection", async (c) => {
     const { chain, collection } = c.req.param();
     if (!isAddress(collection, { strict: false }))
       throw new ServiceError("invalid_address", "this is no address", { field: "collection" });
-    const takings = await getTakings(services, { chain, collection: collection.toLowerCase() as Address });
+    const reader = pageReader(services, c.env.incoming, "takings");
+    const takings = await getTakings(services, { chain, collection: collection.toLowerCase() as Address }, reader);
     const { block, balanceWei, minted, reserved } = takings;
     const body = { block: String(block), balance_wei: String(balanceWei), minted: String(minted) };
     return c.json({ ...body, reserved: String(reserved) }, 200, { "Cache-Control": "no-cache" });
   });
   const head = { title: "Mintyard console", description: "Launch and watch NFT collections." };
-  app.get("/console", async (c) => await pages.page(c, "console", head));
-  app.get("/console/*", async (c) => await pages.page(c, "console", head));
+  // One page at every path.
+  const kept = pages.keep(() => "/console");
+  app.get("/console", kept, async (c) => await pages.page(c, "console", head));
+  app.get("/console/*", kept, async (c) => await pages.page(c, "console", head));
 }

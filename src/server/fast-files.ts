@@ -38,11 +38,15 @@ export class FastFiles {
     this.#files.set(request.url ?? "", { headers, bytes });
   }
 
-  /** Answers what is kept and passes everything else on. */
-  before(ordinary: Listener): Listener {
+  /**
+   * Answers what is kept and passes everything else on.
+   *
+   * @param mayHave whether this client may be answered at once; another one waits on the ordinary path.
+   */
+  before(ordinary: Listener, mayHave: (request: IncomingMessage) => boolean = () => true): Listener {
     return (request, response) => {
       const file = isPlain(request) ? this.#files.get(request.url ?? "") : undefined;
-      if (!file) return ordinary(request, response);
+      if (!file || !mayHave(request)) return ordinary(request, response);
       response.writeHead(200, { "X-Request-Id": newRequestId(), ...corsHeaders, ...file.headers });
       response.end(file.bytes);
     };

@@ -1,5 +1,6 @@
 import { Readable } from "node:stream";
 import type { Context } from "hono";
+import { payMore } from "../admission/pay-for-work.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { type ByteRange, parseRange } from "../http/byte-range.ts";
 import { exposed } from "../http/common-headers.ts";
@@ -12,6 +13,8 @@ import { refuse } from "./gateway-refusal.ts";
 
 /** Up to this size an answer is in memory before it is sent. */
 const wholeBytes = 1_048_576;
+/** Milliseconds of the process that a part of a longer one takes, and each of its bytes: it is read, hashed and sent. */
+const [chunkMs, byteMs] = [0.2, 0.5 / 1_048_576];
 
 const forEver = "public, max-age=29030400, immutable";
 /** The bytes behind a listing never change, but its page may. */
@@ -90,7 +93,7 @@ export async function respond(request: GatewayRequest, what: Representation, { k
   if (range) c.header("Content-Range", `bytes ${range.offset}-${range.offset + range.length - 1}/${size}`);
   const status = range ? 206 : 200;
   if (body === null) return c.body(null, status);
-  if (!(body instanceof Uint8Array)) return c.body(streamed(c, services.logOnce, body), status);
+  if (!(body instanceof Uint8Array)) return c.body(streamed(c, services, body), status);
   if (!range && keep) files.keep(c.env.incoming, { ...always, ...headers }, body);
   return c.body(body, status);
 }
@@ -142,18 +145,17 @@ async function collect(chunks: AsyncIterable<Uint8Array>, length: number): Promi
  * A body of which a part may turn out to be unreadable when its headers are sent already. The connection ends then:
  * an answer that is merely short, or that closes its chunks in order, would be taken for the whole.
  */
-function streamed(
-  c: Context,
-  logOnce: Services["logOnce"],
-  chunks: AsyncIterable<Uint8Array>,
-): ReadableStream<Uint8Array> {
+function streamed(c: Context, services: Services, chunks: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
   const watched = (async function* () {
     try {
-      yield* chunks;
+      for await (const chunk of chunks) {
+        yield chunk;
+        await payMore(services, c.env?.incoming, chunkMs + chunk.length * byteMs);
+      }
     } catch (err) {
       const isAskedTooMuch = err instanceof ServiceError && err.code === "file_too_large";
       if (!isAskedTooMuch)
-        logOnce.write(
+        services.logOnce.write(
           ...(["error", `broke off ${causeOf(err)}`] as const),
           { err, requestId: c.get("requestId"), path: c.req.path },
           "an answer broke off: content cannot be read",

@@ -19,6 +19,8 @@ export interface Wanted {
   format: Format | null;
   /** Of CARs. */
   dups: boolean;
+  /** Of CARs, whether it was asked for that they are depth first; else any order does. */
+  depthFirst?: boolean;
   /** Members of the query that would ask for the same without the header `Accept`. */
   location: Record<string, string>;
   /** People look at it. */
@@ -94,6 +96,7 @@ function wantedCar(query: URLSearchParams, params: Record<string, string>): Want
   return {
     format: "car",
     dups: dups === "y",
+    depthFirst: order === "dfs",
     location: { format: "car", ...Object.fromEntries(members) },
     html: false,
   };
@@ -102,7 +105,7 @@ function wantedCar(query: URLSearchParams, params: Record<string, string>): Want
 const scopes = ["all", "entity", "block"] as const satisfies readonly DagScope[];
 
 /** Which blocks of a CAR the query asks for. */
-export function chooseBlocks(query: URLSearchParams): Required<Omit<CarShape, "dups">> | Refusal {
+export function chooseBlocks(query: URLSearchParams): Required<Pick<CarShape, "scope" | "bytes">> | Refusal {
   const bytes = query.get("entity-bytes");
   const word = query.get("dag-scope") ?? (bytes === null ? "all" : "entity");
   const scope = scopes.find((known) => known === word);

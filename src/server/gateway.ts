@@ -1,10 +1,12 @@
 import { createHash } from "node:crypto";
 import { Hono } from "hono";
+import { payMore } from "../admission/pay-for-work.ts";
 import { matchesEtag } from "../http/etag.ts";
 import type { DocumentFormat } from "../ipfs/documents.ts";
 import type { Services } from "../services.ts";
 import {
   convertContent,
+  findStoredCar,
   type ReadContent,
   type ReadFile,
   readBlock,
@@ -12,6 +14,7 @@ import {
   readCar,
   readCid,
   readContent,
+  type StoredCarFile,
 } from "../uploads/read-content.ts";
 import { contentDisposition } from "./content-disposition.ts";
 import { FastFiles } from "./fast-files.ts";
@@ -26,7 +29,10 @@ import {
 } from "./gateway-answer.ts";
 import { carType, chooseBlocks, chooseFormat, documentTypes, rawType } from "./gateway-format.ts";
 import { refuse } from "./gateway-refusal.ts";
-import { documentPage, listingPage, pagesVersion } from "./listing-page.ts";
+import { documentPage, listedEntries, listingPage, pagesVersion } from "./listing-page.ts";
+
+/** Milliseconds of the process that a listing takes, and converting a block, and a block on the way of a CAR. */
+const [listingMs, convertingMs, blockMs] = [20, 5, 0.2];
 
 const indexPolicy =
   "sandbox; default-src 'none'; style-src 'unsafe-inline' 'self'; img-src data: 'self'; media-src 'self'; font-src 'self'";
@@ -137,12 +143,14 @@ async function answerIndex(request: GatewayRequest, directory: ReadContent, inde
 }
 
 async function answerListing(request: GatewayRequest, directory: Exclude<ReadContent, ReadFile>): Promise<Response> {
-  const { cid, path, c } = request;
+  const { cid, path, c, services } = request;
   const etag = `"DirIndex-${pagesVersion}_CID-${directory.cid}"`;
   // Before its names are read.
   if (matchesEtag(c.req.header("if-none-match"), etag)) return unchanged(c, { ETag: etag, "Cache-Control": forAWeek });
   const base = `/ipfs/${[cid, ...path].map(encodeURIComponent).join("/")}`;
-  const page = Buffer.from(listingPage(base, directory.cid, await directory.entries()));
+  await payMore(services, c.env?.incoming, listingMs);
+  const { entries, count } = await directory.firstEntries(listedEntries);
+  const page = Buffer.from(listingPage(base, directory.cid, entries, count));
   return await respond(request, pageOf(request, page, etag, directory.roots));
 }
 
@@ -165,6 +173,7 @@ async function answerConverted(
   format: DocumentFormat,
 ): Promise<Response> {
   const { c, services } = request;
+  await payMore(services, c.env?.incoming, convertingMs);
   const bytes = await convertContent(services, cid, format);
   if (!bytes) return refuse(c, 404, "this block is not here");
   if (bytes === "too_large") return refuse(c, 406, "a block of this size is not converted; format=raw has it");
@@ -206,7 +215,11 @@ async function answerCar(request: GatewayRequest): Promise<Response> {
   const { c, services, path, root, query, wanted } = request;
   const shape = chooseBlocks(query);
   if ("status" in shape) return refuse(c, shape.status, shape.message);
-  const car = await readCar(services, root, path, { ...shape, dups: wanted.dups });
+  const isWhole = path.length === 0 && shape.scope === "all" && !wanted.dups && !wanted.depthFirst;
+  const stored = isWhole ? await findStoredCar(services, root) : null;
+  if (stored) return await answerStoredCar(request, stored);
+  const pay = async (blocks: number) => await payMore(services, c.env?.incoming, blocks * blockMs);
+  const car = await readCar(services, root, path, { ...shape, dups: wanted.dups, pay });
   if (!car) return refuse(c, 404, `/ipfs/${[request.cid, ...path].join("/")} is not here`);
   if (car === "outside") return refuse(c, 400, "the file has none of these bytes");
   const asked = createHash("sha256")
@@ -221,6 +234,21 @@ async function answerCar(request: GatewayRequest): Promise<Response> {
     roots: path.length === 0 ? [root] : [],
     headers: contentLocation(request),
     content: () => car,
+  });
+}
+
+/** All content of a root that has very many blocks: the file in which it is stored. */
+async function answerStoredCar(request: GatewayRequest, { file, size, stream }: StoredCarFile): Promise<Response> {
+  const { root, query } = request;
+  return await respond(request, {
+    // The same content may be stored again, in another order.
+    etag: `"${root}.car.${file}"`,
+    type: `${carType}; version=1; order=unk; dups=n`,
+    size,
+    disposition: contentDisposition(query, { attachment: true, name: `${root}.car` }),
+    roots: [root],
+    headers: contentLocation(request),
+    content: stream,
   });
 }
 

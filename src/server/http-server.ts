@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import { getRequestListener } from "@hono/node-server";
-import { UncountedPace } from "../accounts/uncounted-pace.ts";
-import { paceUncounted } from "../admission/pace-uncounted.ts";
+import { paceOf, paceUncounted } from "../admission/pace-uncounted.ts";
+import { payForKeptFile, payForWork } from "../admission/pay-for-work.ts";
 import { PrecompiledOperations } from "../graphql/fast-path/precompiled-operations.ts";
 import { Drain } from "../http/drain.ts";
 import { EventStreams } from "../http/event-streams.ts";
@@ -28,11 +28,17 @@ export function createHttpServer(
   const operations = new PrecompiledOperations();
   const files = new FastFiles();
   const app = getRequestListener(createApp(services, { drain, operations, files, metrics, streams }).fetch);
-  const ordinary = takeTurns(services, (request, response) => void app(request, response));
+  const isSecure = services.config.publicUrl.startsWith("https:");
+  const ordinary = takeTurns(services, (request, response) => {
+    // Browsers come to a page before they come to anything that is answered in another way.
+    if (isSecure) response.setHeader("Strict-Transport-Security", "max-age=31536000");
+    void app(request, response);
+  });
+  const paced = payForWork(services, paceUncounted(services, paceOf(services), ordinary));
   const server = createServer(
     serverOptions,
-    files.before(
-      acceptSessions(services, fastPath(services, operations, paceUncounted(services, new UncountedPace(), ordinary))),
+    files.before(acceptSessions(services, fastPath(services, operations, paced)), (request) =>
+      payForKeptFile(services, request),
     ),
   );
   limitServer(server);

@@ -7,18 +7,26 @@ interface ListedEntry {
 }
 
 /** A page of names is for people; programs ask for the names they know. */
-const listedEntries = 1_000;
+export const listedEntries = 1_000;
 
-/** A directory as a page of links, without a script and without anything from elsewhere. */
-export function listingPage(base: string, cid: string, entries: readonly ListedEntry[]): string {
-  const rows = entries
-    .slice(0, listedEntries)
-    .map(
-      ({ name, size, cid: child }) =>
-        `<tr><td><a href="${escapeHtml(`${base}/${encodeURIComponent(name)}`)}">${escapeHtml(name)}</a></td>` +
-        `<td>${size}</td><td><code>${escapeHtml(child)}</code></td></tr>`,
-    );
-  const more = entries.length > listedEntries ? `<p>The first ${listedEntries} of ${entries.length} names.</p>` : "";
+/**
+ * A directory as a page of links, without a script and without anything from elsewhere.
+ *
+ * @param count of all names; null: more than these.
+ */
+export function listingPage(
+  base: string,
+  cid: string,
+  entries: readonly ListedEntry[],
+  count: number | null = entries.length,
+): string {
+  const rows = entries.map(
+    ({ name, size, cid: child }) =>
+      `<tr><td><a href="${escapeHtml(`${base}/${encodeURIComponent(name)}`)}">${escapeHtml(name)}</a></td>` +
+      `<td>${size}</td><td><code>${escapeHtml(child)}</code></td></tr>`,
+  );
+  const some = count === null ? `${entries.length} of more names.` : `The first ${entries.length} of ${count} names.`;
+  const more = count === entries.length ? "" : `<p>${some}</p>`;
   return page(cid, ["dag-json", "car"], `${more}<table>\n${rows.join("\n")}\n</table>`);
 }
 

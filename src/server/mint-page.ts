@@ -1,11 +1,10 @@
 import type { Context, Hono } from "hono";
 import { type Address, isAddress } from "viem";
-import { admitAddress } from "../accounts/admit-address.ts";
 import { getPublicSale, type PublicSale } from "../collections/public-sale.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { AppEnv } from "../http/app-env.ts";
-import { clientAddress } from "../http/client-address.ts";
 import type { Services } from "../services.ts";
+import { pageReader } from "./page-reader.ts";
 import type { WebPages } from "./web-pages.ts";
 
 /**
@@ -13,16 +12,20 @@ import type { WebPages } from "./web-pages.ts";
  * is shared shows the collection's own title and picture.
  */
 export function addMintPage(app: Hono<AppEnv>, services: Services, pages: WebPages): void {
-  app.get("/mint/:chain/:collection", async (c) => {
-    const sale = await saleOf(c, services);
-    const { publicUrl } = services.config;
-    return await pages.page(c, "mint", {
-      title: `${sale.name} – mint`,
-      description: sale.preview?.description ?? `${sale.maxSupply} tokens on ${sale.chain.name}.`,
-      image: sale.preview?.image ? publicUrl + sale.preview.image : null,
-      url: `${publicUrl}/mint/${sale.chain.name}/${sale.address}`,
-    });
-  });
+  app.get(
+    "/mint/:chain/:collection",
+    pages.keep(() => null),
+    async (c) => {
+      const sale = await saleOf(c, services);
+      const { publicUrl } = services.config;
+      return await pages.page(c, "mint", {
+        title: `${sale.name} – mint`,
+        description: sale.preview?.description ?? `${sale.maxSupply} tokens on ${sale.chain.name}.`,
+        image: sale.preview?.image ? publicUrl + sale.preview.image : null,
+        url: `${publicUrl}/mint/${sale.chain.name}/${sale.address}`,
+      });
+    },
+  );
   app.get("/mint/:chain/:collection/sale", async (c) => {
     c.header("Cache-Control", "no-cache");
     return c.json(saleBody(await saleOf(c, services)));
@@ -33,11 +36,8 @@ async function saleOf(c: Context<AppEnv>, services: Services): Promise<PublicSal
   const { chain = "", collection = "" } = c.req.param();
   if (!isAddress(collection, { strict: false }))
     throw new ServiceError("invalid_address", "the link has no contract's address", { field: "collection" });
-  const admit = async () => {
-    const address = clientAddress(c.env.incoming, services.config.trustedProxies);
-    await admitAddress(services, address, 1, () => undefined);
-  };
-  return await getPublicSale(services, { chain, collection: collection.toLowerCase() as Address }, admit);
+  const reader = pageReader(services, c.env.incoming, "sale");
+  return await getPublicSale(services, { chain, collection: collection.toLowerCase() as Address }, reader);
 }
 
 /** Amounts and times as decimal strings. */

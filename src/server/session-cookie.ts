@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isWriteOfSession, sessionSeconds } from "../accounts/sessions.ts";
-import { isLoopback, signInMs } from "../accounts/sign-in-message.ts";
+import { signInMs } from "../accounts/sign-in-message.ts";
 import { guideOf } from "../errors/error-guide.ts";
 import { errorTable } from "../errors/errors.ts";
 import { corsHeaders } from "../http/common-headers.ts";
+import { isLoopback, isOwnHost } from "../http/own-host.ts";
 import { newRequestId } from "../http/request-id.ts";
 import type { Services } from "../services.ts";
 
@@ -41,7 +42,9 @@ export function readCookie(services: Services, request: IncomingMessage, name: C
  * Whether a request may come from a page of this server. Browsers say where a request comes from; programs without
  * cookies need not.
  */
-export function isSameOrigin({ config }: Services, { headers }: IncomingMessage): boolean {
+export function isSameOrigin({ config }: Services, request: IncomingMessage): boolean {
+  const { headers } = request;
+  if (!isOwnHost(config.publicUrl, request)) return false;
   const site = headers["sec-fetch-site"];
   if (site !== undefined && site !== "same-origin" && site !== "none") return false;
   const { origin, host } = headers;

@@ -1,6 +1,7 @@
 import { AsyncResource } from "node:async_hooks";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { documentOwner } from "../accounts/document-budget.ts";
+import { free } from "../admission/pay-for-work.ts";
 import { loadOf } from "../admission/shed-load.ts";
 import { FairQueue } from "../fair-queue.ts";
 import { clientAddress } from "../http/client-address.ts";
@@ -15,7 +16,7 @@ const timeoutMs = 2;
 const turnMs = 0.5;
 
 /**
- * Begins requests to `/graphql` and `/v0` that are not on the fast path a few at a time, each few in a turn of the event loop
+ * Begins requests that are not on the fast path a few at a time, each few in a turn of the event loop
  * of their own, and fast-path reads before them. Beginning one may take a millisecond or two, and whatever came at the same time
  * would wait for all of them. Accounts and addresses take turns.
  */
@@ -51,7 +52,7 @@ export function takeTurns(services: Services, ordinary: Listener): Listener {
   }
 
   return (request, response) => {
-    if (!/^\/(graphql|v0)\b/.test(request.url ?? "")) return ordinary(request, response);
+    if (free.has(request.url ?? "")) return ordinary(request, response);
     const atOnce = load.fast === 0 && waiting.length === 0 && usedMs < turnMs;
     if (!scheduled) {
       scheduled = true;

@@ -1,5 +1,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { LRUCache } from "lru-cache";
+import { byteBound } from "../cache-bounds.ts";
 import { ServiceError } from "../errors/errors.ts";
 
 /** What one page loads, by name below `/assets`. */
@@ -27,19 +29,28 @@ export interface GuidePage {
   sections: { anchor: string; title: string; text: string }[];
 }
 
+/** Of files that pages load. */
+const keptBytes = 16_777_216;
+
 const webFolder = join(import.meta.dirname, "../../web/dist");
 
 /** The list of built files, read again when another build has replaced it. */
 export class WebFiles {
   #found: { at: number; manifest: WebManifest } | null = null;
+  readonly #read = new LRUCache<string, Uint8Array<ArrayBuffer>>(byteBound(keptBytes));
+
+  /** Names what is built now; null: nothing is. */
+  async builtAt(): Promise<number | null> {
+    return await stat(join(webFolder, "manifest.json")).then(
+      ({ mtimeMs }) => mtimeMs,
+      () => null,
+    );
+  }
 
   /** @throws ServiceError `service_unavailable` until the pages are built. */
   async manifest(): Promise<WebManifest> {
     const path = join(webFolder, "manifest.json");
-    const at = await stat(path).then(
-      ({ mtimeMs }) => mtimeMs,
-      () => null,
-    );
+    const at = await this.builtAt();
     if (at === null)
       throw new ServiceError(
         "service_unavailable",
@@ -53,7 +64,7 @@ export class WebFiles {
     return this.#found.manifest;
   }
 
-  /** Read each time: they are asked for seldom, and the process need not hold them. */
+  /** Read when one of their pages is made, which is kept: the process need not hold them. */
   async guides(): Promise<GuidePage[]> {
     await this.manifest();
     return JSON.parse(await readFile(join(webFolder, "guides.json"), "utf8")) as GuidePage[];
@@ -63,6 +74,10 @@ export class WebFiles {
   async read(name: string, encoding: "br" | "gz" | null): Promise<Uint8Array<ArrayBuffer>> {
     const { files } = await this.manifest();
     if (!files.includes(name)) throw new ServiceError("not_found", "the pages have no such file; load the page again");
-    return new Uint8Array(await readFile(join(webFolder, "assets", encoding === null ? name : `${name}.${encoding}`)));
+    // A name has a hash of what it names.
+    const file = encoding === null ? name : `${name}.${encoding}`;
+    const kept = this.#read.get(file) ?? new Uint8Array(await readFile(join(webFolder, "assets", file)));
+    this.#read.set(file, kept);
+    return kept;
   }
 }

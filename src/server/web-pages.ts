@@ -1,7 +1,9 @@
-import type { Context, Hono } from "hono";
+import type { Context, Hono, MiddlewareHandler } from "hono";
 import { html, raw } from "hono/html";
 import type { HtmlEscapedString } from "hono/utils/html";
 import type { AppEnv } from "../http/app-env.ts";
+import { matchesEtag } from "../http/etag.ts";
+import { StaticAnswers } from "./static-answers.ts";
 import { type GuidePage, WebFiles } from "./web-manifest.ts";
 
 const types: Record<string, string> = {
@@ -39,20 +41,38 @@ export interface PageHead {
 /** The built pages, their files, and the frame around each. */
 export class WebPages {
   readonly #files = new WebFiles();
+  readonly #answers = new StaticAnswers();
+
+  /**
+   * Pages and documents are kept until the pages are built anew.
+   *
+   * @param nameOf a path; those for which it gives the same have the same answer. Null: it may differ each time.
+   */
+  keep(nameOf: (path: string) => string | null): MiddlewareHandler<AppEnv> {
+    return this.#answers.before(async (c) => {
+      const name = nameOf(c.req.path.replace(/\/+$/, ""));
+      return name === null ? null : `${await this.#files.builtAt()} ${name}`;
+    });
+  }
 
   /** `/assets/{name}`: names have a hash of the content, so an answer holds for ever. */
   addAssets(app: Hono<AppEnv>): void {
     app.get("/assets/:file", async (c) => {
       const name = c.req.param("file");
+      const kept = {
+        ETag: `W/"${name}"`,
+        "Cache-Control": "public, max-age=31536000, immutable",
+        Vary: "Accept-Encoding",
+      };
       const accepted = c.req.header("Accept-Encoding") ?? "";
       const encoding = /\bbr\b/.test(accepted) ? "br" : /\bgzip\b/.test(accepted) ? "gz" : null;
       const bytes = await this.#files.read(name, encoding);
+      if (matchesEtag(c.req.header("If-None-Match"), kept.ETag)) return c.body(null, 304, kept);
       return c.body(bytes, 200, {
+        ...kept,
         "Content-Type": types[name.split(".").at(-1) ?? ""] ?? "application/octet-stream",
         "Content-Length": String(bytes.length),
-        "Cache-Control": "public, max-age=31536000, immutable",
         "X-Content-Type-Options": "nosniff",
-        Vary: "Accept-Encoding",
         ...(encoding === null ? {} : { "Content-Encoding": encoding === "gz" ? "gzip" : "br" }),
       });
     });

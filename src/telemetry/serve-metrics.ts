@@ -1,5 +1,6 @@
 import { timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server } from "node:http";
+import { isIP } from "node:net";
 import type { Metrics } from "./metrics.ts";
 
 /**
@@ -12,8 +13,17 @@ export function mayReadMetrics(request: IncomingMessage, token: string | null): 
     const wanted = Buffer.from(`Bearer ${token}`);
     return given.length === wanted.length && timingSafeEqual(given, wanted);
   }
-  const forwarded = request.headers["x-forwarded-for"] ?? request.headers["forwarded"];
-  return forwarded === undefined && /^(127\.|::1$|::ffff:127\.)/.test(request.socket.remoteAddress ?? "");
+  const { host, "x-forwarded-for": forwardedFor, forwarded = forwardedFor } = request.headers;
+  // A page whose name was made to lead to this machine has that name in the header.
+  const isNamedHere = host === undefined || isAddressOrLocal(host);
+  return (
+    isNamedHere && forwarded === undefined && /^(127\.|::1$|::ffff:127\.)/.test(request.socket.remoteAddress ?? "")
+  );
+}
+
+function isAddressOrLocal(host: string): boolean {
+  const { hostname } = URL.canParse(`http://${host}`) ? new URL(`http://${host}`) : { hostname: "" };
+  return hostname === "localhost" || isIP(hostname.replace(/^\[|\]$/g, "")) > 0;
 }
 
 /** A server for `/metrics` alone, for processes that answer nothing else. */

@@ -1,4 +1,4 @@
-import type { ContentDirectory, ContentFile } from "../ipfs/content-store.ts";
+import type { ContentDirectory, ContentFile, StoredCarFile } from "../ipfs/content-store.ts";
 import { convertBlock, type DocumentFormat } from "../ipfs/documents.ts";
 import type { CarShape } from "../ipfs/export-car.ts";
 import { MissingBlock } from "../ipfs/missing-block.ts";
@@ -6,6 +6,8 @@ import { parseCid } from "../ipfs/parse-cid.ts";
 import { isReadable } from "../ipfs/resolve-content.ts";
 import { guessTextType, sniffedBytes, sniffType, typeOfName } from "../ipfs/sniff-type.ts";
 import type { Services } from "../services.ts";
+
+export type { StoredCarFile } from "../ipfs/content-store.ts";
 
 export type ReadFile = ContentFile & { contentType: string };
 
@@ -74,6 +76,11 @@ export async function readCar(
   shape: CarShape,
 ): Promise<AsyncIterable<Uint8Array> | "outside" | null> {
   return await services.content.exportCar(cid, path, shape);
+}
+
+/** The file that a root of very many blocks is stored in; as `findStoredCar` of the content store. */
+export async function findStoredCar(services: Services, cid: string): Promise<StoredCarFile | null> {
+  return await services.content.findStoredCar(cid);
 }
 
 async function guessType(file: ContentFile, name: string): Promise<string> {

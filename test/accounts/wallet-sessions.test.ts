@@ -1,3 +1,4 @@
+import { request } from "node:http";
 import { type Address, type Hex, hashMessage } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { createSiweMessage, type SiweMessage } from "viem/siwe";
@@ -134,6 +135,7 @@ describe("a message is refused", () => {
     "once it has expired": [{ parts: { expirationTime: new Date(Date.now() - 1) } }, 422, "it has expired"],
     "before it is valid": [{ parts: { notBefore: new Date(Date.now() + 3_600_000) } }, 422, "not valid yet"],
     "issued ten minutes ago": [{ parts: { issuedAt: new Date(Date.now() - 600_000) } }, 422, "last five minutes"],
+    "that lists resources": [{ parts: { resources: ["urn:recap:eyJhdHQiOnt9fQ"] } }, 422, "it lists resources"],
     "issued tomorrow": [{ parts: { issuedAt: new Date(Date.now() + 86_400_000) } }, 422, "last five minutes"],
     "with a nonce of nobody": [{ nonce: "0123456789abcdef" }, 403, "this nonce was used"],
     "signed by another wallet": [
@@ -211,6 +213,9 @@ describe("a session", () => {
     const secure = await ApiServer.start({ PUBLIC_URL: "https://nft.example" });
     try {
       const cookies = (await ask("POST", "/auth/nonce", { body: {}, server: secure })).setCookie;
+      const transport = async (server: ApiServer) =>
+        (await fetch(`${server.url}/docs`)).headers.get("strict-transport-security");
+      expect([await transport(secure), await transport(api)]).toEqual(["max-age=31536000", null]);
       expect(cookies).toEqual([
         expect.stringMatching(/^__Host-mintyard_browser=.*; HttpOnly; SameSite=Strict; Secure$/),
       ]);
@@ -304,4 +309,39 @@ describe("a session", () => {
     }
     expect(signInStatement).toContain("sends no transaction");
   });
+});
+
+/** A page whose own name was made to lead to this machine. */
+function askAs(host: string, method: string, path: string, body?: string): Promise<{ status: number; text: string }> {
+  return new Promise((done, failed) => {
+    const headers = { Host: host, Origin: `http://${host}`, ...(body ? { "Content-Type": "application/json" } : {}) };
+    const outgoing = request({ port: api.port, host: "127.0.0.1", method, path, headers }, async (answer) => {
+      const parts: Buffer[] = [];
+      for await (const part of answer) parts.push(part as Buffer);
+      done({ status: answer.statusCode ?? 0, text: Buffer.concat(parts).toString("utf8") });
+    });
+    outgoing.once("error", failed);
+    outgoing.end(body);
+  });
+}
+
+test("what an installation on this machine has for its own pages, no page of another name gets", async () => {
+  const session = sessionOf(await signIn());
+  expect(session.Cookie).toContain("mty_session_");
+  const call = JSON.stringify({ method: "eth_accounts", params: [] });
+  const asked = [
+    ["POST", "/auth/nonce", "{}"],
+    ["GET", "/auth/session", undefined],
+    ["POST", "/local-wallet/goerli", call],
+    ["GET", "/metrics", undefined],
+  ] as const;
+  for (const [method, path, body] of asked) {
+    const foreign = await askAs(`rebound.example:${api.port}`, method, path, body);
+    expect([path, foreign.status >= 400 && foreign.status < 500], foreign.text).toEqual([path, true]);
+    for (const host of ["127.0.0.1", "localhost", "[::1]"]) {
+      const own = await askAs(`${host}:${api.port}`, method, path, body);
+      // No node stands behind the wallet here.
+      expect([path, host, own.status]).toEqual([path, host, path.startsWith("/local-wallet") ? 503 : 200]);
+    }
+  }
 });

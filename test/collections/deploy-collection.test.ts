@@ -164,7 +164,7 @@ test("a listed wallet gets the proof that the contract takes; nobody gets the li
   const { deployment } = await deployCollection(services, caller, input);
   const collection = deployment.predictedAddress;
   const ask = (wallet: string, services_ = services) =>
-    getEligibility(services_, { chain: "goerli", collection, wallet: wallet.toLowerCase() as Address });
+    getEligibility(services_, { chain: "goerli", collection, wallet: wallet.toLowerCase() as Address }, "test");
   await expect(ask(listed)).rejects.toMatchObject({ code: "not_found" });
   await h.until(services, deployment.id, ["finalized"]);
 
@@ -189,7 +189,11 @@ test("a listed wallet gets the proof that the contract takes; nobody gets the li
   const open = await deployCollection(services, caller, launch());
   await h.until(services, open.deployment.id, ["finalized"]);
   const none = { chain: "goerli", collection: open.deployment.predictedAddress, wallet: listed };
-  expect(await getEligibility(services, none)).toMatchObject({ eligible: false, reason: "NO_LIST", proof: null });
+  expect(await getEligibility(services, none, "test")).toMatchObject({
+    eligible: false,
+    reason: "NO_LIST",
+    proof: null,
+  });
 });
 
 test("what is legal but probably not meant is said", async () => {

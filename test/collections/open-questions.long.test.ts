@@ -180,7 +180,7 @@ test("beyond what readers may ask of the node they are refused at once, and the 
   await expect.poll(async () => (await ask(api, [wallets[0] ?? ""], from("198.51.100.60"))).status, patient).toBe(200);
 });
 
-test("the balance of a collection that stands here is free to ask; of other addresses an address asks so many and no more", async () => {
+test("a balance that somebody asked for is free to ask again; of others an address asks so many and no more, whosever they are", async () => {
   const balance = (address: string) =>
     api.get(`/console/balance/goerli/${address}`, { Authorization: "", ...from("198.51.100.77") });
   expect(await balance("0x12")).toMatchObject({ status: 422, body: { error: { code: "invalid_address" } } });
@@ -188,6 +188,6 @@ test("the balance of a collection that stands here is free to ask; of other addr
     expect(await balance(collection)).toMatchObject({ status: 200, body: { wei: "0" } });
   // All at once: one a second comes back, and asked one by one a busy machine would never use them up.
   const others = await Promise.all(Array.from({ length: 300 }, async (_, at) => (await balance(walletOf(at))).status));
-  expect(others.filter((status) => status === 200).length).toBeGreaterThanOrEqual(60);
+  expect(others.filter((status) => status === 200).length).toBeGreaterThanOrEqual(50);
   expect(new Set(others)).toEqual(new Set([200, 429]));
 });

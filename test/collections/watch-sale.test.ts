@@ -99,24 +99,25 @@ test("a client without a key has as many streams as an account, and gets them ba
   await expect.poll(() => minted(again), patient).toHaveLength(1);
 });
 
-test("a contract that is not of this installation is read only as often as its client may ask", async () => {
+test("a contract is read only as often as its client may ask, whosever collection it is", async () => {
   const { services } = fixture.api;
   const elsewhere: Address = `0x${"5".repeat(40)}`;
   const bytecode = await fixture.h.chain.getCode({ address: collection });
   await fixture.h.chain.setCode({ address: elsewhere, bytecode: bytecode ?? "0x" });
   const asked = { own: 0, elsewhere: 0 };
+  let closed = true;
   const watched = async (address: Address, whose: keyof typeof asked) =>
     await watchSale(services, `address:${whose}`, { chain: "goerli", collection: address }, async () => {
       asked[whose] += 1;
-      throw new ServiceError("rate_limit_exceeded", "not now");
+      if (closed) throw new ServiceError("rate_limit_exceeded", "not now");
     });
   const streams = [await watched(collection, "own"), await watched(elsewhere, "elsewhere")] as const;
   for (const stream of streams) expect((await stream.next()).value?.block).toBeGreaterThan(0n);
   const waiting = streams.map((stream) => stream.next());
-  await expect.poll(() => asked.elsewhere, patient).toBeGreaterThan(2);
-  expect(asked.own).toBe(0);
-  // What was refused has ended nothing.
   await mint(1n);
+  await expect.poll(() => Math.min(asked.elsewhere, asked.own), patient).toBeGreaterThan(2);
+  // What was refused has ended nothing.
+  closed = false;
   expect((await waiting[0])?.value?.minted).toBeGreaterThan(0n);
   for (const stream of streams) await stream.return();
   expect(services.auth.streams.open).toBe(0);

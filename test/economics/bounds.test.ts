@@ -10,6 +10,7 @@ test("the bounds in docs/limits.md are those of the code", () => {
     "update",
     "dry run",
     "eligibility",
+    "sale",
     "status",
     "upload",
     "key",

@@ -209,6 +209,7 @@ test("what needs no key", async () => {
   seen["status"] = await meter.measure(10, () => ask("GET", "/status", undefined, ""));
   const question = `{ eligibility(chain: "goerli", collection: "${address}", wallet: "${randomAddress()}") { eligible } }`;
   seen["eligibility"] = await meter.measure(10, () => graphql(question, ""));
+  seen["sale"] = await meter.measure(1, () => ask("GET", `/mint/goerli/${address}/sale`, undefined, ""));
   seen["refused"] = await meter.measure(10, () => ask("GET", "/v0/nfts?chain=goerli", undefined, ""));
 });
 

@@ -1,5 +1,6 @@
-import { questions, questionsOfDay } from "../../src/accounts/admit-address.ts";
+import { costOfReading, questions, questionsOfDay } from "../../src/accounts/admit-address.ts";
 import { ofAddress, ofAddresses } from "../../src/accounts/document-budget.ts";
+import { workOfAddress, workOfAddresses } from "../../src/accounts/open-work.ts";
 import { entriesForOneDeployment, forOneUpload } from "../../src/auth/large-requests.ts";
 import { defaultPlans } from "../../src/auth/plans.ts";
 import { usualStreams } from "../../src/auth/stream-permits.ts";
@@ -7,6 +8,7 @@ import { gasShare } from "../../src/config/chain-settings.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import { hostRates } from "../../src/events/host-rates.ts";
 import { mostFailed, shownOfEndpoint } from "../../src/events/webhook-results.ts";
+import { maxConnections } from "../../src/http/limits.ts";
 import { countedGas } from "../../src/relay/submit/gas-ceiling.ts";
 import type { Cost } from "./meter.ts";
 import type { Row } from "./table.ts";
@@ -96,6 +98,12 @@ export function describeCosts({ seen, gasOfOne, reservedBySpent, dayEur }: Found
       bound: `${questions.burst} questions of an address at once, ${questions.perSecond} a second, ${inWords(questionsOfDay.burst)} a day; READER_CALLS_PER_SECOND of a chain in a process`,
     },
     {
+      thing: "RPC call",
+      who: "no key, by open pages",
+      worst: `${calls("sale")} calls (sale)`,
+      bound: `as many questions again; a sale counts as ${costOfReading.sale}, takings as ${costOfReading.takings}, a balance as ${costOfReading.balance}`,
+    },
+    {
       thing: "row",
       who: "free account",
       worst: `${coarse(rowsOf("deployment", "update"), [35, 60])} rows for a transaction, ${rowsOf("upload", "key")} for another request`,
@@ -129,7 +137,7 @@ export function describeCosts({ seen, gasOfOne, reservedBySpent, dayEur }: Found
       thing: "connection",
       who: "anybody",
       worst: "1 connection",
-      bound: `MAX_REQUESTS_IN_FLIGHT in a process; ${usualStreams.ofAccount} streams of an account, ${inWords(usualStreams.ofProcess)} in a process`,
+      bound: `${inWords(maxConnections)} in a process, beyond which whoever has most loses idle ones; MAX_REQUESTS_IN_FLIGHT in a process; ${usualStreams.ofAccount} streams of an account, ${inWords(usualStreams.ofProcess)} in a process`,
     },
     {
       thing: "processor second",
@@ -147,7 +155,7 @@ export function describeCosts({ seen, gasOfOne, reservedBySpent, dayEur }: Found
       thing: "processor second",
       who: "no key",
       worst: ms("eligibility", "status", "refused"),
-      bound: `for new documents ${ofAddress.perSecond} ms a second of an address and ${ofAddresses.perSecond} ms a second of all in a process; MAX_REQUESTS_IN_FLIGHT`,
+      bound: `for new documents ${ofAddress.perSecond} ms a second of an address and ${ofAddresses.perSecond} ms a second of all in a process; for content and pages ${workOfAddress.perSecond} and ${workOfAddresses.perSecond}; MAX_REQUESTS_IN_FLIGHT`,
     },
   ];
 }

@@ -263,3 +263,33 @@ test("a client that takes no stream is told so, and keeps no place", async () =>
   expect(client.text()).toContain("text/event-stream");
   expect(await openStreams()).toBe(0);
 });
+
+test.each(["text/event-stream", "application/json", "*/*", "application/graphql-response+json"])(
+  "what is not there, or is somebody else's, is no fault of the server for who takes %s",
+  async (accept) => {
+    const nothing = "00000000-0000-4000-8000-000000000000";
+    for (const [field, id] of [
+      ["deployment", alice.ids.intent],
+      ["deployment", nothing],
+      ["deployment", "no id"],
+      ["mintRequest", alice.ids.intent],
+      ["mintRequest", nothing],
+    ] as const) {
+      const answer = await fetch(`${api.url}/graphql`, {
+        method: "POST",
+        headers: { Accept: accept, "Content-Type": "application/json", Authorization: mallory.key },
+        body: JSON.stringify({ query: `subscription { ${field}(id: "${id}") { id } }` }),
+      });
+      const text = await answer.text();
+      expect([field, id, answer.status < 500], text).toEqual([field, id, true]);
+      expect(text).toContain('"not_found"');
+    }
+    const collection = `subscription { collection(chain: "goerli", collection: "0x${"7".repeat(40)}") { name } }`;
+    const { status } = await fetch(`${api.url}/graphql`, {
+      method: "POST",
+      headers: { Accept: accept, "Content-Type": "application/json" },
+      body: JSON.stringify({ query: collection }),
+    });
+    expect([200, 404, 503]).toContain(status);
+  },
+);

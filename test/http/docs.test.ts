@@ -83,3 +83,26 @@ test("the quick start has a way in for each kind of user, and its commands work"
   }
   await rm(dir, { recursive: true });
 });
+
+test("documents are compressed and have a tag: who has one is told so, and is not sent it again", async () => {
+  for (const path of ["/docs/openapi.json", "/docs", "/docs/rest/swagger-ui-bundle.js", "/docs/errors/not_found"]) {
+    const ask = (headers: Record<string, string>, method = "GET") => fetch(api.url + path, { method, headers });
+    const plain = await ask({ "Accept-Encoding": "identity" });
+    const text = await plain.text();
+    const tag = plain.headers.get("etag") ?? "";
+    for (const coding of ["br", "gzip"]) {
+      const packed = await ask({ "Accept-Encoding": coding });
+      expect([path, packed.headers.get("content-encoding"), packed.headers.get("etag")]).toEqual([path, coding, tag]);
+      expect(packed.headers.get("vary")).toBe("Accept-Encoding");
+      expect(Number(packed.headers.get("content-length")) * 1.5).toBeLessThan(Buffer.byteLength(text));
+      expect(await packed.text()).toBe(text);
+    }
+    const again = await ask({ "If-None-Match": tag });
+    expect([again.status, await again.text()]).toEqual([304, ""]);
+    const head = await ask({}, "HEAD");
+    expect([head.status, head.headers.get("etag")]).toEqual([200, tag]);
+    // Each answer has an id of its own.
+    expect(plain.headers.get("x-request-id")).not.toBe(again.headers.get("x-request-id"));
+  }
+  expect((await fetch(`${api.url}/docs/errors/none`)).status).toBe(404);
+});

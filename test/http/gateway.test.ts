@@ -1,4 +1,5 @@
-import { unlink } from "node:fs/promises";
+import { readFile, unlink } from "node:fs/promises";
+import { CarReader } from "@ipld/car/reader";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ApiServer } from "../setup/api-server.ts";
 import { form } from "../uploads/upload-server.ts";
@@ -249,4 +250,43 @@ test("a client that leaves in the middle of a file does no harm", async () => {
   await answer.body?.getReader().read();
   stop.abort();
   expect((await get(file, {}, "HEAD")).status).toBe(200);
+});
+
+test("the CAR of a root of very many files is the file it is stored in, unless it is asked for depth first", async () => {
+  async function* tokens() {
+    for (let at = 0; at < 1_100; at += 1)
+      yield { names: [`${at}`], bytes: Buffer.from(`{"id":${at}}`), contentType: "application/json" };
+  }
+  const { content } = server.services;
+  const { cid: many } = await content.addDirectory(tokens(), async (_transaction, stored) => stored);
+  const blocksOf = async (answer: Response) => {
+    const reader = await CarReader.fromBytes(new Uint8Array(await answer.clone().arrayBuffer()));
+    const cids: string[] = [];
+    for await (const { cid } of reader.blocks()) cids.push(`${cid}`);
+    return cids;
+  };
+  const car = await get(`${many}?format=car`);
+  expect(Object.fromEntries(car.headers)).toMatchObject({
+    "content-type": "application/vnd.ipld.car; version=1; order=unk; dups=n",
+    "content-disposition": `attachment; filename="${many}.car"`,
+    "cache-control": "public, max-age=29030400, immutable",
+  });
+  const { file = "" } = (await content.findStoredCar(many)) ?? {};
+  expect(Buffer.from(await car.clone().arrayBuffer()).equals(await readFile(content.carPath(file)))).toBe(true);
+  const ordered = await get(`${many}?format=car&car-order=dfs`);
+  expect(ordered.headers.get("content-type")).toContain("order=dfs");
+  const [stored, walked] = [await blocksOf(car), await blocksOf(ordered)];
+  expect(walked[0]).toBe(many);
+  expect(stored.toSorted()).toEqual(walked.toSorted());
+  expect(stored.length).toBeGreaterThan(1_100);
+  for (const other of ["car-dups=y", "dag-scope=block", "dag-scope=entity"])
+    expect((await get(`${many}?format=car&${other}`)).headers.get("content-type"), other).toContain("order=dfs");
+  // It has a tag of its own, and a part of it can be asked for.
+  const tag = car.headers.get("etag") ?? "";
+  expect(tag).not.toBe(ordered.headers.get("etag"));
+  expect((await get(`${many}?format=car`, { "If-None-Match": tag })).status).toBe(304);
+  expect((await get(`${many}?format=car`, { Range: "bytes=0-9" })).status).toBe(206);
+  const listing = await (await get(`${many}/`)).text();
+  expect(listing).toContain("The first 1000 of 1100 names.");
+  expect(listing.match(/<tr>/g)).toHaveLength(1_000);
 });

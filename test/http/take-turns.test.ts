@@ -1,7 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { paceOf } from "../../src/admission/pace-uncounted.ts";
+import { workOf } from "../../src/admission/pay-for-work.ts";
 import { loadOf } from "../../src/admission/shed-load.ts";
+import { createApp } from "../../src/server/app.ts";
 import { takeTurns } from "../../src/server/take-turns.ts";
 import { ApiServer } from "../setup/api-server.ts";
 
@@ -69,4 +72,34 @@ test("fast-path reads that are under way go first, and not for ever", async () =
   } finally {
     load.fast -= 1;
   }
+});
+
+/** One request for each route of the router, parameters filled in. */
+function everyRoute(): { method: string; path: string }[] {
+  const routes = createApp(api.services).routes.map(({ method, path }) => ({
+    method: method === "ALL" ? "GET" : method,
+    path: path.replace(/:chain\b/, "goerli").replace(/:(contract|collection|address)\b/g, `0x${"a1".repeat(20)}`),
+  }));
+  const named = routes.map(({ method, path }) => ({ method, path: path.replace(/:\w+(\{[^}]*\})?/g, "1") }));
+  return [...new Map(named.map((route) => [`${route.method} ${route.path}`, route])).values()];
+}
+
+test("whatever is asked without a key costs whoever asks: no route of the router is free, but for the sign of life", async () => {
+  const unpriced: string[] = [];
+  const routes = everyRoute();
+  expect(routes.length).toBeGreaterThan(80);
+  for (const [at, { method, path }] of routes.entries()) {
+    const address = `10.9.${at >> 8}.${at & 255}`;
+    const answer = await fetch(api.url + path, { method, headers: { "X-Forwarded-For": address }, redirect: "manual" });
+    await answer.body?.cancel();
+    const owner = `address ${address}`;
+    const isPriced = () =>
+      paceOf(api.services).charged(owner) > 0 ||
+      workOf(api.services).paid(owner) > 0 ||
+      answer.headers.get("ratelimit-bucket") === "open";
+    // What nothing counted is charged when the answer has been sent.
+    for (let turn = 0; turn < 100 && !isPriced(); turn += 1) await new Promise((done) => setTimeout(done, 1));
+    if (!isPriced()) unpriced.push(`${method} ${path}`);
+  }
+  expect(unpriced).toEqual(["GET /livez"]);
 });

@@ -17,7 +17,9 @@ function node(budget: { perSecond: number; keptMs: number }) {
       batches.push({ calls, answer, fail: () => failed(new Error("away")) });
     });
   const readers = new ReaderCalls(ask, budget);
-  return { batches, call: (data: number, fresh?: boolean) => readers.call(chain, contract, `0x${data}`, fresh) };
+  const call = (data: number, fresh = false, owner = "address:a") =>
+    readers.call(chain, contract, `0x${data}`, { owner, fresh });
+  return { batches, call };
 }
 /** What was asked before is with the node. */
 const turn = () => new Promise((done) => setImmediate(() => setImmediate(done)));
@@ -83,14 +85,18 @@ test("at most four batches of fifty calls are under way, however slow the node i
   await expect.poll(() => answered, patient).toBe(200);
 });
 
-test("beyond the budget a call is refused at once, with when to ask again; it fills with time", async () => {
+test("beyond the budget one waits for a second's worth of calls and is refused the next, with when to ask again", async () => {
   const { batches, call } = node({ perSecond: 1, keptMs: 60_000 });
   const answers = Promise.all([call(4), call(5)]);
+  const waiting = call(6);
   const refused = await call(99).catch((error: unknown) => error);
   expect(refused).toMatchObject({ code: "service_unavailable", retryAfterSeconds: 1 });
   await turn();
   batches[0]?.answer();
   await answers;
+  await expect.poll(() => batches.length, patient).toBe(2);
+  batches[1]?.answer();
+  expect(await waiting).toEqual({ result: "0x6" });
   // What is known costs nothing.
   expect(await call(5)).toEqual({ result: "0x5" });
   const answering = setInterval(() => {
@@ -101,4 +107,31 @@ test("beyond the budget a call is refused at once, with when to ask again; it fi
   } finally {
     clearInterval(answering);
   }
+});
+
+test("beside one who asks for more than there is, others have their turns", async () => {
+  const { batches, call } = node({ perSecond: 20, keptMs: 60_000 });
+  const answering = setInterval(() => {
+    for (const { answer } of batches) answer();
+  }, 1);
+  try {
+    const flood = Array.from({ length: 300 }, (_, at) => call(1_000 + at, false, "address:flood").catch(() => null));
+    // Its own share is full, and nobody else's: the next turns but one are theirs.
+    const others = Array.from({ length: 5 }, (_, at) => call(2_000 + at, false, `address:${at}`));
+    expect(await Promise.all(others)).toHaveLength(5);
+    const answered = (await Promise.all(flood)).filter((one) => one !== null).length;
+    expect(answered).toBeGreaterThanOrEqual(40);
+    expect(answered).toBeLessThan(40 + 20 + 5);
+  } finally {
+    clearInterval(answering);
+  }
+});
+
+test("a call that nobody can wait for any longer is refused, while the node hangs", async () => {
+  const { batches, call } = node({ perSecond: 1_000, keptMs: 0 });
+  for (let data = 100; data < 500; data += 1) void call(data).catch(() => undefined);
+  await turn();
+  expect(batches).toHaveLength(4);
+  const late = await call(999).catch((error: unknown) => error);
+  expect(late).toMatchObject({ code: "service_unavailable" });
 });

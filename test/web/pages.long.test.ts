@@ -186,5 +186,15 @@ describe.skipIf(!hasBrowser)("every page", () => {
     expect(result).toHaveLength(5);
     expect((await ask({ method: "hardhat_setBalance", params: [] })).status).toBe(422);
     expect((await ask({ method: "eth_accounts" }, { Origin: "http://other.example" })).status).toBe(404);
+    // The node's first account pays for relayers, and is not shown.
+    const [shown = ""] = result;
+    const hidden = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
+    expect(result.map((address) => address.toLowerCase())).not.toContain(hidden.toLowerCase());
+    expect((await ask({ method: "personal_sign", params: ["0x12", hidden] })).status).toBe(422);
+    expect(
+      (await ask({ method: "eth_sendTransaction", params: [{ from: hidden, to: shown, value: "0x1" }] })).status,
+    ).toBe(422);
+    expect((await ask({ method: "eth_sendTransaction", params: [{ to: shown, value: "0x1" }] })).status).toBe(422);
+    expect((await ask({ method: "personal_sign", params: ["0x12", shown] })).status).toBe(200);
   });
 });

@@ -1,0 +1,148 @@
+import { LRUCache } from "lru-cache";
+import { entryBound } from "../cache-bounds.ts";
+import { FairQueue } from "../fair-queue.ts";
+import { tooFast } from "./admit.ts";
+
+/** Milliseconds of this process's time: how many come back in a second, and how many there are at most. */
+interface Budget {
+  perSecond: number;
+  most: number;
+}
+
+/** Of an account whose key worked when it was last used here. */
+const ofAccount: Budget = { perSecond: 400, most: 4_000 };
+/** Of an address, for whoever else comes from there. */
+export const workOfAddress: Budget = { perSecond: 200, most: 2_000 };
+/** Of all addresses together: many of them cannot take more. */
+export const workOfAddresses: Budget = { perSecond: 400, most: 4_000 };
+/** A pool of connections owes that many milliseconds at most: who comes from there later waits no longer. */
+const mostOwed = 5_000;
+/** Requests of one owner that wait before they begin, and all that wait, answers under way included. */
+const maxBeginning = 64;
+const maxWaiting = 8_000;
+const maxBuckets = 20_000;
+const everyMs = 5;
+const everybody = "";
+
+interface Bucket {
+  left: number;
+  at: number;
+  /** Ever. */
+  paid: number;
+  /** Requests that wait before they begin. */
+  beginning: number;
+}
+
+interface Waiting {
+  owner: string;
+  ms: number;
+  resume: () => void;
+}
+
+/**
+ * Bounds what content and pages, which need no key, may take of this process: each request and each part of a long answer
+ * has a price in milliseconds, and whoever has used up what it may waits. Nobody else does: owners take turns.
+ */
+export class OpenWork {
+  readonly #limited: boolean;
+  readonly #buckets = new LRUCache<string, Bucket>(entryBound(maxBuckets));
+  readonly #waiting = new FairQueue<Waiting>(maxWaiting);
+  #timer: NodeJS.Timeout | undefined;
+
+  /** @param limited false: a gateway in front limits rates. */
+  constructor(limited: boolean) {
+    this.#limited = limited;
+  }
+
+  /**
+   * Pays for a request that begins, when its turn has come.
+   *
+   * @param owner see `documentOwner`.
+   * @returns nothing for one that may begin at once.
+   * @throws ServiceError `rate_limit_exceeded` when too many of this owner wait.
+   */
+  begin(owner: string, ms: number): Promise<void> | undefined {
+    if (this.takeNow(owner, ms)) return undefined;
+    const bucket = this.#bucket(owner);
+    if (bucket.beginning >= maxBeginning) throw busy();
+    bucket.beginning += 1;
+    return this.#wait(owner, ms).finally(() => {
+      bucket.beginning -= 1;
+    });
+  }
+
+  /** Pays for the next part of an answer, when its turn has come; other requests are looked at in between. */
+  async goOn(owner: string, ms: number): Promise<void> {
+    if (this.takeNow(owner, ms)) await new Promise((done) => setImmediate(done));
+    else await this.#wait(owner, ms);
+  }
+
+  /** Pays, if that is possible without waiting. */
+  takeNow(owner: string, ms: number): boolean {
+    if (this.#limited && !this.#mayTake(owner)) return false;
+    this.charge(owner, ms);
+    return true;
+  }
+
+  /** Pays for what was done already. */
+  charge(owner: string, ms: number): void {
+    for (const name of bucketsOf(owner)) {
+      const bucket = this.#bucket(name);
+      bucket.left = Math.max(bucket.left - ms, -mostOwed);
+      bucket.paid += ms;
+    }
+  }
+
+  /** Milliseconds that this owner has paid, as long as it is remembered. */
+  paid(owner: string): number {
+    return this.#bucket(owner).paid;
+  }
+
+  async #wait(owner: string, ms: number): Promise<void> {
+    await new Promise<void>((resume, failed) => {
+      if (!this.#waiting.push(owner, { owner, ms, resume })) return failed(busy());
+      this.#timer ??= setInterval(() => this.#next(), everyMs);
+    });
+  }
+
+  #next(): void {
+    for (let next = this.#turn(); next; next = this.#turn()) {
+      this.charge(next.owner, next.ms);
+      next.resume();
+    }
+    if (this.#waiting.length > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #turn(): Waiting | undefined {
+    return this.#waiting.shift((owner) => this.#mayTake(owner));
+  }
+
+  #mayTake(owner: string): boolean {
+    return bucketsOf(owner).every((name) => this.#bucket(name).left > 0);
+  }
+
+  #bucket(name: string): Bucket {
+    const { perSecond, most } = budgetOf(name);
+    const now = performance.now();
+    const bucket = this.#buckets.get(name) ?? { left: most, at: now, paid: 0, beginning: 0 };
+    bucket.left = Math.min(most, bucket.left + ((now - bucket.at) / 1_000) * perSecond);
+    bucket.at = now;
+    this.#buckets.set(name, bucket);
+    return bucket;
+  }
+}
+
+function busy() {
+  return tooFast(2, "content and pages took all the time they may; ask for fewer of them at once");
+}
+
+function bucketsOf(owner: string): string[] {
+  return owner.startsWith("account ") ? [owner] : [owner, everybody];
+}
+
+function budgetOf(name: string): Budget {
+  if (name === everybody) return workOfAddresses;
+  return name.startsWith("account ") ? ofAccount : workOfAddress;
+}
