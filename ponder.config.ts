@@ -1,5 +1,5 @@
 import { createConfig, factory as createdBy } from "ponder";
-import { factoryEvents, nftEvents } from "./schema/nft-events.ts";
+import { factoryEvents, nftEvents, operatorEvents } from "./schema/nft-events.ts";
 
 /** What the launcher (src/indexing) tells the Ponder process of one chain, as JSON in MINTYARD_PONDER. */
 interface PonderSettings {
@@ -12,6 +12,8 @@ interface PonderSettings {
   wsUrl: string | null;
   scope: "all" | "factory" | `0x${string}`[];
   factory: { address: `0x${string}`; startBlock: number } | null;
+  /** Of product contracts, the present one and earlier ones. */
+  operators: { address: `0x${string}`; startBlock: number }[];
   databaseUrl: string;
   /** Hash of every file that decides what the tables hold. */
   salt: string;
@@ -22,7 +24,9 @@ if (!text) throw new Error("MINTYARD_PONDER is missing: Ponder is started by `np
 const settings = JSON.parse(text) as PonderSettings;
 
 // Nobody can emit a log from the zero address: a chain without a factory has no collections of ours.
-const factory = settings.factory ?? { address: `0x${"0".repeat(40)}` as const, startBlock: settings.startBlock };
+const none = { address: `0x${"0".repeat(40)}` as const, startBlock: settings.startBlock };
+const factory = settings.factory ?? none;
+const operators = settings.operators.length > 0 ? settings.operators : [none];
 
 /** Undefined: every contract. */
 function scopeAddress() {
@@ -47,6 +51,10 @@ export default createConfig({
   contracts: {
     Nft: { abi: nftEvents, chain: "chain", ...(address ? { address } : {}), startBlock: settings.startBlock },
     Factory: { abi: factoryEvents, chain: "chain", address: factory.address, startBlock: factory.startBlock },
+    Operator: {
+      ...{ abi: operatorEvents, chain: "chain", address: operators.map((one) => one.address) },
+      startBlock: Math.min(...operators.map((one) => one.startBlock)),
+    },
     // Ponder's build id covers this config by value, but not the files below schema/.
     BuildSalt: { abi: [], chain: "chain", salt: settings.salt } as { abi: readonly []; chain: "chain" },
   },

@@ -143,7 +143,11 @@ export function analyticsViews(hasService: boolean): AnalyticsView[] {
         ["mint_block", "mint_block", "Block of the first mint; null when that lies before the index."],
         ["mint_time", time("mint_timestamp"), "Time of the first mint."],
         ...twice("mint_tx", "mint_tx", "Transaction of the first mint"),
-        ...twice("creator", "creator", "Sender of the first mint's transaction"),
+        ...twice(
+          "creator",
+          "creator",
+          "Sender of the first mint's transaction; in a contract that this service mints in, the owner it was deployed for",
+        ),
         ["transfer_count", "transfer_count", "Rows of it in transfers."],
       ],
       from: "FROM nft.tokens",

@@ -1,4 +1,5 @@
 import { flagDeltas, flagStatements, ledgerBreaks } from "./contract-flags.ts";
+import { mintedInProducts, productOwners, productStatements } from "./product-owners.ts";
 import { expandRanges, type RangeAllowance, rangeAllowance, rangeStatements } from "./range-allowance.ts";
 import { tokensAdded } from "./tokens-added.ts";
 
@@ -25,6 +26,7 @@ export function derivedStateStatements(schema: string, allowance: RangeAllowance
     ...tables(s),
     ...flagStatements(s),
     ...rangeStatements(s),
+    ...productStatements(s, planned),
     ...ledgerTriggers(s, allowance),
     ...holdingTriggers(s),
     ...tokenTriggers(s),
@@ -97,13 +99,15 @@ function ledgerTriggers(s: string, allowance: RangeAllowance): string[] {
   // Most blocks have one standard only; planning what finds nothing takes longer than running it.
   const ifAny = (standard: string, statements: string) =>
     `IF EXISTS (SELECT FROM rows WHERE standard = '${standard}') THEN ${planned(statements)} END IF;`;
+  const tokens = (inProducts: boolean) => `
+    ${ifAny("ERC721", tokensAdded(s, "ERC721", inProducts))}
+    ${ifAny("ERC1155", tokensAdded(s, "ERC1155", inProducts) + holdingDeltas(s, 1))}`;
   const added = `IF EXISTS (SELECT FROM rows WHERE batch_index < 0) THEN
       ${expandRanges(s, allowance, planned)}
       RETURN NULL;
     END IF;
     ${planned(contracts)}
-    ${ifAny("ERC721", tokensAdded(s, "ERC721"))}
-    ${ifAny("ERC1155", tokensAdded(s, "ERC1155") + holdingDeltas(s, 1))}`;
+    IF ${mintedInProducts(s)} THEN ${tokens(true)} ELSE ${tokens(false)} END IF;`;
 
   const first = (direction: string) => position.map((column) => `x.${column} ${direction}`).join(", ");
   const byIndex = (where: string, direction: string, alias: string) => `LEFT JOIN LATERAL (
@@ -119,11 +123,13 @@ function ledgerTriggers(s: string, allowance: RangeAllowance): string[] {
       transfers_721 = t.transfers_721 - n.n721, transfers_1155 = t.transfers_1155 - n.n1155,
       last_block = l.block_number, last_log_index = l.log_index, last_batch_index = l.batch_index, last_to = l.to_address,
       mint_block = m.block_number, mint_log_index = m.log_index, mint_batch_index = m.batch_index,
-      mint_timestamp = m.block_timestamp, mint_tx = m.tx_hash, creator = m.tx_from,
+      mint_timestamp = m.block_timestamp, mint_tx = m.tx_hash,
+      creator = CASE WHEN m.tx_from IS NOT NULL THEN coalesce(p.product_owner, m.tx_from) END,
       breaks = t.breaks - coalesce(b.breaks, 0) - (b.first_from IS DISTINCT FROM l.to_address
         AND b.first_from IS NOT NULL AND l.to_address IS NOT NULL)::integer
     FROM (SELECT contract, token_id, ${counts} FROM rows GROUP BY contract, token_id) n
     LEFT JOIN (${ledgerBreaks}) b USING (contract, token_id)
+    LEFT JOIN ${productOwners(s)} USING (contract)
     ${lookUp("x.standard = 'ERC721'", "DESC", "l")}
     ${lookUp(`x.from_address = ${zeroAddress}`, "ASC", "m")}
     WHERE t.contract = n.contract AND t.token_id = n.token_id;`;

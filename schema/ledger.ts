@@ -57,6 +57,23 @@ export const collection = onchainTable(
   (table) => ({ pk: primaryKey({ columns: [table.blockNumber, table.logIndex] }) }),
 );
 
+/**
+ * A product contract that an operator deployed for a client, and the owner it was deployed for: the creator of its tokens
+ * (product-owners.ts). Later owners change nothing here. The contract of easy mints is none: it belongs to the service.
+ */
+export const product = onchainTable("product", (t) => ({
+  blockNumber: t.int8({ mode: "bigint" }).notNull(),
+  logIndex: t.integer().notNull(),
+  blockHash: bytea().notNull(),
+  blockTimestamp: t.int8({ mode: "bigint" }).notNull(),
+  txHash: bytea().notNull(),
+  // Deployed once, since its address commits to an intent that is done once; mints look it up from the first block on.
+  address: bytea().primaryKey(),
+  owner: bytea().notNull(),
+  intentId: bytea().notNull(),
+  operator: bytea().notNull(),
+}));
+
 /** The contract says that metadata of these tokens changed; both ends belong to the range. */
 export const metadataUpdate = onchainTable(
   "metadata_update",

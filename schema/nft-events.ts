@@ -1,4 +1,4 @@
-import type { AbiEvent } from "viem";
+import { type AbiEvent, keccak256, stringToBytes } from "viem";
 
 /**
  * The events that become ledger rows, as Ponder gets them.
@@ -94,6 +94,21 @@ export const nftEvents = [
     ],
   }),
 ] as const;
+
+export const operatorEvents = [
+  fresh({
+    type: "event",
+    name: "ProductDeployed",
+    inputs: [
+      { name: "intent", type: "bytes32", indexed: true },
+      { name: "product", type: "address", indexed: true },
+      { name: "owner", type: "address", indexed: true },
+    ],
+  }),
+] as const;
+
+/** The intent by which each operator deploys its contract of easy mints. No request has it: theirs have 16 bytes. */
+export const easyIntent = keccak256(stringToBytes("easy mints"));
 
 export const factoryEvents = [
   fresh({

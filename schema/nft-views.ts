@@ -152,6 +152,21 @@ const views: readonly View[] = [
     parts: [{ from: "collection" }],
   },
   {
+    // Contracts that the service mints in for a client, with the owner at their deployment.
+    name: "products",
+    columns: {
+      address: "bytea",
+      owner: "bytea",
+      intent_id: "bytea",
+      operator: "bytea",
+      block_number: "bigint",
+      block_hash: "bytea",
+      block_timestamp: "bigint",
+      tx_hash: "bytea",
+    },
+    parts: [{ from: "product" }],
+  },
+  {
     name: "account_totals",
     columns: { owner: "bytea", standard: "text", holding_count: "bigint" },
     parts: [{ from: "account_total", where: "holding_count > 0" }],

@@ -21,6 +21,7 @@ const settings = {
   pollingIntervalMs: 100,
   startBlock: 0,
   factory: null,
+  operators: [],
   wsUrl: null,
   scope: "all",
   databaseUrl: postgres.url,

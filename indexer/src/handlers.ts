@@ -1,7 +1,8 @@
 import { type Context, ponder } from "ponder:registry";
-import { collection, contractUpdate, metadataUpdate, rejectedLog, tokenRange, transfer } from "ponder:schema";
+import { collection, contractUpdate, metadataUpdate, product, rejectedLog, tokenRange, transfer } from "ponder:schema";
 import type { Hex } from "viem";
 import { toBytea } from "../../schema/bytea-column.ts";
+import { easyIntent } from "../../schema/nft-events.ts";
 import {
   decodeConsecutiveTransfer,
   decodeTransfer,
@@ -41,13 +42,21 @@ ponder.on("Nft:ContractURIUpdated()", recordContractUpdate);
 ponder.on("Nft:ContractURIUpdated(string prevURI, string newURI)", recordContractUpdate);
 
 ponder.on("Factory:CollectionDeployed", async ({ event, context }) => {
-  const { blockNumber, logIndex, blockHash, blockTimestamp, txHash, contract: factory, log } = positionOf(event);
-  // No guard: the factory is ours. A log of it that does not decode shall stop the indexer.
-  const deployed = { intentId: topicWord(log, 1), address: topicAddress(log, 2), owner: topicAddress(log, 3) };
-  const intentId = toBytea(`0x${deployed.intentId.toString(16).padStart(64, "0")}`);
-  const position = { blockNumber, logIndex, blockHash, blockTimestamp, txHash, factory };
-  await context.db.insert(collection).values({ ...position, ...deployed, intentId });
+  const { contract: factory, ...deployed } = deploymentOf(event);
+  await context.db.insert(collection).values({ ...deployed, factory });
 });
+
+ponder.on("Operator:ProductDeployed", async ({ event, context }) => {
+  const { contract: operator, ...deployed } = deploymentOf(event);
+  if (deployed.intentId !== toBytea(easyIntent)) await context.db.insert(product).values({ ...deployed, operator });
+});
+
+/** No guard: the contract is ours. A log of it that does not decode shall stop the indexer. */
+function deploymentOf(event: LogEvent) {
+  const { log, txFrom: _, ...position } = positionOf(event);
+  const intent = topicWord(log, 1).toString(16).padStart(64, "0");
+  return { ...position, intentId: toBytea(`0x${intent}`), address: topicAddress(log, 2), owner: topicAddress(log, 3) };
+}
 
 async function recordMovements({ event, context }: Occurrence, name: string, decode: (log: RawLog) => Movement[]) {
   const { log, ...position } = positionOf(event);

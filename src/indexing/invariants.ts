@@ -104,6 +104,18 @@ const invariants: readonly Invariant[] = [
       UNION ALL (SELECT 'not in the ledger', * FROM (SELECT * FROM shown EXCEPT ALL SELECT * FROM expected) b)`,
   },
   {
+    id: "I8",
+    title: "creators are the owners that product contracts were deployed for, else the senders of first mints",
+    fix: rebuild,
+    sql: (s) => `WITH expected AS (SELECT m.contract, m.token_id, coalesce(p.owner, m.tx_from) AS creator
+          FROM (SELECT DISTINCT ON (contract, token_id) contract, token_id, tx_from FROM ${s}.transfer
+            WHERE from_address = ${zero} ORDER BY contract, token_id, block_number, log_index, batch_index) m
+          LEFT JOIN nft.products p ON p.chain_id = $1 AND p.address = m.contract),
+        shown AS (SELECT contract, token_id, creator FROM nft.tokens WHERE chain_id = $1 AND creator IS NOT NULL)
+      (SELECT 'missing' AS fault, * FROM (SELECT * FROM expected EXCEPT ALL SELECT * FROM shown) a)
+      UNION ALL (SELECT 'not in the ledger', * FROM (SELECT * FROM shown EXCEPT ALL SELECT * FROM expected) b)`,
+  },
+  {
     id: "I9",
     title: "each collection of the factory belongs to one deployment, and the other way round",
     fix: "a collection without deployment: the database was restored without it, or somebody else used the relayer key. A deployment without collection: the index is behind, or the factory's address changed",

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import type pg from "pg";
 import { backoffMs } from "../backoff.ts";
-import type { Chain } from "../chains.ts";
+import { type Chain, operatorsOf } from "../chains.ts";
 import type { Config } from "../config/config.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { extendJournal, recordFreshness, recordNodeFault } from "./block-journal.ts";
@@ -155,6 +155,7 @@ function ponderOptions({ config, chain, gateway, log }: IndexVersionRun, { schem
       scope: chain.indexScope,
       wsUrl: gateway.wsUrl,
       factory: chain.factory && { address: chain.factory.address, startBlock: Number(chain.factory.block) },
+      operators: operatorsOf(chain).map(({ address, block }) => ({ address, startBlock: Number(block) })),
       salt,
     },
   };

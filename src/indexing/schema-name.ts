@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Chain } from "../chains.ts";
+import { type Chain, operatorsOf } from "../chains.ts";
 import { ponderFolder } from "./ponder-process.ts";
 
 const root = new URL("../../", import.meta.url);
@@ -15,6 +15,7 @@ const decisiveFiles = [
     "derived-state",
     "range-allowance",
     "tokens-added",
+    "product-owners",
     "contract-flags",
     "nft-events",
     "marked-logs",
@@ -50,7 +51,13 @@ export async function indexIdentity(chain: Chain, genesisHash: string, rebuilds:
   const ponder = JSON.parse(await readFile(join(ponderFolder(), "package.json"), "utf8")) as { version: string };
   const { id, startBlock, indexScope: scope } = chain;
   const factory = chain.factory && [chain.factory.address, String(chain.factory.block)];
-  hash.update(JSON.stringify({ ponder: ponder.version, id, startBlock, scope, factory, genesisHash, rebuilds }));
+  // Sorted: which of them is the present one is nothing to the index.
+  const operators = operatorsOf(chain)
+    .map(({ address, block }) => `${address}:${block}`)
+    .sort();
+  hash.update(
+    JSON.stringify({ ponder: ponder.version, id, startBlock, scope, factory, operators, genesisHash, rebuilds }),
+  );
   const salt = hash.digest("hex");
   return { schema: `c${id}_${salt.slice(0, 8)}`, salt };
 }

@@ -177,7 +177,13 @@ export const tokenFields = {
         "It depends on the account, and a client's cache keeps one value per token: read `amount` of the edge.",
     },
   } as Field<bigint | null>,
-  creator: inV0("creator_address", "creator", liveAddress("Sender of the transaction that minted it.")),
+  creator: inV0(
+    "creator_address",
+    "creator",
+    liveAddress(
+      "Sender of the transaction that minted it; in a contract that this service deployed to mint in, the owner it was deployed for.",
+    ),
+  ),
   mintedAt: {
     ...{ from: "live", json: (part) => (part === "" ? "null" : `"${toIso(part)}"`) },
     value: (part) => (part === "" ? null : new Date(Number(part) * 1000)),

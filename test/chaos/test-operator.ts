@@ -1,16 +1,7 @@
-import {
-  type Address,
-  createTestClient,
-  type Hex,
-  http,
-  keccak256,
-  parseEventLogs,
-  publicActions,
-  toHex,
-  walletActions,
-} from "viem";
+import { type Address, createTestClient, type Hex, http, parseEventLogs, publicActions, walletActions } from "viem";
 import { privateKeyToAddress } from "viem/accounts";
 import { productOperatorAbi, productOperatorBytecode } from "../../contracts/abi/product-operator.ts";
+import { easyIntent } from "../../schema/nft-events.ts";
 
 export interface TestOperator {
   /** Lower case. */
@@ -42,7 +33,7 @@ export async function deployTestOperator(nodeUrl: string, keys: readonly Hex[]):
   const hash = await client.writeContract({
     ...{ ...send, address, abi, functionName: "deployERC721" },
     args: [
-      keccak256(toHex("easy mints")),
+      easyIntent,
       { name: "Easy", symbol: "EZ", owner: admin, tokensBurnable: false },
       {
         ...{ baseURI: "", metadataUpdatable: false, tokensTransferable: false },

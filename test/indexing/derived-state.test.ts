@@ -3,7 +3,14 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { nftViewStatements } from "../../schema/nft-views.ts";
 import { readIndexStatements } from "../../schema/read-indexes.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
-import { createLedger, deleteRows, insertRows, type LedgerRow } from "./ledger-fixture.ts";
+import {
+  createLedger,
+  deleteRows,
+  insertProducts,
+  insertRows,
+  type LedgerRow,
+  type ProductRow,
+} from "./ledger-fixture.ts";
 
 const schema = "c31337_test";
 const maxUint256 = 2n ** 256n - 1n;
@@ -42,13 +49,15 @@ const holdings = `SELECT contract, token_id, owner, 1::numeric AS amount, 'ERC72
     UNION ALL SELECT contract, token_id, owner, amount, 'ERC1155' FROM (${balances}) b`;
 const tokens = `SELECT contract, token_id, k.standard, coalesce(h.supply, 0) AS supply,
       CASE WHEN k.standard = 'ERC721' THEN l.owner END AS owner,
-      m.block_number AS mint_block, m.log_index, m.batch_index, m.block_timestamp, m.tx_hash, m.tx_from, k.transfer_count,
+      m.block_number AS mint_block, m.log_index, m.batch_index, m.block_timestamp, m.tx_hash,
+      CASE WHEN m.tx_from IS NOT NULL THEN coalesce(p.owner, m.tx_from) END AS creator, k.transfer_count,
       l.block_number, l.log_index, l.batch_index
     FROM (${kinds}) k
     LEFT JOIN (SELECT contract, token_id, sum(amount) AS supply FROM (${holdings}) x GROUP BY 1, 2) h USING (contract, token_id)
     LEFT JOIN (${latest}) l USING (contract, token_id)
     LEFT JOIN (SELECT DISTINCT ON (contract, token_id) * FROM ${schema}.transfer WHERE from_address = ${zero}
-      ORDER BY contract, token_id, ${place}) m USING (contract, token_id)`;
+      ORDER BY contract, token_id, ${place}) m USING (contract, token_id)
+    LEFT JOIN ${schema}.product p ON p.address = k.contract`;
 const recomputed: Record<string, string> = {
   holdings,
   tokens,
@@ -98,12 +107,22 @@ const ledgerRow = fc.record({
   standard: fc.constantFrom("ERC721" as const, "ERC1155" as const),
 });
 const keyOf = (row: LedgerRow) => `${row.block}_${row.log}_${row.batch}`;
+const product = fc.record({
+  block: fc.integer({ min: 1, max: 12 }),
+  contract: fc.integer({ min: 1, max: 3 }),
+  owner: fc.integer({ min: 1, max: 4 }),
+});
 const step = fc.oneof(
   {
     weight: 3,
-    arbitrary: fc.record({ add: fc.uniqueArray(ledgerRow, { selector: keyOf, minLength: 1, maxLength: 25 }) }),
+    arbitrary: fc.record({
+      add: fc.uniqueArray(ledgerRow, { selector: keyOf, minLength: 1, maxLength: 25 }),
+      products: fc.uniqueArray(product, { selector: ({ contract }) => contract, maxLength: 2 }),
+      // Ponder writes and deletes the rows of a block table by table, in any order.
+      productsFirst: fc.boolean(),
+    }),
   },
-  { weight: 1, arbitrary: fc.record({ cutFrom: fc.integer({ min: 1, max: 12 }) }) },
+  { weight: 1, arbitrary: fc.record({ cutFrom: fc.integer({ min: 1, max: 12 }), productsFirst: fc.boolean() }) },
   { weight: 1, arbitrary: fc.record({ dropEvery: fc.integer({ min: 1, max: 4 }) }) },
 );
 
@@ -120,21 +139,37 @@ test.each([
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 8 }), async (steps) => {
         const present = new Map<string, LedgerRow>();
+        const deployed = new Map<number, ProductRow>();
         await database.pool.query(`DELETE FROM ${schema}.transfer`);
+        await database.pool.query(`DELETE FROM ${schema}.product`);
         for (const now of steps) {
+          const inOrder = async (...changes: (() => Promise<unknown>)[]) => {
+            if ("productsFirst" in now && now.productsFirst) changes.reverse();
+            for (const change of changes) await change();
+          };
           if ("add" in now) {
             // An ERC-721 log moves one token; its amount is always 1.
             const rows = now.add
               .filter((row) => !present.has(keyOf(row)))
               .map((row) => (row.standard === "ERC721" ? { ...row, amount: 1n } : row));
             for (const row of rows) present.set(keyOf(row), row);
-            await insertRows(database.pool, schema, rows);
+            const products = now.products.filter(({ contract }) => !deployed.has(contract));
+            for (const each of products) deployed.set(each.contract, each);
+            await inOrder(
+              () => insertRows(database.pool, schema, rows),
+              () => insertProducts(database.pool, schema, products),
+            );
           } else {
             const gone = [...present.values()].filter((row, index) =>
               "cutFrom" in now ? row.block >= now.cutFrom : index % now.dropEvery === 0,
             );
             for (const row of gone) present.delete(keyOf(row));
-            await deleteRows(database.pool, schema, gone);
+            const from = "cutFrom" in now ? now.cutFrom : Number.MAX_SAFE_INTEGER;
+            for (const { block, contract } of deployed.values()) if (block >= from) deployed.delete(contract);
+            await inOrder(
+              () => deleteRows(database.pool, schema, gone),
+              () => database.pool.query(`DELETE FROM ${schema}.product WHERE block_number >= ${from}`),
+            );
           }
           expect(await differences()).toEqual({});
         }
@@ -142,6 +177,7 @@ test.each([
       { numRuns: 20 },
     );
     await database.pool.query(`DELETE FROM ${schema}.transfer`);
+    await database.pool.query(`DELETE FROM ${schema}.product`);
     expect(await differences()).toEqual({});
   },
   180_000,

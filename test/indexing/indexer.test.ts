@@ -21,10 +21,17 @@ let chain: Chain;
 let indexer: Indexer;
 const [alice, bob] = accounts.slice(1).map((account) => account.address) as [Address, Address];
 const factory = "0x00000000000000000000000000000000000fac70";
+/** The present one of two: products of both are known. */
+const operator = "0x0000000000000000000000000000000000070e70";
+const earlierOperator = "0x0000000000000000000000000000000000070e71";
 
 beforeAll(async () => {
   [database, chain] = await Promise.all([createTestDatabase(), startChain()]);
-  indexer = await startIndexer(database.url, chain.url, { FACTORY_GOERLI: factory });
+  indexer = await startIndexer(database.url, chain.url, {
+    FACTORY_GOERLI: factory,
+    OPERATOR_GOERLI: operator,
+    OPERATORS_BEFORE_GOERLI: `${earlierOperator}:0`,
+  });
 });
 afterAll(async () => {
   await indexer.end();
@@ -226,4 +233,100 @@ test("a reorg takes rows, state and head back to what the chain has", async () =
   expect(
     await query("SELECT transfer_count, token_count_ever FROM nft.contracts WHERE address = $1", [raw(nft.address)]),
   ).toEqual([{ transfer_count: 7n, token_count_ever: 7n }]);
+});
+
+const productDeployed = keccak256(stringToBytes("ProductDeployed(bytes32,address,address)"));
+
+/** Says at these addresses what an operator says when it has deployed a product, `intent` a name of its choice. */
+async function operators() {
+  const forger = await chain.deploy(contracts().Forger);
+  const code = (await chain.client.getCode({ address: forger.address })) ?? "0x";
+  for (const address of [operator, earlierOperator] as const) await chain.client.setCode({ address, bytecode: code });
+  return (by: Address, product: Address, owner: Address, intent = word(1n)) =>
+    [{ ...forger, address: by }, "emitLog", [[productDeployed, intent, word(product), word(owner)], "0x"]] as const;
+}
+
+const creators = async (contract: Address) =>
+  (await query("SELECT creator FROM nft.tokens WHERE contract = $1 ORDER BY token_id", [raw(contract)])).map((row) =>
+    toHex(row["creator"] as Buffer),
+  );
+
+test("tokens of a product contract have the owner whom an operator named as creator, others the sender", async () => {
+  const announce = await operators();
+  const sender = chain.client.account.address.toLowerCase();
+  const deploy = () => chain.deploy(contracts().Erc721, ["Nft", "NFT", "ipfs://x/"]);
+  const [first, second, easy, other] = [await deploy(), await deploy(), await deploy(), await deploy()];
+  const many = await chain.deploy(contracts().Erc1155, ["ipfs://y/"]);
+  // The second one's token is there before.
+  await chain.call(second, "mint", [alice]);
+  for (const [by, product] of [
+    [operator, first],
+    [earlierOperator, second],
+    [operator, many],
+  ] as const)
+    await chain.call(...announce(by, product.address, bob));
+  await chain.call(...announce(operator, easy.address, bob, keccak256(stringToBytes("easy mints"))));
+  // Somebody who is no operator says the same.
+  const forger = await chain.deploy(contracts().Forger);
+  await chain.call(...announce(forger.address, other.address, bob));
+  await chain.call(many, "mint", [alice, 1n, 5n, "0x"]);
+  for (const nft of [first, second, easy, other]) await chain.call(nft, "mint", [alice]);
+  await untilIndexed(database.pool, chain);
+  const found = await Promise.all([first, second, many, easy, other].map(({ address }) => creators(address)));
+  const owner = bob.toLowerCase();
+  expect(found).toEqual([[owner], [owner, owner], [owner], [sender], [sender]]);
+  const named = await query(
+    "SELECT address, owner, operator FROM nft.products WHERE owner = $1 ORDER BY block_number",
+    [raw(bob)],
+  );
+  expect(named).toEqual([
+    { address: raw(first.address), owner: raw(bob), operator: raw(operator) },
+    { address: raw(second.address), owner: raw(bob), operator: raw(earlierOperator) },
+    { address: raw(many.address), owner: raw(bob), operator: raw(operator) },
+  ]);
+});
+
+test("a reorg takes a product and its mints back, and derives the creator again from what the chain has then", async () => {
+  const announce = await operators();
+  const sender = chain.client.account.address.toLowerCase();
+  const [nft, sameBlock] = [
+    await chain.deploy(contracts().Erc721, ["Nft", "NFT", "ipfs://x/"]),
+    await chain.deploy(contracts().Erc721, ["Nft", "NFT", "ipfs://x/"]),
+  ];
+  await chain.call(nft, "mint", [alice]);
+  const inOneBlock = async (owner: Address) => {
+    await chain.client.setAutomine(false);
+    const from = accounts[0] as NonNullable<(typeof accounts)[0]>;
+    const [to, functionName, args] = announce(operator, sameBlock.address, owner);
+    const hashes = [
+      await chain.client.writeContract({ ...to, functionName, args, account: from }),
+      await chain.client.writeContract({ ...sameBlock, functionName: "mint", args: [alice], account: from }),
+    ];
+    await chain.client.mine({ blocks: 1 });
+    await chain.client.setAutomine(true);
+    const blocks = await Promise.all(hashes.map((hash) => chain.client.waitForTransactionReceipt({ hash })));
+    expect(new Set(blocks.map(({ blockNumber }) => blockNumber)).size).toBe(1);
+  };
+  const snapshot = await chain.client.snapshot();
+  await chain.call(...announce(operator, nft.address, bob));
+  await chain.call(nft, "mint", [alice]);
+  await inOneBlock(bob);
+  await untilIndexed(database.pool, chain);
+  const owner = bob.toLowerCase();
+  expect([await creators(nft.address), await creators(sameBlock.address)]).toEqual([[owner, owner], [owner]]);
+
+  // The product is gone, a mint before it stays; another one gets another owner.
+  await chain.client.revert({ id: snapshot });
+  await chain.client.mine({ blocks: 1 });
+  await inOneBlock(alice);
+  for (let count = 0; count < 3; count++) await chain.call(nft, "mint", [alice]);
+  await until(async () => (await creators(nft.address)).length === 4, "the other branch");
+  await untilIndexed(database.pool, chain);
+  expect(await creators(nft.address)).toEqual([sender, sender, sender, sender]);
+  expect(await creators(sameBlock.address)).toEqual([alice.toLowerCase()]);
+
+  // It comes again after its tokens.
+  await chain.call(...announce(operator, nft.address, alice));
+  await until(async () => (await creators(nft.address))[0] === alice.toLowerCase(), "the product");
+  expect(new Set(await creators(nft.address))).toEqual(new Set([alice.toLowerCase()]));
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { invariants } from "../../schema/invariants.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
-import { createLedger, insertRows, type LedgerRow } from "./ledger-fixture.ts";
+import { createLedger, insertProducts, insertRows, type LedgerRow } from "./ledger-fixture.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -31,6 +31,7 @@ beforeEach(async () => {
   await database.pool.query("DROP SCHEMA IF EXISTS c1 CASCADE");
   await createLedger(database.pool, "c1");
   await insertRows(database.pool, "c1", rows);
+  await insertProducts(database.pool, "c1", [{ block: 5, contract: 2, owner: 7 }]);
 });
 
 async function broken(): Promise<string[]> {
@@ -47,7 +48,7 @@ test("what the triggers derive from a ledger breaks no rule", async () => {
   expect(await broken()).toEqual([]);
 });
 
-const [conserve, counters, totals, owners, balances, tokens] = invariants("c1").map(({ name }) => name);
+const [conserve, counters, totals, owners, balances, tokens, creators] = invariants("c1").map(({ name }) => name);
 
 /** Planted past the triggers, as a lost rollback or a hand in the database would leave it. */
 const faults: [name: string, sql: string, breaks: (string | undefined)[]][] = [
@@ -75,7 +76,7 @@ const faults: [name: string, sql: string, breaks: (string | undefined)[]][] = [
   [
     "a contract without tokens",
     "DELETE FROM c1.token WHERE contract = decode(repeat('67', 20), 'hex')",
-    [counters, tokens],
+    [counters, tokens, creators],
   ],
   ["a wrong total", "DELETE FROM c1.account_total", [totals]],
   [
@@ -84,6 +85,13 @@ const faults: [name: string, sql: string, breaks: (string | undefined)[]][] = [
     [tokens],
   ],
   ["a wrong mint", "UPDATE c1.token SET mint_block = 3 WHERE mint_block = 1", [tokens]],
+  [
+    "the sender of a mint as the creator in a product contract",
+    "UPDATE c1.token SET creator = decode(repeat('c8', 20), 'hex') WHERE creator = decode(repeat('07', 20), 'hex')",
+    [creators],
+  ],
+  ["a product's row lost", "DELETE FROM c1.product", [creators]],
+  ["a creator lost", "UPDATE c1.token SET creator = NULL WHERE contract = decode(repeat('67', 20), 'hex')", [creators]],
   ["a ledger row lost", "DELETE FROM c1.transfer WHERE block_number = 6", [counters, balances, tokens]],
   [
     "a ledger row twice",

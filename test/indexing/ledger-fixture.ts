@@ -14,6 +14,9 @@ export type LedgerRow = {
   standard: "ERC721" | "ERC1155";
 };
 
+/** A product contract, and the owner whom its operator named. */
+export type ProductRow = { block: number; contract: number; owner: number };
+
 /** A schema with the ledger table as Ponder makes it, and the derived state on top. */
 export async function createLedger(
   pool: Pick<pg.Pool | pg.Client, "query">,
@@ -32,6 +35,9 @@ export async function createLedger(
     contract bytea NOT NULL, event text NOT NULL, reason text NOT NULL, PRIMARY KEY (block_number, log_index))`);
   await pool.query(`CREATE TABLE ${schema}.token_range (
     block_number bigint NOT NULL, log_index integer NOT NULL, PRIMARY KEY (block_number, log_index))`);
+  await pool.query(`CREATE TABLE ${schema}.product (
+    block_number bigint NOT NULL, log_index integer NOT NULL, block_hash bytea NOT NULL, block_timestamp bigint NOT NULL,
+    tx_hash bytea NOT NULL, address bytea PRIMARY KEY, owner bytea NOT NULL, intent_id bytea NOT NULL, operator bytea NOT NULL)`);
   for (const statement of derivedStateStatements(schema, allowance)) await pool.query(statement);
 }
 
@@ -56,6 +62,16 @@ export async function deleteRows(pool: pg.Pool, schema: string, rows: readonly L
   if (rows.length === 0) return;
   const keys = rows.map((row) => `(${row.block}, ${row.log}, ${row.batch})`).join(",");
   await pool.query(`DELETE FROM ${schema}.transfer WHERE (block_number, log_index, batch_index) IN (${keys})`);
+}
+
+export async function insertProducts(pool: pg.Pool, schema: string, products: readonly ProductRow[]): Promise<void> {
+  if (products.length === 0) return;
+  const hash = literal(Buffer.alloc(32, 1));
+  const values = products.map(
+    ({ block, contract, owner }) => `(${block}, 0, ${hash}, ${1_700_000_000 + block}, ${hash},
+      ${literal(address(contract + 100))}, ${literal(address(owner))}, ${hash}, ${literal(address(250))})`,
+  );
+  await pool.query(`INSERT INTO ${schema}.product VALUES ${values.join(",")}`);
 }
 
 function literal(bytes: Buffer): string {

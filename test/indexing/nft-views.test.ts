@@ -38,6 +38,10 @@ const promised: { [view in keyof NftViews]: (keyof NftViews[view])[] } = {
     ...(["chain_id", "address", "owner", "intent_id", "factory", "block_number", "block_hash"] as const),
     ...(["block_timestamp", "tx_hash"] as const),
   ],
+  "nft.products": [
+    ...(["chain_id", "address", "owner", "intent_id", "operator", "block_number", "block_hash"] as const),
+    ...(["block_timestamp", "tx_hash"] as const),
+  ],
   "nft.account_totals": ["chain_id", "owner", "standard", "holding_count"],
   "nft.contract_flags": ["chain_id", "contract", "flag", "count"],
   "nft.rejected_logs": [

@@ -12,6 +12,7 @@ import { type Indexer, startIndexer, until } from "./indexed-chain.ts";
 
 type Deployed = Awaited<ReturnType<Anvil["deploy"]>>;
 const deployedTopic = keccak256(stringToBytes("CollectionDeployed(bytes32,address,address)"));
+const productTopic = keccak256(stringToBytes("ProductDeployed(bytes32,address,address)"));
 const many = 3_000n;
 
 let database: TestDatabase;
@@ -21,6 +22,7 @@ let indexer: Indexer;
 let nft: Deployed;
 let other: Deployed;
 let factory: Deployed;
+let operator: Deployed;
 let ours: Deployed;
 let large: Deployed;
 let lateBlock: bigint;
@@ -51,7 +53,8 @@ beforeAll(async () => {
   proxy = await startFaultyRpc(node.url);
   const { Chaos721 } = compileSolidity(readFileSync(new URL("../fixtures/Chaos.sol", import.meta.url), "utf8"));
   if (!Chaos721) throw new Error("Chaos.sol was not compiled");
-  [nft, other, factory] = [
+  [nft, other, factory, operator] = [
+    await node.deploy(hostileContract()),
     await node.deploy(hostileContract()),
     await node.deploy(hostileContract()),
     await node.deploy(hostileContract()),
@@ -60,6 +63,11 @@ beforeAll(async () => {
   await say(nft, mint(1n));
   await say(factory, { topics: [deployedTopic, word(1n), word(ours.address), word(7n)], data: "0x" });
   await say(ours, mint(1n));
+  for (const [index, product] of [nft, ours].entries())
+    await say(operator, {
+      topics: [productTopic, word(1n), word(product.address), word(BigInt(8 + index))],
+      data: "0x",
+    });
   await node.mine();
   for (let count = 0; count < 3; count++) await node.call(large, "mint", [node.account(1), many / 3n]);
   await node.mine();
@@ -81,11 +89,21 @@ async function contracts(): Promise<Hex[]> {
   return rows.map(({ hex }): Hex => `0x${hex}`);
 }
 
+/** The creators of a contract's tokens: who minted is account 0 of the node, product owners are numbers. */
+async function creators(of: Deployed): Promise<string[]> {
+  const { rows } = await database.pool.query<{ hex: string }>(
+    "SELECT encode(creator, 'hex') AS hex FROM nft.tokens WHERE contract = $1 ORDER BY token_id",
+    [Buffer.from(of.address.slice(2), "hex")],
+  );
+  return rows.map(({ hex }) => (`0x${hex}` === node.account(0) ? "sender" : String(BigInt(`0x${hex}`))));
+}
+
 test(
   "a further chain is indexed by its id and endpoint alone, only listed contracts if configured, and heads come by websocket",
   async () => {
-    indexer = await start({ INDEX_SCOPE_BASE: `${nft.address},${factory.address}` });
+    indexer = await start({ INDEX_SCOPE_BASE: `${nft.address},${factory.address}`, OPERATOR_BASE: operator.address });
     expect(await contracts()).toEqual([nft.address]);
+    expect(await creators(nft)).toEqual(["8"]);
     proxy.asked.length = 0;
     await say(nft, mint(2n));
     await say(other, mint(2n));
@@ -105,8 +123,10 @@ test(
 test(
   "the scope of our factory holds what the factory made and nothing else",
   async () => {
-    indexer = await start({ INDEX_SCOPE_BASE: "factory", FACTORY_BASE: factory.address });
+    const scope = { INDEX_SCOPE_BASE: "factory", FACTORY_BASE: factory.address };
+    indexer = await start({ ...scope, OPERATOR_BASE: operator.address });
     expect(await contracts()).toEqual([ours.address]);
+    expect(await creators(ours)).toEqual(["9"]);
   },
   300_000 * slowness,
 );
@@ -118,8 +138,10 @@ const counts = `SELECT (SELECT count(*) FROM nft.transfers)::int AS transfers, (
 test(
   "a chain that is indexed anew shows the old rows until all new ones are there, to every reader",
   async () => {
-    indexer = await start({ START_BLOCK_BASE: String(lateBlock) });
+    indexer = await start({ START_BLOCK_BASE: String(lateBlock), OPERATOR_BASE: operator.address });
     expect(await contracts()).toEqual([nft.address, other.address].sort());
+    // The product is from before the first block that is indexed.
+    expect([await creators(nft), await creators(other)]).toEqual([["8"], ["sender", "sender"]]);
     const { rows: before } = await database.pool.query(counts);
     expect(before).toEqual([{ transfers: 3, tokens: 3, holdings: 3, contracts: 2, counted: 3, heads: 1 }]);
     const seen = new Set<string>();

@@ -16,6 +16,7 @@ export interface NftViews {
   };
   "nft.contracts": ContractView;
   "nft.collections": CollectionView;
+  "nft.products": ProductView;
   "nft.account_totals": AccountTotalView;
   "nft.contract_flags": ContractFlagView;
   "nft.rejected_logs": RejectedLogView;
@@ -66,7 +67,7 @@ interface TokenView {
   mint_batch_index: number | null;
   mint_timestamp: bigint | null;
   mint_tx: Buffer | null;
-  /** Sender of the minting transaction. */
+  /** Sender of the minting transaction; in a product contract its first owner. Null where the mint is unknown. */
   creator: Buffer | null;
   transfer_count: bigint;
   /** Position of the last ERC-721 movement: how the owner came to it. */
@@ -104,6 +105,20 @@ interface CollectionView {
   owner: Buffer;
   intent_id: Buffer;
   factory: Buffer;
+  block_number: bigint;
+  block_hash: Buffer;
+  block_timestamp: bigint;
+  tx_hash: Buffer;
+}
+
+/** Contracts that an operator deployed for clients, to mint in them. */
+interface ProductView {
+  chain_id: number;
+  address: Buffer;
+  /** At the deployment: the creator of its tokens. */
+  owner: Buffer;
+  intent_id: Buffer;
+  operator: Buffer;
   block_number: bigint;
   block_hash: Buffer;
   block_timestamp: bigint;

@@ -1,6 +1,7 @@
-import { type Address, createWalletClient, custom, keccak256, parseEventLogs, toHex } from "viem";
+import { type Address, createWalletClient, custom, parseEventLogs } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { productOperatorAbi } from "../../../contracts/abi/product-operator.ts";
+import { easyIntent } from "../../../schema/nft-events.ts";
 import type { Chain } from "../../chains.ts";
 import { createRpcClients } from "../../rpc/clients.ts";
 import type { Logger } from "../../telemetry/log.ts";
@@ -34,7 +35,7 @@ export async function deployOperatorAndEasy(chain: Chain, names: EasyNames, log:
     abi: productOperatorAbi,
     functionName: "deployERC721",
     args: [
-      keccak256(toHex("easy mints")),
+      easyIntent,
       { ...names, owner: account.address, tokensBurnable: false },
       {
         baseURI: "",

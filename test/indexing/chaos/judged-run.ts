@@ -8,6 +8,7 @@ export async function expectSoundRun(goal: ChaosGoal): Promise<void> {
   const text = JSON.stringify(result);
   console.log(text);
   expect({ differing: result.differing, wrong: result.wrong }, text).toEqual({ differing: {}, wrong: 0 });
+  expect(result.products).toBeGreaterThan(0);
   expect(result.asked).toBeGreaterThanOrEqual(goal.tokens);
   expect(result.tokens).toBeGreaterThanOrEqual(goal.tokens);
   expect(result.reorgs).toBeGreaterThanOrEqual(goal.reorgs);

@@ -4,7 +4,13 @@ import { appendFileSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 
 /** Starts the launcher again whenever it ends, as the supervisor of an installation does. */
-export function keepIndexer(databaseUrl: string, rpcUrl: string, directory: string, chainId = 31337) {
+export function keepIndexer(
+  databaseUrl: string,
+  rpcUrl: string,
+  directory: string,
+  chainId = 31337,
+  more: Record<string, string> = {},
+) {
   let child: ChildProcess | null = null;
   let stopping = false;
   let words = "";
@@ -19,6 +25,7 @@ export function keepIndexer(databaseUrl: string, rpcUrl: string, directory: stri
       CHAIN_ID_GOERLI: String(chainId),
       LOCAL_GOERLI: "true",
       LOG_LEVEL: process.env["CHAOS_LOG"] ? "debug" : "warn",
+      ...more,
     };
     const started = spawn(process.execPath, ["src/processes/indexer.ts", "--chain", "goerli"], {
       env,

@@ -13,7 +13,7 @@ import { startFaultyRpcProxy } from "./faulty-rpc-proxy.ts";
 import { keepIndexer } from "./keep-indexer.ts";
 import { again, Kills, type Victim } from "./kills.ts";
 import { copyRawLogs, differences } from "./recompute.ts";
-import { buildWorld } from "./world.ts";
+import { buildWorld, operatorAddress } from "./world.ts";
 
 export interface ChaosGoal {
   seed: number;
@@ -55,6 +55,8 @@ export interface ChaosResult {
   tokens: number;
   blocks: number;
   logs: number;
+  /** Product contracts that the chain has in the end. */
+  products: number;
   reorgs: number;
   deepReorgs: number;
   deepestReorg: number;
@@ -120,7 +122,9 @@ export async function runChaos(
     for (const proxy of proxies) proxy.faultOneIn(requests);
   };
   const rpcUrls = proxies.map(({ url }) => url).join(",");
-  const indexer = keepIndexer(databaseUrl, rpcUrls, directory, chainId);
+  const indexer = keepIndexer(databaseUrl, rpcUrls, directory, chainId, {
+    OPERATOR_GOERLI: operatorAddress(chain),
+  });
   let beside: Beside | undefined;
   const asked = () => sum((proxy) => proxy.asked());
   const kills = new Kills({ databaseUrl, indexer, postgres, startPostgres: start, asked }, goal.kills);
@@ -159,7 +163,7 @@ export async function runChaos(
     try {
       await untilIndexed(client, chain, () => indexer.lastWords());
       say(`the index has caught up after ${seconds()} s; comparing`);
-      const logs = await copyRawLogs(client, chain, world.addresses);
+      const logs = await copyRawLogs(client, chain, await world.addresses());
       const differing = await differences(client);
       const compared = await world.compare(client);
       const { rows } = await client.query<{ refused: number }>(
@@ -171,6 +175,9 @@ export async function runChaos(
         tokens: await world.tokens(),
         blocks: Number(await chain.head()),
         logs,
+        products:
+          (await client.query<{ count: number }>("SELECT count(*)::int AS count FROM nft.products")).rows[0]?.count ??
+          0,
         reorgs: reorgs.count,
         deepReorgs: reorgs.deepCount,
         deepestReorg: reorgs.deepest,

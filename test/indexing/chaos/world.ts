@@ -1,17 +1,24 @@
 import { readFileSync } from "node:fs";
 import type pg from "pg";
-import { type Abi, decodeFunctionResult, encodeFunctionData, type Hex, toHex } from "viem";
+import { type Abi, decodeFunctionResult, encodeFunctionData, getContractAddress, type Hex, toHex } from "viem";
 import { compileSolidity } from "../../setup/compile.ts";
 import type { Anvil } from "../anvil.ts";
 import { hostileCases, hostileContract } from "../hostile-cases.ts";
 
 type Random = (below: number) => number;
 
+/** Where the operator of product contracts will be: the indexer is told before the chain has it. */
+export function operatorAddress(chain: Anvil): Hex {
+  return getContractAddress({ from: chain.account(0), nonce: 0n });
+}
+
 /** Contracts on the chain, what is done with them at random, and what they say of it in the end. */
 export async function buildWorld(chain: Anvil) {
   const compiled = compileSolidity(readFileSync(new URL("../../fixtures/Chaos.sol", import.meta.url), "utf8"));
-  const { Chaos721, Chaos2309, Chaos1155 } = compiled;
-  if (!Chaos721 || !Chaos2309 || !Chaos1155) throw new Error("Chaos.sol was not compiled");
+  const { Chaos721, Chaos2309, Chaos1155, ChaosOperator } = compiled;
+  if (!Chaos721 || !Chaos2309 || !Chaos1155 || !ChaosOperator) throw new Error("Chaos.sol was not compiled");
+  const operator = await chain.deploy(ChaosOperator);
+  if (operator.address !== operatorAddress(chain).toLowerCase()) throw new Error("the operator is elsewhere");
   const nfts = [await chain.deploy(Chaos721), await chain.deploy(Chaos721), await chain.deploy(Chaos2309)];
   const many = await chain.deploy(Chaos1155);
   const hostile = await chain.deploy(hostileContract());
@@ -37,7 +44,7 @@ export async function buildWorld(chain: Anvil) {
       to: address,
       data: encodeFunctionData({ abi, functionName, args }),
     });
-    switch (random(8)) {
+    switch (random(9)) {
       case 0:
       case 1:
       case 2:
@@ -59,6 +66,10 @@ export async function buildWorld(chain: Anvil) {
           BigInt(random(idCount)),
           BigInt(random(9)),
         ]);
+      case 7:
+        return random(3) === 0
+          ? make(operator, "deploy", [somebody(random), BigInt(random(3))])
+          : make(operator, "mint", [BigInt(random(1_000)), somebody(random), BigInt(1 + random(perMint))]);
       default: {
         // What the recomputation in SQL knows nothing of must leave the others alone.
         const cases = hostileCases(random(1_000)).filter(
@@ -73,7 +84,11 @@ export async function buildWorld(chain: Anvil) {
   };
   return {
     firstBlock,
-    addresses: [...nfts, many].map(({ address }) => address),
+    /** Those whose logs make rows, products included. */
+    addresses: async () => [
+      ...[...nfts, many, operator].map(({ address }) => address),
+      ...((await read(operator, "deployed", [])) as Hex[]),
+    ],
     /** Those whose movements are all told one by one: without ranges of ERC-2309. */
     plain: [nfts[0], nfts[1], many].flatMap((contract) => (contract ? [contract.address] : [])),
     tokens: async () => {
