@@ -12,7 +12,7 @@ import { type BlockSource, MissingBlock, storageOf } from "./missing-block.ts";
 import { parseCid } from "./parse-cid.ts";
 import { readFileBytes } from "./read-file-bytes.ts";
 
-interface ByteRange {
+export interface ByteRange {
   offset: number;
   length: number;
 }
