@@ -3,12 +3,14 @@ import { breakCount, firstFrom } from "./contract-flags.ts";
 const zeroAddress = `'\\x${"00".repeat(20)}'::bytea`;
 
 /**
- * New ledger rows (`rows`) of one standard into table `token`, in one pass over them in key order.
+ * New ledger rows of one standard into table `token`, in one pass over them in key order.
  *
  * Each standard for itself: the row before in a token's order is then the one that says its owner, also when a token has
  * events of both, and the second statement only adds to what the first one wrote.
+ *
+ * @param rows as a table.
  */
-export function tokensAdded(s: string, standard: "ERC721" | "ERC1155"): string {
+export function tokensAdded(s: string, standard: "ERC721" | "ERC1155", rows: string): string {
   const single = standard === "ERC721";
   const at = (row: string, ...columns: string[]) =>
     columns.map((column) => `max(${column}) FILTER (WHERE ${row})`).join(", ");
@@ -34,7 +36,7 @@ export function tokensAdded(s: string, standard: "ERC721" | "ERC1155"): string {
     FROM (SELECT contract, token_id, block_number, log_index, batch_index, block_timestamp, tx_hash, tx_from,
         from_address, to_address, lag(to_address) OVER w AS before, lead(to_address) OVER w AS after,
         CASE WHEN from_address = ${zeroAddress} THEN count(*) FILTER (WHERE from_address = ${zeroAddress}) OVER w END AS mint
-      FROM rows WHERE standard = '${standard}'
+      FROM ${rows} m WHERE standard = '${standard}'
       WINDOW w AS (PARTITION BY contract, token_id ORDER BY block_number, log_index, batch_index)) moves
     GROUP BY contract, token_id) AS n (contract, token_id, transfers_721, transfers_1155, ${columns.join(", ")})
     ON t.contract = n.contract AND t.token_id = n.token_id

@@ -7,6 +7,3 @@ export function unknownContract(): ServiceError {
     "not indexed: no NFT is known of this address on this chain; contracts whose Transfer event is not ERC-721's (CryptoKitties, Axie) are not read",
   );
 }
-
-/** Whether a contract turned out to be of ERC-20 although its logs look like ERC-721's; `cm` is service.contract_metadata. */
-export const isCollection = "cm.fungible IS NOT TRUE";

@@ -84,6 +84,11 @@ const faults: [name: string, sql: string, breaks: (string | undefined)[]][] = [
     [tokens],
   ],
   ["a wrong mint", "UPDATE c1.token SET mint_block = 3 WHERE mint_block = 1", [tokens]],
+  [
+    "a contract of ERC-20 that is not left out",
+    "INSERT INTO c1.fungible VALUES (decode(repeat('65', 20), 'hex'), 'Infinity', 6)",
+    [counters, owners, tokens],
+  ],
   ["a ledger row lost", "DELETE FROM c1.transfer WHERE block_number = 6", [counters, balances, tokens]],
   [
     "a ledger row twice",
