@@ -15,7 +15,7 @@ let api: ApiServer;
 let key: string;
 let firstBlock: number;
 beforeAll(async () => {
-  api = await ApiServer.start();
+  api = await ApiServer.start({ INDEX_SCOPE_ETHEREUM: single });
   firstBlock = await api.nfts.add([
     { ...mint, contract: single, tokenId: 1n },
     { ...mint, contract: multi, tokenId: 1n, amount: 3n, standard: "ERC1155" },
@@ -208,4 +208,39 @@ test("of a contract with events of both, what is of ERC-20 goes and what is of E
   expect(await everything(both)).not.toEqual(without);
   await api.nfts.findFungible(both, true);
   expect(await everything(both)).toEqual(without);
+});
+
+test("what is not indexed has its reason beside the null, and what is indexed has none", async () => {
+  const [coin, kitties] = [0xa6, 0xa7].map(addressOf) as [string, string];
+  await api.nfts.add([{ ...mint, contract: coin, tokenId: 10n ** 18n }]);
+  const ask = async (address: string, chain = "goerli") => {
+    const key_ = `chain: "${chain}", address: "${address}"`;
+    const { body } = await api.graphql(key, `{ contract(${key_}) { address } notIndexed(${key_}) { reason message } }`);
+    expect(body.errors).toBeUndefined();
+    const { contract, notIndexed } = body.data;
+    expect(contract === null).toBe(notIndexed !== null);
+    return notIndexed && [notIndexed.reason, notIndexed.message];
+  };
+  for (const address of [single, multi, mixed, coin]) expect(await ask(address)).toBeNull();
+  await api.nfts.findFungible(coin, true);
+  expect(await ask(coin)).toEqual(["FUNGIBLE", expect.stringMatching(/ERC-20/)]);
+  expect(await ask(coin.toUpperCase().replace("0X", "0x"))).toEqual(["FUNGIBLE", expect.anything()]);
+  // Whatever else logs otherwise, as with half of its parameters indexed, leaves nothing in the index.
+  expect(await ask(kitties)).toEqual(["NO_NFT_LOGS", expect.stringMatching(/CryptoKitties/)]);
+  const { body } = await api.send("GET", `/v0/nfts/${kitties}?chain=goerli`, key);
+  expect(body.error.message).toBe(`not indexed: ${(await ask(kitties))?.[1]}`);
+  // A chain whose index has no block yet, and which has one contract only.
+  expect(await ask(single, "ethereum")).toEqual(["INDEX_BEHIND", expect.anything()]);
+  expect(await ask(kitties, "ethereum")).toEqual(["OUT_OF_SCOPE", expect.anything()]);
+  const behind = async (blocks: number) =>
+    await api.database.pool.query(
+      `INSERT INTO service.chain_freshness (chain_id, chain_name, schema_name, indexed_block, indexed_timestamp, node_head)
+       VALUES (31337, 'goerli', 'c31337_test', 10, 0, 10 + $1) ON CONFLICT (chain_id) DO UPDATE SET node_head = excluded.node_head`,
+      [blocks],
+    );
+  await behind(50);
+  expect(await ask(kitties)).toEqual(["NO_NFT_LOGS", expect.anything()]);
+  await behind(51);
+  expect(await ask(kitties)).toEqual(["INDEX_BEHIND", expect.anything()]);
+  expect(await ask(coin)).toEqual(["FUNGIBLE", expect.anything()]);
 });
