@@ -9,7 +9,7 @@ export interface Statement {
 }
 
 /** Token ids from `low` to below `high`, as PostgreSQL writes numeric: of one contract. */
-export interface TokenIds {
+interface TokenIds {
   contract: Buffer;
   low: string;
   high: string;
