@@ -124,7 +124,7 @@ export function analyticsViews(hasService: boolean): AnalyticsView[] {
         [
           "flag",
           "flag",
-          "withheld: tokens of ERC-2309 ranges without rows; suspended: blocks left out; undecodable: logs left out; inconsistent: movements that cannot be.",
+          "withheld: tokens of ERC-2309 ranges without rows; suspended: blocks left out; undecodable: logs left out; inconsistent: movements that cannot be; fungible: transfers of an ERC-20 left out.",
         ],
         ["count", "count", "How many."],
       ],

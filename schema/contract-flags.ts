@@ -51,8 +51,10 @@ export const breakCount = `count(*) FILTER (WHERE from_address <> before OR ${fr
 // One row fits the filter, so this is its value: bytea has no min() before PostgreSQL 18.
 export const firstFrom = `string_agg(from_address, ''::bytea) FILTER (WHERE before IS NULL AND NOT ${fromZeroToZero})`;
 
-/** Of each token of `rows`: those two. Rows come and go at the ledger's end only. */
-export const ledgerBreaks = `SELECT contract, token_id, ${firstFrom} AS first_from, ${breakCount} AS breaks
+/** Of each token of these rows: those two. Rows come and go at the ledger's end only. */
+export const ledgerBreaks = (
+  rows: string,
+) => `SELECT contract, token_id, ${firstFrom} AS first_from, ${breakCount} AS breaks
     FROM (SELECT contract, token_id, from_address, to_address, lag(to_address) OVER (${inOrder}) AS before
-      FROM rows WHERE standard = 'ERC721') moves
+      FROM ${rows} m WHERE standard = 'ERC721') moves
     GROUP BY contract, token_id`;

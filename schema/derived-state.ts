@@ -1,4 +1,5 @@
 import { flagDeltas, flagStatements, ledgerBreaks } from "./contract-flags.ts";
+import { countLeftOut, fungibleStatements, isMovement, movements } from "./fungible.ts";
 import { mintedInProducts, productOwners, productStatements } from "./product-owners.ts";
 import { expandRanges, type RangeAllowance, rangeAllowance, rangeStatements } from "./range-allowance.ts";
 import { tokensAdded } from "./tokens-added.ts";
@@ -19,11 +20,13 @@ const position = ["block_number", "log_index", "batch_index"] as const;
  *   because a hostile contract can add up more than 2^256. They may fall below zero.
  * - A token that has both kinds of events counts as ERC-1155 (contracts exist that emit both for
  *   one movement).
+ * - Rows of contracts in table `fungible` are no movements, and leave no trace here.
  */
 export function derivedStateStatements(schema: string, allowance: RangeAllowance = rangeAllowance): string[] {
   const s = `"${schema}"`;
   return [
     ...tables(s),
+    ...fungibleStatements(s),
     ...flagStatements(s),
     ...rangeStatements(s),
     ...productStatements(s, planned),
@@ -86,37 +89,45 @@ function tables(s: string): string[] {
   ];
 }
 
-function ledgerTriggers(s: string, allowance: RangeAllowance): string[] {
-  const counts = `count(*) FILTER (WHERE standard = 'ERC721') AS n721, count(*) FILTER (WHERE standard = 'ERC1155') AS n1155`;
+const counts = `count(*) FILTER (WHERE standard = 'ERC721') AS n721, count(*) FILTER (WHERE standard = 'ERC1155') AS n1155`;
 
-  const contracts = `
+/** Counts movements for their contracts. @param moved the rows, as a table. */
+export function contractsAdded(s: string, moved: string): string {
+  return `
     INSERT INTO ${s}.contract AS c (address, first_block, transfers_721, transfers_1155)
-    SELECT contract, min(block_number), ${counts} FROM rows GROUP BY contract ORDER BY contract
+    SELECT contract, min(block_number), ${counts} FROM ${moved} m GROUP BY contract ORDER BY contract
     ON CONFLICT (address) DO UPDATE SET
       first_block = least(c.first_block, excluded.first_block),
       transfers_721 = c.transfers_721 + excluded.transfers_721,
       transfers_1155 = c.transfers_1155 + excluded.transfers_1155;`;
+}
+
+function ledgerTriggers(s: string, allowance: RangeAllowance): string[] {
+  const moved = movements(s, "rows");
   // Most blocks have one standard only; planning what finds nothing takes longer than running it.
   const ifAny = (standard: string, statements: string) =>
     `IF EXISTS (SELECT FROM rows WHERE standard = '${standard}') THEN ${planned(statements)} END IF;`;
+  const ifAnyFungible = (sign: 1 | -1) =>
+    `IF EXISTS (SELECT FROM ${s}.fungible) THEN ${planned(countLeftOut(s, sign))} END IF;`;
   const tokens = (inProducts: boolean) => `
-    ${ifAny("ERC721", tokensAdded(s, "ERC721", inProducts))}
-    ${ifAny("ERC1155", tokensAdded(s, "ERC1155", inProducts) + holdingDeltas(s, 1))}`;
+    ${ifAny("ERC721", tokensAdded(s, "ERC721", { rows: moved, inProducts }))}
+    ${ifAny("ERC1155", tokensAdded(s, "ERC1155", { rows: "rows", inProducts }) + holdingDeltas(s, 1))}`;
   const added = `IF EXISTS (SELECT FROM rows WHERE batch_index < 0) THEN
       ${expandRanges(s, allowance, planned)}
       RETURN NULL;
     END IF;
-    ${planned(contracts)}
-    IF ${mintedInProducts(s)} THEN ${tokens(true)} ELSE ${tokens(false)} END IF;`;
+    ${planned(contractsAdded(s, moved))}
+    IF ${mintedInProducts(s)} THEN ${tokens(true)} ELSE ${tokens(false)} END IF;
+    ${ifAnyFungible(1)}`;
 
   const first = (direction: string) => position.map((column) => `x.${column} ${direction}`).join(", ");
   const byIndex = (where: string, direction: string, alias: string) => `LEFT JOIN LATERAL (
-      SELECT x.* FROM ${s}.transfer x WHERE x.contract = n.contract AND x.token_id = n.token_id AND ${where}
+      SELECT x.* FROM ${s}.transfer x WHERE x.contract = n.contract AND x.token_id = n.token_id AND ${where} AND ${isMovement(s, "x")}
       ORDER BY ${first(direction)} LIMIT 1) ${alias} ON true`;
   const byScan = (where: string, direction: string, alias: string) => `LEFT JOIN (
       SELECT DISTINCT ON (x.contract, x.token_id) x.* FROM ${s}.transfer x
       JOIN (SELECT DISTINCT contract, token_id FROM rows) gone USING (contract, token_id)
-      WHERE ${where} ORDER BY x.contract, x.token_id, ${first(direction)}
+      WHERE ${where} AND ${isMovement(s, "x")} ORDER BY x.contract, x.token_id, ${first(direction)}
     ) ${alias} ON ${alias}.contract = n.contract AND ${alias}.token_id = n.token_id`;
   const tokensRemoved = (lookUp: typeof byIndex) => `
     UPDATE ${s}.token t SET
@@ -127,8 +138,8 @@ function ledgerTriggers(s: string, allowance: RangeAllowance): string[] {
       creator = CASE WHEN m.tx_from IS NOT NULL THEN coalesce(p.product_owner, m.tx_from) END,
       breaks = t.breaks - coalesce(b.breaks, 0) - (b.first_from IS DISTINCT FROM l.to_address
         AND b.first_from IS NOT NULL AND l.to_address IS NOT NULL)::integer
-    FROM (SELECT contract, token_id, ${counts} FROM rows GROUP BY contract, token_id) n
-    LEFT JOIN (${ledgerBreaks}) b USING (contract, token_id)
+    FROM (SELECT contract, token_id, ${counts} FROM ${moved} m GROUP BY contract, token_id) n
+    LEFT JOIN (${ledgerBreaks(moved)}) b USING (contract, token_id)
     LEFT JOIN ${productOwners(s)} USING (contract)
     ${lookUp("x.standard = 'ERC721'", "DESC", "l")}
     ${lookUp(`x.from_address = ${zeroAddress}`, "ASC", "m")}
@@ -142,8 +153,9 @@ function ledgerTriggers(s: string, allowance: RangeAllowance): string[] {
       transfers_721 = c.transfers_721 - n.n721, transfers_1155 = c.transfers_1155 - n.n1155,
       first_block = CASE WHEN n.first_block > c.first_block OR n.n721 + n.n1155 = c.transfers_721 + c.transfers_1155
         THEN c.first_block
-        ELSE coalesce((SELECT min(x.block_number) FROM ${s}.transfer x WHERE x.contract = c.address), c.first_block) END
-    FROM (SELECT contract, min(block_number) AS first_block, ${counts} FROM rows GROUP BY contract) n
+        ELSE coalesce((SELECT x.block_number FROM ${s}.transfer x WHERE x.contract = c.address AND ${isMovement(s, "x")}
+          ORDER BY x.block_number LIMIT 1), c.first_block) END
+    FROM (SELECT contract, min(block_number) AS first_block, ${counts} FROM ${moved} m GROUP BY contract) n
     WHERE c.address = n.contract;
 
     DELETE FROM ${s}.contract c USING (SELECT DISTINCT contract FROM rows) n
@@ -156,7 +168,8 @@ function ledgerTriggers(s: string, allowance: RangeAllowance): string[] {
     IF to_regclass('${s}.transfer_token') IS NULL THEN ${planned(tokensRemoved(byScan))}
     ELSE ${planned(tokensRemoved(byIndex))}
     END IF;
-    ${planned(emptied)}`;
+    ${planned(emptied)}
+    ${ifAnyFungible(-1)}`;
 
   return [
     triggerFunction(s, "ledger_added", "rows", added),

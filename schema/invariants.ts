@@ -18,15 +18,18 @@ const zeroAddress = `'\\x${"00".repeat(20)}'::bytea`;
  */
 export function invariants(schema: string): Invariant[] {
   const s = `"${schema}"`;
+  // What is of ERC-20 although its logs are ERC-721's moves no tokens.
+  const moved = `(SELECT l.* FROM ${s}.transfer l LEFT JOIN ${s}.fungible e ON e.address = l.contract
+    WHERE l.standard = 'ERC1155' OR l.token_id >= coalesce(e.below, 0))`;
   const token = (alias: string) => `'0x' || encode(${alias}.contract, 'hex') || ' ' || ${alias}.token_id`;
   // Both standards by token: with a single ERC-1155 row the token counts as ERC-1155.
-  const standards = `SELECT contract, token_id, bool_or(standard = 'ERC1155') AS multi FROM ${s}.transfer GROUP BY 1, 2`;
-  const lastRows = `SELECT DISTINCT ON (contract, token_id) contract, token_id, to_address FROM ${s}.transfer
+  const standards = `SELECT contract, token_id, bool_or(standard = 'ERC1155') AS multi FROM ${moved} r GROUP BY 1, 2`;
+  const lastRows = `SELECT DISTINCT ON (contract, token_id) contract, token_id, to_address FROM ${moved} r
     WHERE standard = 'ERC721' ORDER BY contract, token_id, block_number DESC, log_index DESC, batch_index DESC`;
   const sums = `SELECT contract, token_id, owner, sum(delta) AS amount FROM (
-      SELECT contract, token_id, to_address AS owner, amount AS delta FROM ${s}.transfer WHERE standard = 'ERC1155'
+      SELECT contract, token_id, to_address AS owner, amount AS delta FROM ${moved} r WHERE standard = 'ERC1155'
       UNION ALL
-      SELECT contract, token_id, from_address, -amount FROM ${s}.transfer WHERE standard = 'ERC1155') m
+      SELECT contract, token_id, from_address, -amount FROM ${moved} r WHERE standard = 'ERC1155') m
     WHERE owner <> ${zeroAddress} GROUP BY 1, 2, 3 HAVING sum(delta) <> 0`;
   const differing = (columns: string, expected: string, found: string) => `(
       (SELECT ${columns}, 'missing' AS side FROM (${expected}) e EXCEPT SELECT ${columns}, 'missing' FROM (${found}) f)
@@ -40,7 +43,7 @@ export function invariants(schema: string): Invariant[] {
       sql: `SELECT ${token("l")} || ': minted less burned ' || l.net || ', held ' || coalesce(h.held, 0) AS what
         FROM (SELECT contract, token_id, sum(CASE WHEN from_address = ${zeroAddress} THEN amount ELSE 0 END
             - CASE WHEN to_address = ${zeroAddress} THEN amount ELSE 0 END) AS net
-          FROM ${s}.transfer WHERE standard = 'ERC1155' GROUP BY 1, 2) l
+          FROM ${moved} r WHERE standard = 'ERC1155' GROUP BY 1, 2) l
         LEFT JOIN (SELECT contract, token_id, sum(amount) AS held FROM ${s}.holding GROUP BY 1, 2) h USING (contract, token_id)
         WHERE l.net <> coalesce(h.held, 0)`,
     },
@@ -51,7 +54,7 @@ export function invariants(schema: string): Invariant[] {
           || ', counted ' || concat_ws(', ', c.token_count, c.token_count_ever, c.transfers_721 + c.transfers_1155) AS what
         FROM ${s}.contract c FULL JOIN (
           SELECT contract AS address, count(*) FILTER (WHERE supply > 0) AS live, count(*) AS ever, sum(moved) AS moved
-          FROM ${s}.token JOIN (SELECT contract, token_id, count(*) AS moved FROM ${s}.transfer GROUP BY 1, 2) l
+          FROM ${s}.token JOIN (SELECT contract, token_id, count(*) AS moved FROM ${moved} r GROUP BY 1, 2) l
             USING (contract, token_id) GROUP BY 1) e USING (address)
         WHERE (e.live, e.ever, e.moved) IS DISTINCT FROM (c.token_count, c.token_count_ever, (c.transfers_721 + c.transfers_1155)::numeric)`,
     },
@@ -94,7 +97,7 @@ export function invariants(schema: string): Invariant[] {
           FROM (${standards}) t
           LEFT JOIN (${lastRows}) l USING (contract, token_id)
           LEFT JOIN (SELECT contract, token_id, sum(amount) AS held FROM (${sums}) b WHERE amount > 0 GROUP BY 1, 2) h USING (contract, token_id)
-          LEFT JOIN (SELECT contract, token_id, min(block_number) AS mint_block FROM ${s}.transfer
+          LEFT JOIN (SELECT contract, token_id, min(block_number) AS mint_block FROM ${moved} r
             WHERE from_address = ${zeroAddress} GROUP BY 1, 2) m USING (contract, token_id)`,
         `SELECT contract, token_id, supply, mint_block FROM ${s}.token`,
       )}`,

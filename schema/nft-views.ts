@@ -8,6 +8,12 @@ export interface LiveSchema {
 
 interface View {
   name: string;
+  /**
+   * Rows of contracts that are of ERC-20 are left out (fungible.ts): the condition on a row `x` and a row `f` of
+   * `nft.fungible_contracts` of the same contract. All rows are then in another view, `rows`. The condition is above the union
+   * of the chains: in its arms it would keep PostgreSQL from walking an index in order.
+   */
+  leavesOut?: { rows: string; where: string };
   /** Column names with their SQL types: the contract with every reader. */
   columns: Record<string, string>;
   /** SELECT lists and FROM parts of one chain, without `chain_id`; several are added up. */
@@ -28,7 +34,13 @@ const holding1155 = { standard: "'ERC1155'::text" };
 
 const views: readonly View[] = [
   {
+    name: "fungible_contracts",
+    columns: { contract: "bytea", below: "numeric", transfers: "bigint" },
+    parts: [{ from: "fungible", select: { contract: "address" } }],
+  },
+  {
     name: "transfers",
+    leavesOut: { rows: "transfer_rows", where: "x.token_id < f.below AND x.standard = 'ERC721'" },
     columns: {
       ...position,
       batch_index: "integer",
@@ -103,8 +115,16 @@ const views: readonly View[] = [
   },
   {
     name: "contract_flags",
+    leavesOut: { rows: "contract_flag_rows", where: "f.below > 0 AND x.flag = 'withheld'" },
     columns: { contract: "bytea", flag: "text", count: "bigint" },
-    parts: [{ from: "contract_flag", where: "count > 0" }],
+    parts: [
+      { from: "contract_flag", where: "count > 0" },
+      {
+        from: "fungible",
+        select: { contract: "address", flag: "'fungible'::text", count: "transfers" },
+        where: "transfers > 0",
+      },
+    ],
   },
   {
     // Logs of known events that became no ledger rows, with the reason.
@@ -122,6 +142,7 @@ const views: readonly View[] = [
   {
     // Logs that reported a range of tokens (ERC-2309), and whether each of its tokens got a row.
     name: "token_ranges",
+    leavesOut: { rows: "token_range_rows", where: "x.from_token_id < f.below" },
     columns: {
       ...position,
       block_timestamp: "bigint",
@@ -205,16 +226,22 @@ const views: readonly View[] = [
 ];
 
 /**
- * One CREATE OR REPLACE VIEW per view of schema `nft` over the given chains; without chains the
- * views are empty but typed, so that readers can start first.
+ * One CREATE OR REPLACE VIEW per view of schema `nft` over the given chains, those that others read first; without chains
+ * the views are empty but typed, so that readers can start first.
  */
 export function nftViewStatements(live: readonly LiveSchema[]): { name: string; sql: string }[] {
-  return views.map((view) => {
+  const create = (name: string, body: string) => ({ name, sql: `CREATE OR REPLACE VIEW nft.${name} AS\n${body}` });
+  return views.flatMap((view) => {
     const arms = live.flatMap((chain) =>
       view.parts.filter(({ from }) => chain.tables?.has(from) ?? true).map((part) => arm(view, part, chain)),
     );
     const body = arms.length > 0 ? arms.join("\nUNION ALL\n") : emptyArm(view);
-    return { name: view.name, sql: `CREATE OR REPLACE VIEW nft.${view.name} AS\n${body}` };
+    if (!view.leavesOut) return [create(view.name, body)];
+    const { rows, where } = view.leavesOut;
+    const columns = ["chain_id", ...Object.keys(view.columns)].map((column) => `x.${column}`).join(", ");
+    const shown = `SELECT ${columns} FROM nft.${rows} x WHERE NOT EXISTS (SELECT FROM nft.fungible_contracts f
+  WHERE f.chain_id = x.chain_id AND f.contract = x.contract AND ${where})`;
+    return [create(rows, body), create(view.name, shown)];
   });
 }
 

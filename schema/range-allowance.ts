@@ -104,11 +104,13 @@ export function expandRanges(s: string, allowance: RangeAllowance, planned: (sta
       FROM rows r WHERE contract IN (SELECT contract FROM rows WHERE batch_index < 0)
     ), of_contract AS (
       SELECT m.*, sum(m.tokens) OVER (PARTITION BY m.contract ${inOrder}) + coalesce(t.tokens, 0) AS contract_sum,
-        m.logs + coalesce(t.logs - t.listed, 0) + coalesce(c.transfers_721, 0) AS movements,
+        -- All logs count, of whatever they are: what decides here must be the same in every index.
+        m.logs + coalesce(t.logs - t.listed, 0) + coalesce(c.transfers_721, 0) + coalesce(f.transfers, 0) AS movements,
         sum(m.tokens) OVER (PARTITION BY m.block_number, m.contract ${inOrder}) + coalesce(b.tokens, 0) AS contract_block_sum
       FROM moved m LEFT JOIN ${sumsOfBlocks("contract AS of, sum(tokens) AS tokens", ", contract")} b
         ON b.at_block = m.block_number AND b.of = m.contract
-      LEFT JOIN ${s}.contract c ON c.address = m.contract ${total("contract", "m.contract", "0")}
+      LEFT JOIN ${s}.contract c ON c.address = m.contract LEFT JOIN ${s}.fungible f ON f.address = m.contract
+      ${total("contract", "m.contract", "0")}
       WHERE m.batch_index < 0
     ), of_sender AS (
       SELECT o.*, by_movements, sender_tokens,

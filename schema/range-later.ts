@@ -34,14 +34,15 @@ export function lateRange(schema: string, { perMovement }: RangeAllowance = rang
   return `
     WITH withheld AS (
       SELECT f.contract, a.address IS NOT NULL AS allowed,
-        coalesce(c.transfers_721, 0) + coalesce(t.logs - t.listed, 0) AS movements
+        coalesce(c.transfers_721, 0) + coalesce(u.transfers, 0) + coalesce(t.logs - t.listed, 0) AS movements
       FROM ${s}.contract_flag f
       LEFT JOIN service.listed_contract a ON a.chain_id = $1 AND a.address = f.contract
       LEFT JOIN ${s}.contract c ON c.address = f.contract
+      LEFT JOIN ${s}.fungible u ON u.address = f.contract
       LEFT JOIN ${s}.range_total t ON t.kind = 'contract' AND t.key = f.contract AND t.day = 0
       -- A contract of one large range and nothing else, as a flood has them, is passed over before its ranges are read.
       WHERE f.flag = 'withheld' AND f.count > 0
-        AND (a.address IS NOT NULL OR c.address IS NOT NULL OR t.logs > 1 OR t.tokens <= ${perMovement})
+        AND (a.address IS NOT NULL OR c.address IS NOT NULL OR u.transfers > 0 OR t.logs > 1 OR t.tokens <= ${perMovement})
     ), ranges AS (
       SELECT l.block_number, l.log_index, l.contract, l.listed, w.allowed, w.movements,
         ceil(sum(l.tokens) OVER (PARTITION BY l.contract ORDER BY l.block_number, l.log_index) / ${perMovement})::bigint AS needed

@@ -4,14 +4,18 @@ import { productOwners } from "./product-owners.ts";
 const zeroAddress = `'\\x${"00".repeat(20)}'::bytea`;
 
 /**
- * New ledger rows (`rows`) of one standard into table `token`, in one pass over them in key order.
+ * New ledger rows of one standard into table `token`, in one pass over them in key order.
  *
  * Each standard for itself: the row before in a token's order is then the one that says its owner, also when a token has
  * events of both, and the second statement only adds to what the first one wrote.
  *
- * @param inProducts whether some are minted in product contracts, whose owners are then looked up.
+ * @param rows as a table. `inProducts`: whether some are minted in product contracts, whose owners are then looked up.
  */
-export function tokensAdded(s: string, standard: "ERC721" | "ERC1155", inProducts: boolean): string {
+export function tokensAdded(
+  s: string,
+  standard: "ERC721" | "ERC1155",
+  { rows, inProducts }: { rows: string; inProducts: boolean },
+): string {
   const single = standard === "ERC721";
   const at = (row: string, ...columns: string[]) =>
     columns.map((column) => `max(${column}) FILTER (WHERE ${row})`).join(", ");
@@ -38,7 +42,7 @@ export function tokensAdded(s: string, standard: "ERC721" | "ERC1155", inProduct
         ${inProducts ? "coalesce(product_owner, tx_from)" : "tx_from"} AS creator,
         from_address, to_address, lag(to_address) OVER w AS before, lead(to_address) OVER w AS after,
         CASE WHEN from_address = ${zeroAddress} THEN count(*) FILTER (WHERE from_address = ${zeroAddress}) OVER w END AS mint
-      FROM rows ${inProducts ? `LEFT JOIN ${productOwners(s)} USING (contract)` : ""} WHERE standard = '${standard}'
+      FROM ${rows} m ${inProducts ? `LEFT JOIN ${productOwners(s)} USING (contract)` : ""} WHERE standard = '${standard}'
       WINDOW w AS (PARTITION BY contract, token_id ORDER BY block_number, log_index, batch_index)) moves
     GROUP BY contract, token_id) AS n (contract, token_id, transfers_721, transfers_1155, ${columns.join(", ")})
     ON t.contract = n.contract AND t.token_id = n.token_id

@@ -7,6 +7,7 @@ import { listNftsOfEachAccount, listNftsOfEachContract } from "../nfts/list-nfts
 import { type CollectionOwner, type CollectionOwnerPage, listOwnersOfEach } from "../nfts/list-owners.ts";
 import { getProgressOfEach, type MetadataProgress } from "../nfts/metadata-progress.ts";
 import type { ContractRecord } from "../nfts/nft-record.ts";
+import { type NotIndexed, type NotIndexedReason, whyNotIndexed } from "../nfts/not-indexed.ts";
 import type { Outcome } from "../nfts/read-for-each.ts";
 import { listTraitsOfEach, type TraitSummary } from "../nfts/traits.ts";
 import type { Builder, GraphQLContext } from "./builder.ts";
@@ -24,7 +25,7 @@ export function addContracts(builder: Builder): void {
       type: contract,
       nullable: true,
       description:
-        "One contract with NFTs; null for one that is not indexed: the index has never seen a token of it, or it is of ERC-20. A contract whose Transfer event has other indexed parameters than ERC-721's (CryptoKitties, Axie) never is.",
+        "One contract with NFTs; null for one that is not indexed, and `notIndexed` says why. A contract whose Transfer event has other indexed parameters than ERC-721's (CryptoKitties, Axie) never is.",
       args: {
         chain: t.arg({ type: "ChainName", required: true }),
         address: t.arg({ type: "Address", required: true }),
@@ -33,11 +34,46 @@ export function addContracts(builder: Builder): void {
         (await getContracts(context.services, await context.caller(), [key], "whole"))[0] ?? null,
     }),
   );
+  addNotIndexed(builder);
   addContractNfts(builder);
   addOwners(builder);
   addStatistics(builder);
   addTraits(builder);
   addMetadataProgress(builder);
+}
+
+/** Why there is no contract, for whoever shows that to somebody. */
+function addNotIndexed(builder: Builder): void {
+  const reason = builder.enumType("NotIndexedReason", {
+    values: {
+      NO_NFT_LOGS: {
+        description:
+          "The index has seen no log of an NFT of it, up to the block that `extensions.freshness` names. It may have none yet; or its Transfer event is not ERC-721's, as that of CryptoKitties and Axie, and it never will be indexed.",
+      },
+      FUNGIBLE: {
+        description: "It is an ERC-20 that indexes the value of its transfers, which makes its logs those of ERC-721.",
+      },
+      OUT_OF_SCOPE: { description: "This installation indexes other contracts of the chain only." },
+      INDEX_BEHIND: { description: "The index of the chain has not caught up: ask again later." },
+    } satisfies Record<NotIndexedReason, { description: string }>,
+  });
+  const type = builder.objectRef<NotIndexed>("NotIndexed").implement({
+    description: "Why the index has nothing of a contract.",
+    fields: (t) => ({ reason: t.expose("reason", { type: reason }), message: t.exposeString("message") }),
+  });
+  builder.queryField("notIndexed", (t) =>
+    t.field({
+      type,
+      nullable: true,
+      description:
+        "Why `contract` is null, and the tokens of that contract are not found; null for a contract that is indexed. Ask for it beside them, in the same request.",
+      args: {
+        chain: t.arg({ type: "ChainName", required: true }),
+        address: t.arg({ type: "Address", required: true }),
+      },
+      resolve: async (_root, key, context) => whyNotIndexed(context.services, await context.caller(), key),
+    }),
+  );
 }
 
 /** Reads a field of a contract together with the same field of the contracts beside it. */

@@ -15,7 +15,8 @@ export function addNfts(builder: Builder): void {
     t.field({
       type: nft,
       nullable: true,
-      description: "One token, also a burned one. `not_found` for a contract or token the index has never seen.",
+      description:
+        "One token, also a burned one. `not_found` for a contract or token the index has never seen; `notIndexed` tells the two apart.",
       args: {
         chain: t.arg({ type: "ChainName", required: true }),
         contract: t.arg({ type: "Address", required: true }),

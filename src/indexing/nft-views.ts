@@ -81,7 +81,8 @@ async function publish(client: pg.Client): Promise<void> {
   const published = new Map(rows.map((row) => [row.name, row.sql]));
   for (const { name, sql } of nftViewStatements(await liveSchemas(client))) {
     if (published.get(name) === sql) continue;
-    await replaceView(client, name, sql);
+    // What hung on it fell with it.
+    if ((await replaceView(client, name, sql)) === "dropped") published.clear();
     await client.query(
       "INSERT INTO nft.published VALUES ($1, $2) ON CONFLICT (view_name) DO UPDATE SET sql = excluded.sql",
       [name, sql],
@@ -92,8 +93,11 @@ async function publish(client: pg.Client): Promise<void> {
 /**
  * A session that waits to replace a view makes all later readers wait. So each try is short; a reader of ours
  * is through by the next one, and an analyst, who may read for long, is sent away.
+ *
+ * @returns `dropped` for a view of another shape, together with what hung on it.
  */
-async function replaceView(client: pg.Client, name: string, sql: string): Promise<void> {
+async function replaceView(client: pg.Client, name: string, sql: string): Promise<"replaced" | "dropped"> {
+  let outcome: "replaced" | "dropped" = "replaced";
   for (let tries = 1; ; tries += 1) {
     await client.query("SAVEPOINT view");
     try {
@@ -110,11 +114,13 @@ async function replaceView(client: pg.Client, name: string, sql: string): Promis
       if (error.code !== viewChangedShape) throw error;
       await client.query(`DROP VIEW nft.${name} CASCADE`);
       await client.query(sql);
+      outcome = "dropped";
       break;
     }
   }
   await client.query(`SET LOCAL lock_timeout = '${longestWait}'`);
   await client.query("RELEASE view");
+  return outcome;
 }
 
 /** A schema that was dropped by hand is left out, so that the others stay readable. */

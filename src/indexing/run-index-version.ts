@@ -9,6 +9,7 @@ import { extendJournal, recordFreshness, recordNodeFault } from "./block-journal
 import { endOrphans, lockChain, unlockSchema } from "./chain-lock.ts";
 import { attachOutbox, beginSettling, recordStall, tellSettled } from "./event-outbox.ts";
 import { checkFinalBlock, keepsDeadBlocks, rememberFinalBlock } from "./final-block.ts";
+import { moveAllFungible, moveOneFungible } from "./fungible-contracts.ts";
 import { readGenesis } from "./genesis.ts";
 import {
   type IndexVersion,
@@ -49,9 +50,10 @@ const pollMs = 50;
 /** Between two looks while the index moves, and at most while nothing happens: readers are told of the last one. */
 const lookMs = 1_000;
 const restMs = 4_000;
+const fungibleFailed = "what is of ERC-20 could not be left out, or a contract not be taken in again";
 const restartPause = { firstMs: 200, mostMs: 30_000 };
-/** How often it is looked whether a withheld range is to be listed. */
-const lateRangeMs = 10_000;
+/** How often it is looked whether what is known of contracts changes what of them is listed. */
+const lateMs = 10_000;
 /** Ponder's word for "start me again": a node or the database was away. */
 const exitForRestart = 75;
 
@@ -197,13 +199,17 @@ async function watchPonder(
     while (!(await ponder.isReady())) await pause();
     const block = await catchUp(client, gateway, schema, pause);
     await prepareForReaders(client, schema);
+    await moveAllFungible(client, version, pause).catch((error: unknown) => {
+      if (ended.aborted) throw error;
+      log.error({ chain: chain.name, reason: String(error) }, fungibleFailed);
+    });
     if (replaces) await publishIndexVersion(client, version);
     await attachOutbox(client, version);
     onUp();
     onReady({ chain: chain.name, chainId: chain.id, schema, block });
     ponder.rest();
     const wrongChain = new WrongChainWatch();
-    for (let nextCheck = 0, nextRange = 0, pauseMs = 0, known: string | undefined; ; ) {
+    for (let nextCheck = 0, nextLate = 0, pauseMs = 0, known: string | undefined; ; ) {
       // Blocks that come fast are looked at together.
       await wait(Math.min(pauseMs, lookMs), undefined, { signal: ended });
       if (pauseMs > lookMs) await gateway.heads.next(known, pauseMs - lookMs, ended);
@@ -220,14 +226,8 @@ async function watchPonder(
       if (kept?.isStalled) await endStalled(kept.head);
       // The safe block of a chain can move without a new one.
       pauseMs = kept?.isLevel ? Math.min(2 * Math.max(pauseMs, lookMs), restMs) : lookMs;
-      if (Date.now() >= nextRange) {
-        // Whatever keeps a range from being listed, the chain is followed on.
-        const hasMore = await listOneLateRange(client, { chainId: chain.id, schema }).catch((error: unknown) => {
-          log.error({ chain: chain.name, reason: String(error) }, "a withheld range could not be listed");
-          return false;
-        });
-        nextRange = hasMore ? 0 : Date.now() + lateRangeMs;
-      }
+      if (Date.now() >= nextLate)
+        nextLate = (await changeLateOne(client, { chain, schema, log })) ? 0 : Date.now() + lateMs;
       if (Date.now() < nextCheck) continue;
       const hasMore = await checkPeriodically(client, gateway, { chain, schema });
       nextCheck = hasMore ? 0 : Date.now() + config.rpcCheckSeconds * 1_000;
@@ -237,6 +237,25 @@ async function watchPonder(
     if (ended.aborted) return new Promise<never>(() => undefined);
     throw error;
   }
+}
+
+/**
+ * Changes what of a range or a contract is listed, where there is a reason. Whatever keeps it from that, the chain is followed on.
+ *
+ * @returns whether there may be more to do.
+ */
+async function changeLateOne(
+  client: pg.Client,
+  { chain, schema, log }: { chain: Chain; schema: string; log: Logger },
+): Promise<boolean> {
+  const version = { chainId: chain.id, schema };
+  const failed = (what: string) => (error: unknown) => {
+    log.error({ chain: chain.name, reason: String(error) }, what);
+    return false;
+  };
+  const range = await listOneLateRange(client, version).catch(failed("a withheld range could not be listed"));
+  const contract = await moveOneFungible(client, version).then((outcome) => outcome !== "done", failed(fungibleFailed));
+  return range || contract;
 }
 
 /**

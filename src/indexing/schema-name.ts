@@ -13,6 +13,7 @@ const decisiveFiles = [
     "ledger",
     "bytea-column",
     "derived-state",
+    "fungible",
     "range-allowance",
     "tokens-added",
     "product-owners",

@@ -8,7 +8,6 @@ import type { Services } from "../services.ts";
 import { factsOf } from "./item.ts";
 import { type ContractRecord, contractColumns, type NftRow, recordOfRow } from "./nft-record.ts";
 import { maxPageSize } from "./page.ts";
-import { isCollection } from "./unknown-contract.ts";
 
 export interface ContractKey {
   chain: string;
@@ -39,8 +38,7 @@ export async function getContracts(
         ${places.map((place) => toBytes(keys[place]?.address ?? ""))}::bytea[], ${places}::integer[])
         AS k (chain_id, address, place)
       JOIN ${sql.raw(contracts)} c ON c.chain_id = k.chain_id AND c.address = k.address
-      LEFT JOIN service.contract_metadata cm ON cm.chain_id = k.chain_id AND cm.address = k.address
-      WHERE ${sql.raw(isCollection)}`;
+      LEFT JOIN service.contract_metadata cm ON cm.chain_id = k.chain_id AND cm.address = k.address`;
     return (await statement.execute(services.index.db)).rows;
   };
   const rows = await read([...keys.keys()], "nft.contracts");

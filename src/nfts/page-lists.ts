@@ -7,7 +7,6 @@ import { type ItemSources, recordSql, type Sources, sourcesOf, tokenSources } fr
 import { contractRendering, joined } from "./rendered.ts";
 import { keyContract, type ListSql, type PageList } from "./select-page.ts";
 import { type TraitFilter, traitCondition } from "./traits.ts";
-import { isCollection } from "./unknown-contract.ts";
 
 /* The lists of tokens: by account, by contract, and the newest of a chain or of a creator. */
 
@@ -88,7 +87,7 @@ export function contractList(chainId: number, traits?: TraitFilter): PageList {
           CASE WHEN cm.address IS NOT NULL AND cm.rendered_as IS DISTINCT FROM '${contractRendering.hash}' THEN ${recordSql(true, "render")} END AS whole
         FROM nft.contracts c
         LEFT JOIN service.contract_metadata cm ON cm.chain_id = ${chainId} AND cm.address = c.address
-        WHERE c.chain_id = ${chainId} AND c.address = ${refs["contract"]} AND ${isCollection}`,
+        WHERE c.chain_id = ${chainId} AND c.address = ${refs["contract"]}`,
     };
   };
   return {

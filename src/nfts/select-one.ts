@@ -12,7 +12,7 @@ import { itemSql, recordSql, sourcesOf, tokenSources } from "./item-sql.ts";
 import { type RenderedRead, readRow, readRows } from "./read-rendered.ts";
 import { partMark, type Stale } from "./rendered.ts";
 import { type PageNeeds, shownBy } from "./select-page.ts";
-import { isCollection, unknownContract } from "./unknown-contract.ts";
+import { unknownContract } from "./unknown-contract.ts";
 
 /** With the texts that lists leave out. */
 export interface SelectedNft {
@@ -98,8 +98,7 @@ function textOf(from: keyof typeof tokenRows, chainId: number, needs: PageNeeds,
       c.standard AS standard, /*item*/${needs.contract ? `CASE WHEN cm.address IS NOT NULL THEN ${recordSql(true, stale)} END` : "NULL"}/*end*/ AS record
     FROM ${tokenRows[from](chainId)}
     LEFT JOIN service.contract_metadata cm ON cm.chain_id = ${chainId} AND cm.address = $1
-    LEFT JOIN service.token_metadata m ON m.chain_id = ${chainId} AND m.contract = $1 AND m.token_id = $2::numeric
-    WHERE ${isCollection}`,
+    LEFT JOIN service.token_metadata m ON m.chain_id = ${chainId} AND m.contract = $1 AND m.token_id = $2::numeric`,
   );
 }
 
@@ -114,7 +113,7 @@ export async function selectContract(
         /*item*/CASE WHEN cm.address IS NOT NULL THEN ${recordSql(true, "render")} END/*end*/ AS record
       FROM ${contracts} c
       LEFT JOIN service.contract_metadata cm ON cm.chain_id = ${chainId} AND cm.address = c.address
-      WHERE c.chain_id = ${chainId} AND c.address = $1 AND ${isCollection}`;
+      WHERE c.chain_id = ${chainId} AND c.address = $1`;
     return await services.reads.first(cachedStatement(`${what}|${chainId}`, [], write), [toBytes(address)]);
   };
   const row = (await read("record", "nft.contracts")) ?? (await read("withheld record", withheldContracts));

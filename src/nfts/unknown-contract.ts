@@ -1,12 +1,10 @@
 import { ServiceError } from "../errors/errors.ts";
 
-/** What is answered of a contract that the index has never seen; docs/indexing.md says which it never sees. */
-export function unknownContract(): ServiceError {
-  return new ServiceError(
-    "not_found",
-    "not indexed: no NFT is known of this address on this chain; contracts whose Transfer event is not ERC-721's (CryptoKitties, Axie) are not read",
-  );
-}
+/** Of a contract that the index has never seen; docs/indexing.md says which it never sees. */
+export const noNftLogs =
+  "no NFT is known of this address on this chain; contracts whose Transfer event is not ERC-721's (CryptoKitties, Axie) are not read";
 
-/** Whether a contract turned out to be of ERC-20 although its logs look like ERC-721's; `cm` is service.contract_metadata. */
-export const isCollection = "cm.fungible IS NOT TRUE";
+/** What is answered of a contract that is not indexed, without looking up why (`whyNotIndexed`). */
+export function unknownContract(): ServiceError {
+  return new ServiceError("not_found", `not indexed: ${noNftLogs}`);
+}

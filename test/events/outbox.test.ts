@@ -164,6 +164,44 @@ test("an index that takes another's place takes back what the older one had take
   await ledger.end();
 });
 
+test("what is of ERC-20 is told at no finality once that is known, and what was told before is taken back like any other", async () => {
+  for (const level of ["latest", "safe", "finalized"]) await ledger.want(level);
+  await ledger.attach();
+  // Tokens 1, 4 and 7 are of one contract, which the index takes for a collection at first.
+  const known = (fungible: boolean) =>
+    database.pool.query(
+      `INSERT INTO service.contract_metadata (chain_id, address, fungible) VALUES ($1, $2, $3)
+       ON CONFLICT (chain_id, address) DO UPDATE SET fungible = excluded.fungible`,
+      [chainId, Buffer.alloc(20, 101), fungible],
+    );
+  await ledger.extend([mint(1), mint(2)]);
+  await known(true);
+  await ledger.extend([mint(4), mint(5)]);
+  await ledger.takeBack(2);
+  await ledger.extend([mint(3)]);
+  await ledger.extend([mint(7), mint(8)]);
+  await ledger.settle("safe", 1);
+  await ledger.settle("finalized", 2);
+  const newer = await OutboxLedger.create(database.url, `c${chainId}_newer`);
+  await newer.writeAgain(ledger.blocks);
+  await newer.extend([mint(4), mint(6)]);
+  await publish(newer);
+  await newer.number();
+  const ids = async (level: string) =>
+    (await told(level)).map(({ type, token_id }) => (type === "nft.transfer" ? token_id : `-${token_id}`));
+  expect(await ids("latest")).toEqual(["1", "2", "5", "-5", "-2", "-1", "3", "8", "6"]);
+  expect(await ids("safe")).toEqual(["3", "8"]);
+  expect(await ids("finalized")).toEqual(["3", "8"]);
+  // A wrong guess.
+  await known(false);
+  await newer.extend([mint(7)]);
+  await newer.number();
+  expect((await ids("latest")).at(-1)).toBe("7");
+  await database.pool.query("DELETE FROM service.contract_metadata");
+  await newer.end();
+  await ledger.end();
+});
+
 test("who begins to listen waits for a block that is being written, and misses nothing afterwards", async () => {
   await ledger.attach();
   const { client } = ledger;

@@ -1,9 +1,12 @@
 import fc from "fast-check";
+import type pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { nftViewStatements } from "../../schema/nft-views.ts";
 import { readIndexStatements } from "../../schema/read-indexes.ts";
+import { moveOneFungible } from "../../src/indexing/fungible-contracts.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 import {
+  address,
   createLedger,
   deleteRows,
   insertProducts,
@@ -29,20 +32,26 @@ beforeAll(async () => {
     block_timestamp bigint, contract bytea)`);
   await database.pool.query(`CREATE TABLE ${schema}._ponder_checkpoint (latest_checkpoint varchar(75))`);
   for (const { sql } of nftViewStatements([{ chainId: 31337, schema }])) await database.pool.query(sql);
+  // What the launcher reads of the worker.
+  await database.pool.query(`CREATE SCHEMA service`);
+  await database.pool.query(`CREATE TABLE service.contract_metadata (chain_id integer, address bytea, fungible boolean,
+    demanded_at timestamptz, queued_at timestamptz, PRIMARY KEY (chain_id, address))`);
 });
 afterAll(() => database.drop());
 
-/** The same answers straight from the ledger: no triggers, no running sums. */
+/** The same answers straight from the ledger, without what is left out as ERC-20: no triggers, no running sums. */
+const isLeftOut = `EXISTS (SELECT FROM ${schema}.fungible f WHERE f.address = l.contract AND l.token_id < f.below)`;
+const ledger = `(SELECT * FROM ${schema}.transfer l WHERE standard = 'ERC1155' OR NOT ${isLeftOut})`;
 const zero = `'\\x${"00".repeat(20)}'::bytea`;
 const place = "block_number, log_index, batch_index";
 const kinds = `SELECT contract, token_id, CASE WHEN bool_or(standard = 'ERC1155') THEN 'ERC1155' ELSE 'ERC721' END AS standard,
-    count(*) AS transfer_count FROM ${schema}.transfer GROUP BY 1, 2`;
+    count(*) AS transfer_count FROM ${ledger} r GROUP BY 1, 2`;
 const latest = `SELECT DISTINCT ON (contract, token_id) contract, token_id, nullif(to_address, ${zero}) AS owner, ${place}
-    FROM ${schema}.transfer WHERE standard = 'ERC721'
+    FROM ${ledger} r WHERE standard = 'ERC721'
     ORDER BY contract, token_id, block_number DESC, log_index DESC, batch_index DESC`;
 const balances = `SELECT contract, token_id, owner, sum(delta) AS amount FROM (
-    SELECT contract, token_id, to_address AS owner, amount AS delta FROM ${schema}.transfer WHERE standard = 'ERC1155'
-    UNION ALL SELECT contract, token_id, from_address, -amount FROM ${schema}.transfer WHERE standard = 'ERC1155') m
+    SELECT contract, token_id, to_address AS owner, amount AS delta FROM ${ledger} r WHERE standard = 'ERC1155'
+    UNION ALL SELECT contract, token_id, from_address, -amount FROM ${ledger} r WHERE standard = 'ERC1155') m
     WHERE owner <> ${zero} GROUP BY 1, 2, 3 HAVING sum(delta) > 0`;
 const holdings = `SELECT contract, token_id, owner, 1::numeric AS amount, 'ERC721' AS standard
     FROM (${latest}) l JOIN (${kinds}) k USING (contract, token_id) WHERE k.standard = 'ERC721' AND owner IS NOT NULL
@@ -55,7 +64,7 @@ const tokens = `SELECT contract, token_id, k.standard, coalesce(h.supply, 0) AS 
     FROM (${kinds}) k
     LEFT JOIN (SELECT contract, token_id, sum(amount) AS supply FROM (${holdings}) x GROUP BY 1, 2) h USING (contract, token_id)
     LEFT JOIN (${latest}) l USING (contract, token_id)
-    LEFT JOIN (SELECT DISTINCT ON (contract, token_id) * FROM ${schema}.transfer WHERE from_address = ${zero}
+    LEFT JOIN (SELECT DISTINCT ON (contract, token_id) * FROM ${ledger} r WHERE from_address = ${zero}
       ORDER BY contract, token_id, ${place}) m USING (contract, token_id)
     LEFT JOIN ${schema}.product p ON p.address = k.contract`;
 const recomputed: Record<string, string> = {
@@ -63,8 +72,14 @@ const recomputed: Record<string, string> = {
   tokens,
   contracts: `SELECT t.contract, CASE WHEN bool_or(standard = 'ERC1155') THEN 'ERC1155' ELSE 'ERC721' END, min(block_number),
       (SELECT count(*) FROM (${tokens}) x WHERE x.contract = t.contract AND x.supply > 0),
-      count(DISTINCT token_id), count(*) FROM ${schema}.transfer t GROUP BY t.contract`,
+      count(DISTINCT token_id), count(*) FROM ${ledger} t GROUP BY t.contract`,
   account_totals: `SELECT owner, standard, count(*) FROM (${holdings}) x GROUP BY 1, 2`,
+  transfers: `SELECT * FROM ${ledger} r`,
+  contract_flags: `SELECT contract, 'inconsistent', sum(n) FROM (SELECT contract, breaks AS n FROM ${schema}.token
+      UNION ALL SELECT contract, 1 FROM ${schema}.holding WHERE amount < 0) i GROUP BY 1 HAVING sum(n) > 0
+    UNION ALL SELECT contract, 'fungible', transfers FROM nft.fungible_contracts WHERE transfers > 0`,
+  fungible_contracts: `SELECT address, below, (SELECT count(*) FROM ${schema}.transfer l
+    WHERE l.contract = f.address AND l.standard = 'ERC721' AND ${isLeftOut}) FROM ${schema}.fungible f`,
 };
 
 const shownColumns = new Map<string, string>();
@@ -124,7 +139,31 @@ const step = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ cutFrom: fc.integer({ min: 1, max: 12 }), productsFirst: fc.boolean() }) },
   { weight: 1, arbitrary: fc.record({ dropEvery: fc.integer({ min: 1, max: 4 }) }) },
+  // What is found out of a contract, and so many portions of what follows from it.
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      contract: fc.integer({ min: 1, max: 3 }),
+      fungible: fc.boolean(),
+      portions: fc.integer({ min: 1, max: 3 }),
+      size: fc.integer({ min: 1, max: 4 }),
+    }),
+  },
 );
+
+async function findOut(contract: number, fungible: boolean): Promise<void> {
+  await database.pool.query(
+    "INSERT INTO service.contract_metadata VALUES (31337, $1, $2) ON CONFLICT (chain_id, address) DO UPDATE SET fungible = $2",
+    [address(contract + 100), fungible],
+  );
+}
+
+async function moveFungible(portions: number, size: number): Promise<void> {
+  const client = await database.pool.connect();
+  for (let done = 0; done < portions; done += 1)
+    if ((await moveOneFungible(client as unknown as pg.Client, { chainId: 31337, schema }, size)) === "done") break;
+  client.release();
+}
 
 // While a backfill runs, the index by token is missing: rows are then taken back in another way.
 const withIndex = readIndexStatements(schema).filter((statement) => statement.includes(" transfer_token "));
@@ -132,7 +171,7 @@ test.each([
   ["without", []],
   ["with", withIndex],
 ])(
-  "state equals a recomputation from the ledger after any mix of inserts and deletes, %s the index by token",
+  "state equals a recomputation from the ledger after any mix of inserts, deletes and what turns out to be of ERC-20, %s the index by token",
   async (_name, indexes) => {
     await database.pool.query(`DROP INDEX IF EXISTS ${schema}.transfer_token`);
     for (const statement of indexes) await database.pool.query(statement);
@@ -159,6 +198,9 @@ test.each([
               () => insertRows(database.pool, schema, rows),
               () => insertProducts(database.pool, schema, products),
             );
+          } else if ("contract" in now) {
+            await findOut(now.contract, now.fungible);
+            await moveFungible(now.portions, now.size);
           } else {
             const gone = [...present.values()].filter((row, index) =>
               "cutFrom" in now ? row.block >= now.cutFrom : index % now.dropEvery === 0,
@@ -179,6 +221,9 @@ test.each([
     await database.pool.query(`DELETE FROM ${schema}.transfer`);
     await database.pool.query(`DELETE FROM ${schema}.product`);
     expect(await differences()).toEqual({});
+    await database.pool.query("DELETE FROM service.contract_metadata");
+    await moveFungible(100, 1);
+    expect((await database.pool.query("SELECT FROM nft.fungible_contracts")).rowCount).toBe(0);
   },
   180_000,
 );
@@ -186,8 +231,87 @@ test.each([
 /** Movements of a token that do not start where the one before ended, or go from nobody to nobody, over the whole ledger. */
 const breaks = `SELECT contract, token_id, count(*) AS breaks FROM (SELECT contract, token_id, from_address, to_address,
       lag(to_address) OVER (PARTITION BY contract, token_id ORDER BY ${place}) AS before
-    FROM ${schema}.transfer WHERE standard = 'ERC721') m
+    FROM ${ledger} r WHERE standard = 'ERC721') m
   WHERE from_address <> before OR (from_address = ${zero} AND to_address = ${zero}) GROUP BY 1, 2`;
+
+/** Tokens whose inconsistent movements are counted otherwise. */
+async function wrongBreaks(): Promise<unknown[]> {
+  const { rows } = await database.pool.query(
+    `SELECT * FROM (${breaks}) e FULL JOIN (SELECT contract, token_id, breaks FROM ${schema}.token WHERE breaks <> 0) f
+     USING (contract, token_id) WHERE e.breaks IS DISTINCT FROM f.breaks`,
+  );
+  return rows;
+}
+
+test.each([
+  ["without", []],
+  ["with", withIndex],
+])(
+  "what is of ERC-20 is left out whatever comes, goes or is found out later, and its ERC-1155 stays, %s the index by token",
+  async (_name, indexes) => {
+    await database.pool.query(`DROP INDEX IF EXISTS ${schema}.transfer_token`);
+    for (const statement of indexes) await database.pool.query(statement);
+    const row = { contract: 1, batch: 0, log: 0, amount: 1n, from: 0, standard: "ERC721" as const };
+    // Values of an ERC-20: none, a usual one, all; minted, moved, burned. Token 2 has events of both standards.
+    const first: LedgerRow[] = [
+      { ...row, block: 1, tokenId: 0n, to: 1 },
+      { ...row, block: 2, tokenId: 2n, to: 1 },
+      { ...row, block: 3, tokenId: 2n, from: 2, to: 3 },
+      { ...row, block: 4, tokenId: maxUint256, from: 1, to: 2 },
+      { ...row, block: 5, tokenId: 2n, to: 3, amount: 5n, standard: "ERC1155" },
+      { ...row, block: 6, tokenId: 2n, to: 4, amount: 6n, standard: "ERC1155" },
+      { ...row, block: 1, log: 1, contract: 2, tokenId: 0n, to: 1 },
+    ];
+    const ids = async () =>
+      (await database.pool.query("SELECT contract, token_id FROM nft.tokens ORDER BY 1, 2")).rows.map(
+        (token) => `${token.contract[0] - 100} ${token.token_id}`,
+      );
+    const holds = async (expected: string[]) => {
+      expect(await differences()).toEqual({});
+      expect(await wrongBreaks()).toEqual([]);
+      expect(await ids()).toEqual(expected);
+    };
+    await insertRows(database.pool, schema, first);
+    await holds(["1 0", "1 2", `1 ${maxUint256}`, "2 0"]);
+    await findOut(1, true);
+    await moveFungible(1, 1);
+    await holds(["1 2", `1 ${maxUint256}`, "2 0"]);
+    // A row comes on either side of what was left out so far.
+    const halfway = [0n, 3n].map((tokenId): LedgerRow => ({ ...row, block: 7, log: Number(tokenId), tokenId, to: 1 }));
+    await insertRows(database.pool, schema, halfway);
+    await holds(["1 2", "1 3", `1 ${maxUint256}`, "2 0"]);
+    await moveFungible(10, 1);
+    await holds(["1 2", "2 0"]);
+    await findOut(1, false);
+    await moveFungible(10, 2);
+    await holds(["1 0", "1 2", "1 3", `1 ${maxUint256}`, "2 0"]);
+    await findOut(1, true);
+    await moveFungible(10, 2);
+    await holds(["1 2", "2 0"]);
+    // Reorganisations, of both standards.
+    await deleteRows(database.pool, schema, [...halfway, ...first.slice(4, 5)]);
+    await holds(["1 2", "2 0"]);
+    await deleteRows(database.pool, schema, first.slice(3, 6));
+    await holds(["2 0"]);
+    await insertRows(database.pool, schema, first.slice(3, 6));
+    await holds(["1 2", "2 0"]);
+    await findOut(1, false);
+    await moveFungible(1, 1);
+    await holds(["1 2", `1 ${maxUint256}`, "2 0"]);
+    await moveFungible(10, 1);
+    await holds(["1 0", "1 2", `1 ${maxUint256}`, "2 0"]);
+    // A contract that the ledger has only later.
+    await deleteRows(database.pool, schema, first);
+    await findOut(1, true);
+    await moveFungible(10, 1);
+    await insertRows(database.pool, schema, first);
+    await holds(["1 2", "2 0"]);
+    await deleteRows(database.pool, schema, first);
+    await findOut(1, false);
+    await moveFungible(10, 1);
+    await holds([]);
+  },
+);
 
 test("inconsistent movements are counted alike batch by batch, after cuts at the end, and over the whole ledger", async () => {
   const batch = fc.array(ledgerRow, { minLength: 1, maxLength: 6 });
@@ -198,11 +322,7 @@ test("inconsistent movements are counted alike batch by batch, after cuts at the
         const unique = new Map(rows.map((row) => [keyOf({ ...row, block }), { ...row, block }]));
         await insertRows(database.pool, schema, [...unique.values()]);
         if (cut) await database.pool.query(`DELETE FROM ${schema}.transfer WHERE block_number > ${block - 2}`);
-        const { rows: wrong } = await database.pool.query(
-          `SELECT * FROM (${breaks}) e FULL JOIN (SELECT contract, token_id, breaks FROM ${schema}.token WHERE breaks <> 0) f
-           USING (contract, token_id) WHERE e.breaks IS DISTINCT FROM f.breaks`,
-        );
-        expect(wrong).toEqual([]);
+        expect(await wrongBreaks()).toEqual([]);
       }
     }),
     { numRuns: 40 },

@@ -1,5 +1,6 @@
 import { type Address, type Hex, keccak256, pad, parseAbi, stringToBytes, toHex } from "viem";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { checkInvariants } from "../../src/indexing/invariants.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 import { slowness } from "../setup/wait.ts";
 import {
@@ -197,6 +198,55 @@ test("hostile logs are set aside with a reason and later ones of everybody are s
   expect(aside.map((row) => row["event"])).toEqual(
     expect.arrayContaining(["Transfer", "TransferBatch", "ConsecutiveTransfer", "BatchMetadataUpdate"]),
   );
+});
+
+test("what is of ERC-20 leaves the index once that is known, and logs with other indexed parameters never come", async () => {
+  const [coin, half] = [await chain.deploy(contracts().Forger), await chain.deploy(contracts().Forger)];
+  const say = (from: typeof coin, logTopics: readonly Hex[], data: Hex = "0x") =>
+    chain.call(from, "emitLog", [logTopics, data]);
+  const move = (from: Hex, to: Hex, value: bigint) => say(coin, [topics.Transfer, word(from), word(to), word(value)]);
+  await move(zero, alice, 0n);
+  await move(zero, alice, 10n ** 18n);
+  await move(alice, bob, 10n ** 18n);
+  // As CryptoKitties and Axie have it, and what nobody has.
+  await say(half, [topics.Transfer], words(BigInt(alice), BigInt(bob), 1n));
+  await say(half, [topics.Transfer, word(alice)], words(BigInt(bob), 1n));
+  await say(half, [topics.Transfer, word(alice), word(bob)], words(1n));
+  await untilIndexed(database.pool, chain);
+  const of = [raw(coin.address)];
+  const shown = async (column: string, ...views: string[]) =>
+    (await Promise.all(views.map((view) => query(`SELECT 1 FROM nft.${view} WHERE ${column} = $1`, of)))).map(
+      (rows) => rows.length,
+    );
+  const all = async () => [
+    ...(await shown("contract", "tokens", "transfers")),
+    ...(await shown("address", "contracts")),
+  ];
+  expect(await all()).toEqual([2, 3, 1]);
+  for (const view of ["transfer_rows", "rejected_logs", "contract_flags"])
+    expect(await query(`SELECT 1 FROM nft.${view} WHERE contract = $1`, [raw(half.address)])).toEqual([]);
+
+  await query("INSERT INTO service.contract_metadata (chain_id, address, fungible) VALUES (31337, $1, true)", of);
+  await until(async () => (await all()).every((count) => count === 0), "the ERC-20 to be left out");
+  const snapshot = await chain.client.snapshot();
+  await move(bob, alice, 5n);
+  await untilIndexed(database.pool, chain);
+  await chain.client.revert({ id: snapshot });
+  await chain.client.mine({ blocks: 1 });
+  for (const value of [6n, 7n]) await move(bob, alice, value);
+  const leftOut = () => query("SELECT count FROM nft.contract_flags WHERE contract = $1 AND flag = 'fungible'", of);
+  await until(async () => (await leftOut())[0]?.["count"] === 5n, "the other branch");
+  expect(await all()).toEqual([0, 0, 0]);
+  const [{ schema } = {}] = await query("SELECT schema_name AS schema FROM nft.index_version WHERE live");
+  const client = await database.pool.connect();
+  const findings = await checkInvariants(client, 31337, String(schema));
+  client.release();
+  expect(findings.filter(({ id, faults }) => /I[348]/.test(id) && faults !== 0)).toEqual([]);
+
+  await query("UPDATE service.contract_metadata SET fungible = false WHERE address = $1", of);
+  await until(async () => (await all())[0] === 4, "the collection after all");
+  expect(await all()).toEqual([4, 5, 1]);
+  expect(await leftOut()).toEqual([]);
 });
 
 test("only the configured factory's CollectionDeployed makes a collection", async () => {

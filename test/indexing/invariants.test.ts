@@ -92,6 +92,11 @@ const faults: [name: string, sql: string, breaks: (string | undefined)[]][] = [
   ],
   ["a product's row lost", "DELETE FROM c1.product", [creators]],
   ["a creator lost", "UPDATE c1.token SET creator = NULL WHERE contract = decode(repeat('67', 20), 'hex')", [creators]],
+  [
+    "a contract of ERC-20 that is not left out",
+    "INSERT INTO c1.fungible VALUES (decode(repeat('65', 20), 'hex'), 'Infinity', 6)",
+    [counters, owners, tokens],
+  ],
   ["a ledger row lost", "DELETE FROM c1.transfer WHERE block_number = 6", [counters, balances, tokens]],
   [
     "a ledger row twice",

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { NftViews } from "../../src/db/tables/nft.ts";
 import { ensureNftViews } from "../../src/indexing/nft-views.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
-import { createLedger } from "./ledger-fixture.ts";
+import { createLedger, insertRows } from "./ledger-fixture.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -11,11 +11,13 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 /** The columns that readers are promised, in the words of src/db/tables/nft.ts. */
+const movement = [
+  ...(["chain_id", "block_number", "log_index", "batch_index", "block_hash", "block_timestamp", "tx_hash"] as const),
+  ...(["tx_from", "contract", "token_id", "from_address", "to_address", "operator", "amount", "standard"] as const),
+];
 const promised: { [view in keyof NftViews]: (keyof NftViews[view])[] } = {
-  "nft.transfers": [
-    ...(["chain_id", "block_number", "log_index", "batch_index", "block_hash", "block_timestamp", "tx_hash"] as const),
-    ...(["tx_from", "contract", "token_id", "from_address", "to_address", "operator", "amount", "standard"] as const),
-  ],
+  "nft.transfers": movement,
+  "nft.transfer_rows": movement,
   "nft.tokens": [
     ...(["chain_id", "contract", "token_id", "standard", "supply", "owner", "mint_block", "mint_log_index"] as const),
     ...(["mint_batch_index", "mint_timestamp", "mint_tx", "creator", "transfer_count"] as const),
@@ -44,6 +46,7 @@ const promised: { [view in keyof NftViews]: (keyof NftViews[view])[] } = {
   ],
   "nft.account_totals": ["chain_id", "owner", "standard", "holding_count"],
   "nft.contract_flags": ["chain_id", "contract", "flag", "count"],
+  "nft.fungible_contracts": ["chain_id", "contract", "below", "transfers"],
   "nft.rejected_logs": [
     ...([
       "chain_id",
@@ -99,7 +102,10 @@ test("views that have not changed are not replaced, and so wait for no reader", 
 test("a view of another shape, from another version, is replaced together with what hangs on it", async () => {
   await database.pool.query("DROP VIEW nft.heads CASCADE; CREATE VIEW nft.heads AS SELECT 1 AS height");
   await database.pool.query("CREATE VIEW public.lag AS SELECT height FROM nft.heads");
-  await database.pool.query("DELETE FROM nft.published WHERE view_name = 'heads'");
+  // One that another of them reads.
+  await database.pool.query("DROP VIEW nft.transfer_rows CASCADE; CREATE VIEW nft.transfer_rows AS SELECT 1 AS height");
+  await database.pool.query("CREATE VIEW nft.transfers AS SELECT height FROM nft.transfer_rows");
+  await database.pool.query("DELETE FROM nft.published WHERE view_name IN ('heads', 'transfer_rows')");
   await ensureNftViews(database.url);
   await expectViewsAsPromised();
   // The analysts' view on it fell with it, and stands again.
@@ -120,11 +126,16 @@ test("a live schema of an older version, which lacks a table, is shown with what
   const { rows } = await database.pool.query("SELECT chain_id, contract FROM nft.metadata_updates");
   expect(rows).toEqual([{ chain_id: 2, contract: Buffer.from([1]) }]);
   expect((await database.pool.query("SELECT * FROM nft.contract_updates")).rows).toEqual([]);
+  const movements = await database.pool.query("SELECT chain_id, token_id FROM nft.transfers");
+  expect(movements.rows).toEqual([{ chain_id: 2, token_id: "7" }]);
 });
 
-/** The tables of the index before it had updates of contracts. */
+/** The tables of the index before it had updates of contracts, and what is of ERC-20 was left out. */
 async function createOlderSchema(schema: string): Promise<void> {
   await createLedger(database.pool, schema);
+  const moved = { contract: 1, tokenId: 7n, batch: 0, log: 0, amount: 1n, standard: "ERC721" as const };
+  await insertRows(database.pool, schema, [{ ...moved, block: 1, from: 0, to: 2 }]);
+  await database.pool.query(`DROP TABLE ${schema}.fungible`);
   await database.pool.query(`CREATE TABLE ${schema}.collection (address bytea, owner bytea, intent_id bytea, factory bytea,
     block_number bigint, block_hash bytea, block_timestamp bigint, tx_hash bytea)`);
   await database.pool.query(`CREATE TABLE ${schema}.metadata_update (block_number bigint, log_index integer,

@@ -43,6 +43,13 @@ contract ClaimingNft {
   uint8 public constant decimals = 18;
   function supportsInterface(bytes4 id) external pure returns (bool) { return id == 0x80ac58cd; }
 }
+/// Its tokens were burned when the index looked first, and are minted again.
+contract DoubtfulCoin {
+  uint8 public constant decimals = 18;
+  bool minted;
+  function mint() external { minted = true; }
+  function ownerOf(uint256) external view returns (address) { require(minted); return address(1); }
+}
 contract PlainNft { function ownerOf(uint256) external pure returns (address) { return address(1); } }`;
 
 const folder = temporaryFolder();
@@ -256,8 +263,12 @@ test("a call that fails later takes nothing away, and an endpoint that knows blo
 test("an ERC-20 that indexes its value is no collection, and no NFT with strange functions is taken for one", async () => {
   const compiled = compileSolidity(strangers);
   const addresses: Record<string, string> = {};
-  for (const [name, contract] of Object.entries(compiled))
-    addresses[name] = (await chain.deploy(contract)).address.toLowerCase();
+  const deployed: Record<string, unknown> = {};
+  for (const [name, contract] of Object.entries(compiled)) {
+    const made = await chain.deploy(contract);
+    deployed[name] = made;
+    addresses[name] = made.address.toLowerCase();
+  }
   await settle();
   const tokenId = 10n ** 18n;
   const [from, to] = [nobody, addressOf(0x22)];
@@ -265,6 +276,8 @@ test("an ERC-20 that indexes its value is no collection, and no NFT with strange
   await withWorker(async () => {
     for (const address of Object.values(addresses)) await until(address, ({ fetched_at }) => fetched_at !== null);
   });
+  // The indexer does this by itself every ten seconds.
+  await index.moveFungible();
   const ask = (address: string) => apis.v0(`/nfts/${address}/${tokenId}?chain=goerli`);
   const notIndexed = {
     status: 404,
@@ -282,6 +295,14 @@ test("an ERC-20 that indexes its value is no collection, and no NFT with strange
     ]);
     expect([name, queued.rowCount]).toEqual([name, isCoin ? 0 : 1]);
   }
+  const held = async () => {
+    const { body } = await apis.v0(`/accounts/${to}?chain=goerli`);
+    expect(body.total).toBe(body.nfts.length);
+    const contracts = (body.nfts as { contract_address: string }[]).map(({ contract_address }) => contract_address);
+    return [...new Set(contracts)].sort();
+  };
+  const nfts = Object.keys(addresses).filter((name) => !name.endsWith("Coin"));
+  expect(await held()).toEqual(nfts.map((name) => addresses[name]).sort());
   // Nothing queues its tokens anew, and a contract that nobody has seen gets the same answer.
   await index.add([{ contract: addresses["Coin"] ?? "", tokenId: 5n, from, to }]);
   await index.add([{ contract: addresses["PlainNft"] ?? "", tokenId: 6n, from, to }]);
@@ -290,4 +311,15 @@ test("an ERC-20 that indexes its value is no collection, and no NFT with strange
   const rows = await withWorker(() => wait("the plain token", isQueued, { until: (found) => found.length > 0 }));
   expect(rows).toEqual([{ contract: bytes(addresses["PlainNft"] ?? "") }]);
   expect(await ask(addressOf(0x77))).toMatchObject(notIndexed);
+
+  // A wrong guess: what is left out of the index is asked for all the same, and taken in again.
+  await chain.call(deployed["DoubtfulCoin"] as never, "mint", []);
+  await settle();
+  const doubted = addresses["DoubtfulCoin"] ?? "";
+  await database.pool.query("UPDATE service.contract_metadata SET next_attempt_at = clock_timestamp() WHERE fungible");
+  await withWorker(() => until(doubted, ({ fungible }) => fungible === false));
+  await index.moveFungible();
+  expect(await held()).toEqual([...nfts, "DoubtfulCoin"].map((name) => addresses[name]).sort());
+  expect((await ask(doubted)).status).toBe(200);
+  expect((await row(addresses["Coin"] ?? ""))?.fungible).toBe(true);
 });

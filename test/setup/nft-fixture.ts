@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { nftViewStatements } from "../../schema/nft-views.ts";
 import { readIndexStatements } from "../../schema/read-indexes.ts";
+import { moveOneFungible } from "../../src/indexing/fungible-contracts.ts";
 import { createLedger } from "../indexing/ledger-fixture.ts";
 
 /** One movement of a token as the ledger holds it. */
@@ -29,12 +30,14 @@ export function addressOf(byte: number): string {
  */
 export class NftFixture {
   readonly #pool: pg.Pool;
+  readonly #chainId: number;
   readonly #schema: string;
   #block = 100;
 
-  private constructor(pool: pg.Pool, schema: string) {
+  private constructor(pool: pg.Pool, chainId: number) {
     this.#pool = pool;
-    this.#schema = schema;
+    this.#chainId = chainId;
+    this.#schema = schemaOf(chainId);
   }
 
   static async create(pool: pg.Pool, chainIds: readonly number[]): Promise<NftFixture[]> {
@@ -47,7 +50,7 @@ export class NftFixture {
 
   /** For tables that `create` made, in a database that this one was copied from. */
   static of(pool: pg.Pool, chainIds: readonly number[]): NftFixture[] {
-    return chainIds.map((chainId) => new NftFixture(pool, schemaOf(chainId)));
+    return chainIds.map((chainId) => new NftFixture(pool, chainId));
   }
 
   /** One block with these movements, one log each. @returns its number. */
@@ -106,6 +109,24 @@ export class NftFixture {
     ]);
     await this.setHead(this.#block);
     return this.#block;
+  }
+
+  /** What the worker finds out of a contract, whose logs look like ERC-721's, and what the indexer makes of it. */
+  async findFungible(contract: string, fungible: boolean): Promise<void> {
+    await this.#pool.query(
+      `INSERT INTO service.contract_metadata (chain_id, address, fungible) VALUES ($1, $2, $3)
+       ON CONFLICT (chain_id, address) DO UPDATE SET fungible = excluded.fungible`,
+      [this.#chainId, bytes(contract), fungible],
+    );
+    await this.moveFungible();
+  }
+
+  /** What the indexer makes of what the worker has found out. */
+  async moveFungible(): Promise<void> {
+    const client = await this.#pool.connect();
+    const version = { chainId: this.#chainId, schema: this.#schema };
+    while ((await moveOneFungible(client as unknown as pg.Client, version)) !== "done");
+    client.release();
   }
 
   async setHead(block: number): Promise<void> {

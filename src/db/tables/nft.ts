@@ -5,6 +5,8 @@
  */
 export interface NftViews {
   "nft.transfers": TransferView;
+  /** As `nft.transfers`, with what is left out of it because its contract is of ERC-20. */
+  "nft.transfer_rows": TransferView;
   "nft.tokens": TokenView;
   "nft.holdings": HoldingView;
   /** As `nft.holdings`, with rows whose owner is null or amount zero: filter them. Made for keyset pages. */
@@ -19,6 +21,7 @@ export interface NftViews {
   "nft.products": ProductView;
   "nft.account_totals": AccountTotalView;
   "nft.contract_flags": ContractFlagView;
+  "nft.fungible_contracts": FungibleContractView;
   "nft.rejected_logs": RejectedLogView;
   "nft.token_ranges": TokenRangeView;
   "nft.metadata_updates": MetadataUpdateView;
@@ -161,7 +164,17 @@ interface HeadView {
   block_timestamp: bigint;
 }
 
-/** Warnings about a contract (`inconsistent`, `undecodable`, `suspended`, `withheld`), and how often it happened. */
+/** Contracts of ERC-20 whose logs look like ERC-721's: their tokens and movements are in no other view. */
+interface FungibleContractView {
+  chain_id: number;
+  contract: Buffer;
+  /** Token ids below this one are left out; `Infinity`: all. */
+  below: string;
+  /** Rows of `nft.transfer_rows` that are left out. */
+  transfers: bigint;
+}
+
+/** Warnings about a contract (`inconsistent`, `undecodable`, `suspended`, `withheld`, `fungible`), and how often it happened. */
 interface ContractFlagView {
   chain_id: number;
   contract: Buffer;

@@ -50,10 +50,14 @@ export async function applyDemand(
   return demands.length > 0;
 }
 
-/** Whether a contract is no collection although its logs look like one's: what it has are no tokens. */
+/**
+ * Whether a contract is no collection although its logs look like one's, so that what it has are no tokens: until the indexer
+ * has left them out of the index.
+ */
 export function isFungible(chainId: number, contract: RawBuilder<unknown>): RawBuilder<boolean> {
   return sql`EXISTS (SELECT FROM service.contract_metadata e
-    WHERE e.chain_id = ${chainId} AND e.address = ${contract} AND e.fungible)`;
+    WHERE e.chain_id = ${chainId} AND e.address = ${contract} AND e.fungible AND NOT EXISTS (SELECT FROM nft.contracts b
+      WHERE b.chain_id = ${chainId} AND b.address = ${contract} AND b.standard = 'ERC1155'))`;
 }
 
 async function queueTokens(db: Kysely<Database>, chainId: number, tokens: readonly Demand[]): Promise<void> {

@@ -16,6 +16,7 @@ import {
 } from "../read/call-contract.ts";
 import { readContractDocument } from "../read/contract-document.ts";
 import type { Sources } from "../read/read-document.ts";
+import { isFungible, isSilence } from "./is-fungible.ts";
 
 const selectors: Record<"name" | "symbol" | "contractUri", Hex> = {
   name: "0x06fdde03",
@@ -28,13 +29,11 @@ interface ContractJob {
   address: Buffer;
   leaseId: string;
   attempts: number;
+  /** What the reading before found. */
+  fungible: boolean | null;
 }
 
-type Row = Pick<ContractJob, "address" | "attempts">;
-
-/** `decimals()`, and `supportsInterface` of ERC-721. */
-const decimalsCall: Hex = "0x313ce567";
-const supports721Call: Hex = `0x01ffc9a780ac58cd${"0".repeat(56)}`;
+type Row = Pick<ContractJob, "address" | "attempts" | "fungible">;
 
 const leaseSeconds = 60;
 /** A contract announces little of itself: it is read again after an hour, and after twice as long each time nothing changed. */
@@ -55,7 +54,7 @@ export async function claimContracts(db: Kysely<Database>, chainId: number, limi
   const leaseId = randomUUID();
   const queue = queueOf(chainId);
   const lease = { seconds: leaseSeconds, id: leaseId };
-  const claim = claimRows<Row>(queue, dueRows(queue, limit), lease, sql`m.address, m.attempts`);
+  const claim = claimRows<Row>(queue, dueRows(queue, limit), lease, sql`m.address, m.attempts, m.fungible`);
   const { rows } = await claim.execute(db);
   return rows.map((row) => ({ chainId, leaseId, ...row }));
 }
@@ -132,50 +131,10 @@ export async function readContract(
     .where(isHeld(queueOf(job.chainId), { key: [job.address], lease: job.leaseId }))
     .execute();
   if (fungible)
-    await db
-      .deleteFrom("service.token_metadata")
-      .where("chain_id", "=", job.chainId)
-      .where("contract", "=", job.address)
-      .execute();
-}
-
-/**
- * Whether it is an ERC-20 that indexes the value of its transfers, which makes its logs those of ERC-721: it has decimals, does not
- * claim to be ERC-721, and knows no owner of a token that the index takes it to have.
- *
- * @returns null when that is not known.
- */
-async function isFungible(
-  db: Kysely<Database>,
-  ask: (data: Hex) => Promise<{ data: Buffer } | Fault>,
-  { chainId, address }: ContractJob,
-): Promise<boolean | null> {
-  const decimals = await ask(decimalsCall);
-  if (isFault(decimals)) return isSilence(decimals) ? null : false;
-  const places = wordOf(decimals.data);
-  if (places === null || places === 0n || places > 77n) return false;
-  const token = await db
-    .selectFrom("nft.tokens")
-    .select("token_id")
-    .where("chain_id", "=", chainId)
-    .where("contract", "=", address)
-    .where("standard", "=", "ERC721")
-    .where("supply", ">", "0")
-    .limit(1)
-    .executeTakeFirst();
-  if (!token) return null;
-  const [claim, owner] = await Promise.all([
-    ask(supports721Call),
-    ask(`0x6352211e${BigInt(token.token_id).toString(16).padStart(64, "0")}`),
-  ]);
-  if (isSilence(claim) || isSilence(owner)) return null;
-  const claims = !isFault(claim) && wordOf(claim.data) === 1n;
-  return !claims && (isFault(owner) || (wordOf(owner.data) ?? 0n) === 0n);
-}
-
-/** The one word that a call returned; null when it is none. */
-function wordOf(data: Buffer): bigint | null {
-  return data.length === 32 ? BigInt(toHex(data)) : null;
+    await sql`DELETE FROM service.token_metadata m
+      WHERE m.chain_id = ${job.chainId} AND m.contract = ${job.address} AND NOT EXISTS (SELECT FROM nft.tokens t
+        WHERE t.chain_id = ${job.chainId} AND t.contract = m.contract AND t.token_id = m.token_id
+          AND t.standard = 'ERC1155')`.execute(db);
 }
 
 /** Most contracts have no such function, so only one that says that its gas was short gets more. */
@@ -193,11 +152,6 @@ async function readContractUri(
     if (error instanceof Busy) return { fault: "rpc_unavailable" };
     throw error;
   }
-}
-
-/** The node was silent or slow: nothing is known about the contract. */
-function isSilence(answer: object): answer is Fault {
-  return isFault(answer) && (answer.fault === "rpc_unavailable" || answer.fault === "call_timeout");
 }
 
 function labelOf(answer: { data: Buffer } | Fault): string | null {
