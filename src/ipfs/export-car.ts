@@ -26,6 +26,8 @@ export interface CarShape {
   pay?: (blocks: number) => Promise<void>;
 }
 
+/** What a block counts that was read a moment ago. */
+const knownBlock = 0.25;
 /** Blocks between two waits for `pay`; blocks that are looked up together; bytes of small blocks that go out in one piece. */
 const paidAtOnce = 32;
 const lookedUpAtOnce = 256;
@@ -107,7 +109,8 @@ async function* carOf(
     if (!dups && isWhole && walked.has(key)) continue;
     const behind = () => ahead.slice(1 - lookedUpAtOnce).map((part) => part.cid);
     const bytes = present(cid, await read(cid, behind));
-    if (++unpaid >= paidAtOnce && pay) {
+    unpaid += sent.has(key) ? knownBlock : 1;
+    if (unpaid >= paidAtOnce && pay) {
       await pay(unpaid);
       unpaid = 0;
     }

@@ -19,7 +19,8 @@ const collections: Address[] = [];
 
 beforeAll(async () => {
   fixture = await LaunchFixture.start();
-  services = fixture.h.process({ TRUSTED_PROXIES: "127.0.0.0/8" });
+  // The local node traces each step, and works on one call at a time: for seconds on a machine that does other things.
+  services = fixture.h.process({ TRUSTED_PROXIES: "127.0.0.0/8", READ_TIMEOUT_MS: "60000" });
   server = createHttpServer(services);
   await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
   port = (server.address() as AddressInfo).port;
