@@ -1,5 +1,6 @@
 import { contractsAdded } from "./derived-state.ts";
 import { isMovement } from "./fungible.ts";
+import { productOwners } from "./product-owners.ts";
 import { tokensAdded } from "./tokens-added.ts";
 
 /** A statement with its parameters. */
@@ -56,8 +57,8 @@ export function beginOfRows(schema: string, contract: Buffer, to: string, portio
 export function leaveOut(schema: string, { contract, low, high }: TokenIds): Statement[] {
   const s = `"${schema}"`;
   const isOne = "t.contract = $1 AND t.token_id >= $2 AND t.token_id < $3 AND t.transfers_721 > 0";
-  const mint = ["block_number", "log_index", "batch_index", "block_timestamp", "tx_hash", "tx_from"];
-  const columns = ["mint_block", "mint_log_index", "mint_batch_index", "mint_timestamp", "mint_tx", "creator"];
+  const mint = ["block_number", "log_index", "batch_index", "block_timestamp", "tx_hash"];
+  const columns = ["mint_block", "mint_log_index", "mint_batch_index", "mint_timestamp", "mint_tx"];
   const values = [contract, low, high];
   return [
     {
@@ -75,10 +76,12 @@ export function leaveOut(schema: string, { contract, low, high }: TokenIds): Sta
     {
       // What has events of both standards stays, as its ERC-1155 events have it.
       text: `UPDATE ${s}.token t SET transfers_721 = 0, last_block = NULL, last_log_index = NULL, last_batch_index = NULL,
-          last_to = NULL, breaks = 0, first_from = NULL, ${columns.map((column, at) => `${column} = m.${mint[at]}`).join(", ")}
+          last_to = NULL, breaks = 0, first_from = NULL, ${columns.map((column, at) => `${column} = m.${mint[at]}`).join(", ")},
+          creator = CASE WHEN m.tx_from IS NOT NULL THEN coalesce(p.product_owner, m.tx_from) END
         FROM ${s}.token k LEFT JOIN LATERAL (SELECT x.* FROM ${s}.transfer x WHERE x.contract = k.contract AND x.token_id = k.token_id
           AND x.standard = 'ERC1155' AND x.from_address = ${zeroAddress}
           ORDER BY x.block_number, x.log_index, x.batch_index LIMIT 1) m ON true
+        LEFT JOIN ${productOwners(s)} ON p.contract = k.contract
         WHERE ${isOne} AND k.contract = t.contract AND k.token_id = t.token_id`,
       values,
     },
