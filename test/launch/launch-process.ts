@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
+import { bareEnvironment } from "../setup/bare-environment.ts";
 
 const program = join(import.meta.dirname, "../../bin/mintyard.ts");
 
@@ -17,7 +18,7 @@ export interface LaunchProcess {
 /** `mintyard launch …` beside a stack, which is found by its data folder. */
 export function startLaunch(args: readonly string[], env: Record<string, string>): LaunchProcess {
   const child = spawn(process.execPath, [program, "launch", ...args], {
-    env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...env },
+    env: { ...bareEnvironment, HOME: process.env["HOME"], ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let [stdout, stderr] = ["", ""];

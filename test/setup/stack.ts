@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { ReadyInfo } from "../../src/embedded/ready-info.ts";
 import { freePorts } from "../../src/free-port.ts";
+import { bareEnvironment } from "./bare-environment.ts";
 import { wait } from "./wait.ts";
 
 const command = join(import.meta.dirname, "../../bin/mintyard.ts");
@@ -55,7 +56,7 @@ export class RunningStack {
 
   /** An operator's command beside the stack, which is told nothing but the folder. */
   async command(args: readonly string[], env: Record<string, string> = {}): Promise<{ code: number; output: string }> {
-    const own = { PATH: process.env["PATH"], HOME: process.env["HOME"], MINTYARD_DATA_DIR: this.dir, ...env };
+    const own = { ...bareEnvironment, HOME: process.env["HOME"], MINTYARD_DATA_DIR: this.dir, ...env };
     return await new Promise((done) => {
       execFile(process.execPath, [command, ...args], { env: own }, (error, stdout, stderr) =>
         done({ code: error ? Number(error.code ?? -1) : 0, output: stdout + stderr }),
@@ -85,7 +86,7 @@ export async function startStackProcess(options: StackOptions = {}): Promise<Run
   const lines: string[] = [];
   const child = spawn(process.execPath, [command, "start"], {
     env: {
-      PATH: process.env["PATH"],
+      ...bareEnvironment,
       HOME: process.env["HOME"],
       PORT: String(port),
       MINTYARD_DATA_DIR: dir,
