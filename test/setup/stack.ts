@@ -75,8 +75,8 @@ export interface StackOptions {
   /** Folder of an earlier stack, to continue it. */
   dir?: string;
   env?: Record<string, string>;
-  /** SIGTERM while it starts. */
-  stopAfterMs?: number;
+  /** SIGTERM while it starts, once this is true of what it has said so far and of the milliseconds that it took. */
+  stopWhen?: (lines: readonly string[], startMs: number) => boolean;
 }
 
 export async function startStackProcess(options: StackOptions = {}): Promise<RunningStack> {
@@ -95,7 +95,15 @@ export async function startStackProcess(options: StackOptions = {}): Promise<Run
     },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  if (options.stopAfterMs !== undefined) setTimeout(() => child.kill("SIGTERM"), options.stopAfterMs);
+  if (options.stopWhen) {
+    const { stopWhen } = options;
+    const timer = setInterval(() => {
+      if (!stopWhen(lines, Date.now() - started)) return;
+      clearInterval(timer);
+      child.kill("SIGTERM");
+    }, 10);
+    child.once("exit", () => clearInterval(timer));
+  }
   const ready = await new Promise<ReadyInfo>((done, failed) => {
     for (const stream of [child.stdout, child.stderr]) {
       createInterface({ input: stream }).on("line", (line) => {
