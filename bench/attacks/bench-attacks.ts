@@ -27,6 +27,7 @@ try {
     {
       ...{ dir, tokens: Number(options.tokens), seconds: Number(options.seconds) },
       alone: options.alone.split(",").filter(Boolean),
+      compared: true,
     },
     say,
   );

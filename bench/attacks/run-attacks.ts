@@ -21,6 +21,8 @@ export interface AttackOptions {
   seconds: number;
   /** Names of attacks to run one by one before all of them together; empty: only together. */
   alone: string[];
+  /** Whether to measure without attackers too, and beside those alone that have a key. */
+  compared: boolean;
 }
 
 export interface Latencies {
@@ -133,11 +135,12 @@ export async function runAttacks(options: AttackOptions, say: (line: string) => 
     // Until the code is compiled.
     await probe("warm", []);
     const all = attacksOn(contract, key);
-    const phases: Phase[] = [await probe("quiet", [])];
+    const phases: Phase[] = options.compared ? [await probe("quiet", [])] : [];
     for (const one of all.filter(({ name }) => options.alone.includes(name))) phases.push(await probe(one.name, [one]));
     const own = all.filter(({ name }) => !["status", "eligibility"].includes(name));
-    phases.push(await probe(own.map(({ name }) => name).join(", "), own));
-    phases.push(await probe("all together", all), await probe("quiet again", []));
+    if (options.compared) phases.push(await probe(own.map(({ name }) => name).join(", "), own));
+    phases.push(await probe("all together", all));
+    if (options.compared) phases.push(await probe("quiet again", []));
     return phases;
   } finally {
     await client.end().catch(() => undefined);

@@ -1,10 +1,16 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
 export interface ProcessMemory {
   pid: number;
   command: string;
   /** Proportional set size: a page that several processes share counts for each by its part. 10^6 bytes. */
   megabytes: number;
+  /** What of it is no part of a file. Other processes of the machine, which may run the same programs, change nothing of it. */
+  ownMegabytes: number;
+  /** Pages of files that it holds, those that others hold too included. */
+  fileMegabytes: number;
+  /** The program that it runs. */
+  program: string;
   /** Processor time that it took so far, in seconds. */
   processorSeconds: number;
 }
@@ -42,13 +48,34 @@ export function stackProcesses(folder: string): { pid: number; command: string }
 export function proportionalMemory(folder: string): ProcessMemory[] {
   return stackProcesses(folder)
     .filter(({ command }) => !/^(npm|sh -c) /.test(command))
-    .map(({ pid, command }) => ({
-      pid,
-      command,
-      megabytes: (Number(/^Pss:\s+(\d+)/m.exec(read(String(pid), "smaps_rollup"))?.[1] ?? 0) * 1024) / 1e6,
-      processorSeconds: processorSeconds(pid),
-    }))
+    .map(({ pid, command }) => {
+      const rollup = read(String(pid), "smaps_rollup");
+      const megabytes = megabytesOf(rollup, "Pss");
+      return {
+        pid,
+        command,
+        megabytes,
+        ownMegabytes: megabytes - megabytesOf(rollup, "Pss_File"),
+        fileMegabytes: megabytesOf(read(String(pid), "status"), "RssFile"),
+        program: programOf(pid),
+        processorSeconds: processorSeconds(pid),
+      };
+    })
     .sort((a, b) => b.megabytes - a.megabytes);
+}
+
+/** A line such as `Pss: 35080 kB`. */
+function megabytesOf(text: string, name: string): number {
+  return (Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(text)?.[1] ?? 0) * 1024) / 1e6;
+}
+
+/** Empty for a process that has gone meanwhile, or somebody else's. */
+function programOf(pid: number): string {
+  try {
+    return readlinkSync(`/proc/${pid}/exe`);
+  } catch {
+    return "";
+  }
 }
 
 function processorSeconds(pid: number): number {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ApiServer } from "../setup/api-server.ts";
+import { bareEnvironment } from "../setup/bare-environment.ts";
 
 let api: ApiServer;
 beforeAll(async () => {
@@ -138,7 +139,7 @@ test("the operator's commands open accounts, change them, settle charges, and le
     const { stdout } = await promisify(execFile)(
       process.execPath,
       [join(import.meta.dirname, "../../bin/mintyard.ts"), ...args],
-      { env: { PATH: process.env["PATH"], DATABASE_URL: api.database.url, KEY_PEPPER: "of the tests" } },
+      { env: { ...bareEnvironment, DATABASE_URL: api.database.url, KEY_PEPPER: "of the tests" } },
     );
     return stdout
       .trim()

@@ -69,7 +69,7 @@ test(
     console.info(
       `${load.outcomes.length} requests, ${load.uploads.length} uploads, ${load.deployments.size} deployments; first good answer after ${back.map((ms) => Math.round(ms)).join(" and ")} ms`,
     );
-    expect(Math.max(...back)).toBeLessThan(2_000);
+    expect(Math.max(...back)).toBeLessThan(2_000 * slowness);
     const odd = load.outcomes.filter(({ status, retryAfter }) => status !== 200 && !(status === 503 && retryAfter));
     expect(odd.slice(0, 5)).toEqual([]);
     expect(load.uploads.length).toBeGreaterThan(10);

@@ -4,10 +4,11 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { findCommand, needsService } from "../../bin/command-line.ts";
 import { createProgram } from "../../bin/commands.ts";
+import { bareEnvironment } from "../setup/bare-environment.ts";
 
 const root = join(import.meta.dirname, "../..");
 // A database that does not answer: what is wrong with the arguments has to be said before it is asked.
-const env = { PATH: process.env["PATH"], DATABASE_URL: "postgres://nobody@127.0.0.1:9/none" };
+const env = { ...bareEnvironment, DATABASE_URL: "postgres://nobody@127.0.0.1:9/none" };
 
 function mintyard(line: string) {
   const args = line.split(" ").filter(Boolean);

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { bareEnvironment } from "../setup/bare-environment.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
 
@@ -21,7 +22,7 @@ async function run(program: string, args: readonly string[]): Promise<{ code: nu
     cwd: root,
     stdio: ["ignore", "pipe", "inherit"],
     env: {
-      PATH: process.env["PATH"],
+      ...bareEnvironment,
       HOME: dir,
       DATABASE_URL: database.url,
       KEY_PEPPER: "of the tests",

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createTestDatabase } from "../setup/database.ts";
+import { slowness } from "../setup/wait.ts";
 import { scenarios } from "./defect-scenarios.ts";
 import { listMutants, MutantTree, mutantFile, ownTree } from "./mutant-tree.ts";
 import { filesOf, typeFaultsOf } from "./mutant-types.ts";
@@ -78,7 +79,7 @@ for (const [index, half] of [names.slice(0, middle), names.slice(middle)].entrie
 
         test("a sound relay stands the situation", async () => {
           const begun = performance.now();
-          expect(await perform(sound, { scenario: name, defective: false, timeoutMs: 90_000 })).toEqual([]);
+          expect(await perform(sound, { scenario: name, defective: false, timeoutMs: 90_000 * slowness })).toEqual([]);
           healthyMs = performance.now() - begun;
         });
 

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
+import { bareEnvironment } from "../setup/bare-environment.ts";
 import { slowness } from "../setup/wait.ts";
 import { ownTree } from "./mutant-tree.ts";
 
@@ -63,7 +64,7 @@ export class Restarting {
 
   #spawn(): ChildProcess {
     const child = spawn(process.execPath, [join(this.#tree, "test/chaos/standby.ts"), this.#program], {
-      env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "", ...this.#env },
+      env: { ...bareEnvironment, HOME: process.env["HOME"] ?? "", ...this.#env },
       stdio: ["ignore", "pipe", "pipe", "ipc"],
     });
     for (const stream of [child.stdout, child.stderr])

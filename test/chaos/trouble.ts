@@ -3,6 +3,7 @@ import pg from "pg";
 import { type Hex, parseEther, toHex } from "viem";
 import type { Failpoint } from "../../src/relay/store/failpoint.ts";
 import type { SeededGenerator } from "../setup/seeded-generator.ts";
+import { slowness } from "../setup/wait.ts";
 import { Restarting, rpc } from "./fleet.ts";
 import { OlderState } from "./older-state.ts";
 import type { Tally } from "./tally.ts";
@@ -176,7 +177,7 @@ export class Trouble {
 
   async #bothUp(pair: readonly Restarting[]): Promise<void> {
     for (let tries = 0; !pair.every(({ up }) => up); tries += 1) {
-      if (tries > 200) throw new Error("a process does not come up");
+      if (tries > 200 * slowness) throw new Error("a process does not come up");
       await sleep(50);
     }
   }

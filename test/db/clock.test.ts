@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { clockLead, clockTrouble } from "../../src/db/pool/clock.ts";
 import { ApiServer } from "../setup/api-server.ts";
+import { bareEnvironment } from "../setup/bare-environment.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -36,7 +37,7 @@ test("a process whose clock is an hour ahead says so at its start", async () => 
     const child = spawn(process.execPath, [...flags, "--input-type=module-typescript", "-e", text], {
       cwd: root,
       stdio: ["ignore", "inherit", "pipe"],
-      env: { PATH: process.env["PATH"], DATABASE_URL: empty.url },
+      env: { ...bareEnvironment, DATABASE_URL: empty.url },
     });
     let words = "";
     child.stderr.setEncoding("utf8").on("data", (chunk: string) => {

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { bareEnvironment } from "../setup/bare-environment.ts";
 import { wait } from "../setup/wait.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -146,11 +147,11 @@ export async function runLine(line: string, env: Env): Promise<CommandResult> {
 
 /** Nothing of this test's own environment but what a login has. */
 function basis(): Env {
-  const kept = ["PATH", "HOME", "LANG", "TMPDIR"].flatMap((name) => {
+  const kept = ["HOME", "LANG", "TMPDIR"].flatMap((name) => {
     const value = process.env[name];
     return value === undefined ? [] : [[name, value] as const];
   });
-  return Object.fromEntries(kept);
+  return { ...bareEnvironment, ...Object.fromEntries(kept) };
 }
 
 /** The processes below one, as Linux tells them. */

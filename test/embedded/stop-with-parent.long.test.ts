@@ -7,6 +7,7 @@ import { afterAll, expect, test } from "vitest";
 import { stackProcesses } from "../../bench/start/proportional-memory.ts";
 import type { ReadyInfo } from "../../src/embedded/ready-info.ts";
 import { freePorts } from "../../src/free-port.ts";
+import { bareEnvironment } from "../setup/bare-environment.ts";
 import { Client } from "../setup/client.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { wait } from "../setup/wait.ts";
@@ -19,23 +20,32 @@ const targets = {
   bootstrap: /^\S*node \S*bootstrap\.mjs /,
   launcher: /^\S*node .*bin\/mintyard\.ts start$/,
 };
-/** Each process by the order to end and by a kill; a terminal sends to all of its foreground: Ctrl-C, and its own end. */
-const matrix = [
-  ...(["SIGTERM", "SIGKILL"] as const).flatMap((signal) =>
-    (Object.keys(targets) as (keyof typeof targets)[]).map((target) => [signal, target] as const),
-  ),
-  ["SIGINT", "group"] as const,
-  ["SIGHUP", "group"] as const,
-];
+type Target = keyof typeof targets;
+/**
+ * The whole service, once for each way in which its launcher is told: by a signal, by the end of what started it, not at all, and
+ * together with everybody, as a terminal does with Ctrl-C and with its own end.
+ */
+const whole = [
+  ["SIGTERM", "npm"],
+  ["SIGKILL", "bootstrap"],
+  ["SIGKILL", "launcher"],
+  ["SIGINT", "group"],
+  ["SIGHUP", "group"],
+] as const;
+/** The other processes between npm and the launcher, by the order to end and by a kill: without chain and index that is seconds. */
+const small = (["SIGTERM", "SIGKILL"] as const)
+  .flatMap((signal) => (Object.keys(targets) as Target[]).map((target) => [signal, target] as const))
+  .filter((row) => !whole.some((other) => other.join() === row.join()));
 
 const root = join(import.meta.dirname, "../..");
 const key = randomUUID();
 const dir = temporaryFolder();
+const smallDir = temporaryFolder();
 const [port = 0] = await freePorts(1);
 let blocks = 0n;
 let token = "";
 afterAll(async () => {
-  for (const { pid } of stackProcesses(dir)) process.kill(pid, "SIGKILL");
+  for (const folder of [dir, smallDir]) for (const { pid } of stackProcesses(folder)) process.kill(pid, "SIGKILL");
 });
 
 interface Started {
@@ -44,15 +54,16 @@ interface Started {
   lines: string[];
 }
 
-async function startByNpm(): Promise<Started> {
+async function startByNpm(folder = dir, env: Record<string, string> = {}): Promise<Started> {
   const npm = spawn("npm", ["start"], {
     cwd: root,
     env: {
-      PATH: process.env["PATH"],
+      ...bareEnvironment,
       HOME: process.env["HOME"],
       PORT: String(port),
-      MINTYARD_DATA_DIR: dir,
+      MINTYARD_DATA_DIR: folder,
       MINTYARD_API_KEY: key,
+      ...env,
     },
     stdio: ["ignore", "pipe", "pipe"],
     // A group of its own, as a terminal gives it to a command.
@@ -103,38 +114,47 @@ function commandOf(pid: number): string {
 }
 
 /** Pids with what they run, so that a number that is given out again is not taken for the process before. */
-function family(): Map<number, string> {
-  return new Map(stackProcesses(dir).map(({ pid, command }) => [pid, command]));
+function family(folder = dir): Map<number, string> {
+  return new Map(stackProcesses(folder).map(({ pid, command }) => [pid, command]));
 }
 
-test.each(matrix)(
-  "%s to the %s leaves nothing behind, and the next start goes on",
+/** Sends the signal, and waits until nothing of what ran is left. */
+async function end(started: Started, folder: string, signal: NodeJS.Signals, target: Target | "group"): Promise<void> {
+  const before = family(folder);
+  expect([...before.values()].filter((command) => command.includes("postgres"))).not.toEqual([]);
+  const heard = started.lines.length;
+  if (target === "group") process.kill(-Number(started.npm.pid), signal);
+  else {
+    const [victim] = [...before].find(([, command]) => targets[target].test(command)) ?? [];
+    // Some shells hand their process over to the one command that they run.
+    if (!victim && target === "shell") process.kill(Number(started.npm.pid), signal);
+    else process.kill(victim ?? 0, signal);
+  }
+  // Ponder has nothing of the folder in its environment: without its indexer only its number finds it.
+  const left = () =>
+    [...new Map([...before, ...family(folder)])].filter(([pid, command]) => commandOf(pid) === command);
+  await wait("the end of all processes", left, { until: (now) => now.length === 0, withinMs: boundMs });
+  // An end in order leaves neither, and a killed launcher's server goes after its clients.
+  if (signal !== "SIGKILL") {
+    expect(existsSync(join(folder, "environment.json"))).toBe(false);
+    expect(existsSync(join(folder, "postgres/data/postmaster.pid"))).toBe(false);
+  }
+  expect(started.lines.slice(heard).filter((line) => line.includes("restarting it"))).toEqual([]);
+}
 
-  async (signal, target) => {
-    const started = await startByNpm();
-    await checkAndWrite(started);
-    const before = family();
-    expect([...before.values()].filter((command) => command.includes("postgres"))).not.toEqual([]);
-    expect([...before.values()].filter((command) => command.includes("ponder-host.ts"))).not.toEqual([]);
-    const heard = started.lines.length;
-    if (target === "group") process.kill(-Number(started.npm.pid), signal);
-    else {
-      const [victim] = [...before].find(([, command]) => targets[target].test(command)) ?? [];
-      // Some shells hand their process over to the one command that they run.
-      if (!victim && target === "shell") process.kill(Number(started.npm.pid), signal);
-      else process.kill(victim ?? 0, signal);
-    }
-    // Ponder has nothing of the folder in its environment: without its indexer only its number finds it.
-    const left = () => [...new Map([...before, ...family()])].filter(([pid, command]) => commandOf(pid) === command);
-    await wait("the end of all processes", left, { until: (now) => now.length === 0, withinMs: boundMs });
-    // An end in order leaves neither, and a killed launcher's server goes after its clients.
-    if (signal !== "SIGKILL") {
-      expect(existsSync(join(dir, "environment.json"))).toBe(false);
-      expect(existsSync(join(dir, "postgres/data/postmaster.pid"))).toBe(false);
-    }
-    expect(started.lines.slice(heard).filter((line) => line.includes("restarting it"))).toEqual([]);
-  },
-);
+test.each(whole)("%s to the %s leaves nothing behind, and the next start goes on", async (signal, target) => {
+  const started = await startByNpm();
+  await checkAndWrite(started);
+  expect([...family().values()].filter((command) => command.includes("ponder-host.ts"))).not.toEqual([]);
+  await end(started, dir, signal, target);
+});
+
+test.each(small)("%s to the %s leaves nothing of a service without a chain", async (signal, target) => {
+  const started = await startByNpm(smallDir, { MINTYARD_LOCAL_CHAINS: "" });
+  const { status } = await new Client(started.ready, key).graphql("{ viewer { id } }");
+  expect(status).toBe(200);
+  await end(started, smallDir, signal, target);
+});
 
 test("after all of them the folder starts in order and has everything", async () => {
   const started = await startByNpm();

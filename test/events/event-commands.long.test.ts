@@ -8,6 +8,7 @@ import { runWebhooks } from "../../src/events/run-webhooks.ts";
 import { sampleTypes } from "../../src/events/sample-event.ts";
 import { Rounds } from "../../src/rounds.ts";
 import { ApiServer } from "../setup/api-server.ts";
+import { bareEnvironment } from "../setup/bare-environment.ts";
 import { addressOf } from "../setup/nft-fixture.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { patient } from "../setup/wait.ts";
@@ -44,7 +45,7 @@ const start = (...args: string[]) => startWith({ MINTYARD_KEY: account.key, MINT
 
 function startWith(env: Record<string, string>, args: string[]) {
   const child = spawn(process.execPath, [program, "events", ...args], {
-    env: { PATH: process.env["PATH"], XDG_CONFIG_HOME: home, ...env },
+    env: { ...bareEnvironment, XDG_CONFIG_HOME: home, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   children.add(child);

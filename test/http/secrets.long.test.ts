@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createAccount } from "../../src/auth/keys.ts";
 import { freePorts } from "../../src/free-port.ts";
+import { bareEnvironment } from "../setup/bare-environment.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 import { OtlpCollector } from "../setup/otlp-collector.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
@@ -47,7 +48,7 @@ test("twenty planted secrets and one more are in no log line, error, metric or t
   const [port = 0] = await freePorts(1);
   const child = spawn(process.execPath, [join(import.meta.dirname, "../../src/processes/api.ts")], {
     env: {
-      ...{ PATH: process.env["PATH"], PORT: String(port), DATABASE_URL: database.url, MINTYARD_DATA_DIR: dir },
+      ...{ ...bareEnvironment, PORT: String(port), DATABASE_URL: database.url, MINTYARD_DATA_DIR: dir },
       ...environment,
       RPC_URL_POLYGON: `http://${user}:${password}@127.0.0.1:9/v2/${pathKey}`,
       RPC_URL_ETHEREUM: `http://127.0.0.1:9/?key=${queryKey}`,

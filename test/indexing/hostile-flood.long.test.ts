@@ -11,7 +11,7 @@ import { until } from "./indexed-chain.ts";
 const firstSeed = Number(process.env["HOSTILE_FIRST_SEED"] ?? 1);
 /** A third of Ethereum's; longer on a machine that needs long for a block without a flood. */
 const leastBlockTimeMs = 4_000;
-const floods = 5;
+const floods = 3;
 let indexed: IndexedAnvil;
 let chain: Anvil;
 let query: IndexedAnvil["query"];

@@ -8,6 +8,7 @@ import { type Abi, createTestClient, type Hex, http, publicActions, walletAction
 import { mnemonicToAccount } from "viem/accounts";
 import { hardhat } from "viem/chains";
 import { freePorts } from "../../src/free-port.ts";
+import { bareEnvironment } from "../setup/bare-environment.ts";
 import { type CompiledContract, compileSolidity } from "../setup/compile.ts";
 import { wait } from "../setup/wait.ts";
 
@@ -121,6 +122,7 @@ export async function startIndexer(
   const child = spawn(process.execPath, ["src/processes/indexer.ts", "--chain", chain], {
     stdio: ["ignore", "inherit", process.env["SHOW_LOG"] ? "inherit" : "pipe", "ipc"],
     env: {
+      ...bareEnvironment,
       PATH: "",
       DATABASE_URL: databaseUrl,
       MINTYARD_DATA_DIR: directory,

@@ -150,7 +150,7 @@ test(
     const reader = (async () => {
       for (; reading; reads++) {
         seen.add(JSON.stringify((await database.pool.query(counts)).rows[0]));
-        await wait(5);
+        await wait(25);
       }
     })();
     indexer = await start();

@@ -8,6 +8,7 @@ import { importer } from "ipfs-unixfs-importer";
 import { CID } from "multiformats/cid";
 import { sha256 } from "multiformats/hashes/sha2";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { bareEnvironment } from "../setup/bare-environment.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { slowness } from "../setup/wait.ts";
 import { startUploadServer, type UploadServer } from "../uploads/upload-server.ts";
@@ -64,7 +65,7 @@ const large = Uint8Array.from({ length: 700_000 }, (_, at) => (at * 7919 + (at >
 async function command(...args: string[]) {
   const { config } = server.services;
   const env = {
-    PATH: process.env["PATH"],
+    ...bareEnvironment,
     DATABASE_URL: config.databaseUrl,
     MINTYARD_DATA_DIR: config.dataDir,
     LOG_LEVEL: "silent",

@@ -6,6 +6,7 @@ import { CarReader } from "@ipld/car/reader";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openContentStore } from "../../src/ipfs/content-store.ts";
 import { abandonedAfterMs } from "../../src/ipfs/sweep-parts.ts";
+import { bareEnvironment } from "../setup/bare-environment.ts";
 import { slowness } from "../setup/wait.ts";
 import { startUploadServer, type UploadServer } from "../uploads/upload-server.ts";
 
@@ -26,7 +27,7 @@ type Kind = "file" | "directory";
 async function upload(kind: Kind, seed: string, killAt?: number) {
   const child = fork(new URL("./kill-at-step.ts", import.meta.url), {
     env: {
-      PATH: process.env["PATH"],
+      ...bareEnvironment,
       DATABASE_URL: databaseUrl,
       MINTYARD_DATA_DIR: server.services.config.dataDir,
       LOG_LEVEL: "silent",

@@ -13,9 +13,9 @@ import { makeArtwork } from "./artwork.ts";
 import { deployedCollections } from "./deployed-collections.ts";
 import { startLaunch } from "./launch-process.ts";
 
-// One folder of a hundred pictures, and 30 launches of it that are killed. KILL_SEED repeats a run.
-const kills = 30;
-const count = 100;
+// One folder of sixty pictures, and 20 launches of it that are killed. KILL_SEED repeats a run.
+const kills = 20;
+const count = 60;
 const seed = Number(process.env["KILL_SEED"] ?? Date.now() % 1_000_000);
 
 let stack: RunningStack;
@@ -37,7 +37,7 @@ async function numberOf(query: string): Promise<number> {
   return Number(rows[0]?.count);
 }
 
-test("killed at 30 points, a launch ends as one collection, with each file stored once", {
+test("killed at 20 points, a launch ends as one collection, with each file stored once", {
   timeout: 600_000 * slowness,
 }, async () => {
   process.stdout.write(`KILL_SEED=${seed}\n`);

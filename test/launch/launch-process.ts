@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { bareEnvironment } from "../setup/bare-environment.ts";
 
 const program = join(import.meta.dirname, "../../bin/mintyard.ts");
 
@@ -29,7 +30,7 @@ export interface LaunchProcess {
 /** `mintyard launch …` beside a stack, which is found by its data folder. */
 export function startLaunch(args: readonly string[], env: Record<string, string>): LaunchProcess {
   const child = spawn(process.execPath, [program, "launch", ...args], {
-    env: { PATH: process.env["PATH"], HOME: process.env["HOME"], XDG_CONFIG_HOME: configHome(), ...env },
+    env: { ...bareEnvironment, HOME: process.env["HOME"], XDG_CONFIG_HOME: configHome(), ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let [stdout, stderr] = ["", ""];

@@ -124,6 +124,6 @@ test("no answer of a server holds the reader for long or makes it grow by more t
     ]);
     expect([names[at], grownMb <= 64 || `${grownMb} MB`]).toEqual([names[at], true]);
     // Ten seconds is the reader's own limit; the rest is for a busy machine.
-    expect([names[at], ms < 30_000 || ms]).toEqual([names[at], true]);
+    expect([names[at], ms < 30_000 * slowness || ms]).toEqual([names[at], true]);
   }
 });

@@ -7,6 +7,7 @@ import { applyDemand } from "../../src/metadata/discover/apply-demand.ts";
 import { applyRefreshes } from "../../src/metadata/discover/discover.ts";
 import { claimContracts } from "../../src/metadata/store/contracts.ts";
 import { claimTokens } from "../../src/metadata/store/queue.ts";
+import { bareEnvironment } from "../setup/bare-environment.ts";
 import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
 import { addressOf, type NftFixture, nobody } from "../setup/nft-fixture.ts";
 import { openReadApis, type ReadApis } from "../setup/read-apis.ts";
@@ -140,7 +141,7 @@ test("an operator sees which contracts have withheld tokens, lets one in and tak
       [join(import.meta.dirname, "../../bin/mintyard.ts"), "ranges", ...args, "--chain", "goerli"],
       {
         env: {
-          PATH: process.env["PATH"],
+          ...bareEnvironment,
           DATABASE_URL: database.url,
           RPC_URL_GOERLI: "http://127.0.0.1:9",
           CHAIN_ID_GOERLI: "31337",

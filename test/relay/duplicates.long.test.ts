@@ -6,6 +6,7 @@ import { freePorts } from "../../src/free-port.ts";
 import { runRelay } from "../../src/relay/track/run-relay.ts";
 import { Rounds } from "../../src/rounds.ts";
 import type { Services } from "../../src/services.ts";
+import { bareEnvironment } from "../setup/bare-environment.ts";
 import { send } from "../setup/send.ts";
 import { slowness, wait } from "../setup/wait.ts";
 import { RelayHarness } from "./harness.ts";
@@ -30,7 +31,7 @@ beforeAll(async () => {
       execArgv: [],
       stdio: ["ignore", "ignore", "inherit", "ipc"],
       env: {
-        PATH: process.env["PATH"] ?? "",
+        ...bareEnvironment,
         ...h.environment(),
         MINTYARD_API_KEY: apiKey,
         PORT: String(port),

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { cancelIntent } from "../../src/relay/requests/cancel-intent.ts";
 import { rpc } from "../chaos/fleet.ts";
 import { type FixtureOptions, RelayFixture, TestNodes } from "../chaos/relay-fixture.ts";
+import { bareEnvironment } from "../setup/bare-environment.ts";
 
 let nodes: TestNodes;
 beforeAll(async () => {
@@ -16,7 +17,7 @@ afterAll(() => nodes?.stop());
 async function show(fixture: RelayFixture): Promise<string> {
   const { rows } = await fixture.database.pool.query("SELECT id FROM service.intent");
   const command = join(import.meta.dirname, "../../bin/mintyard.ts");
-  const env = { PATH: process.env["PATH"] ?? "", DATABASE_URL: fixture.database.url };
+  const env = { ...bareEnvironment, DATABASE_URL: fixture.database.url };
   const { stdout } = await promisify(execFile)(process.execPath, [command, "requests", "show", rows[0].id], { env });
   return stdout;
 }

@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import { toAddress } from "../../src/db/bytes.ts";
 import { findReservation } from "../../src/relay/store/nonces.ts";
+import { bareEnvironment } from "../setup/bare-environment.ts";
 import { patient } from "../setup/wait.ts";
 import { RunningSigner } from "../signing/signer-fixture.ts";
 import { goerli, launch, RelayHarness } from "./harness.ts";
@@ -35,7 +36,7 @@ const addressOf = (key: Hex) => privateKeyToAccount(key).address.toLowerCase() a
 function mintyard(line: string, env: Record<string, string>) {
   const child = spawn(process.execPath, ["bin/mintyard.ts", ...line.split(" ")], {
     cwd: root,
-    env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "", ...h.environment(), ...env },
+    env: { ...bareEnvironment, HOME: process.env["HOME"] ?? "", ...h.environment(), ...env },
   });
   started.push(child);
   const running = { stdout: "", stderr: "", ended: new Promise<number | null>((end) => child.once("exit", end)) };

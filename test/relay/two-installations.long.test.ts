@@ -8,6 +8,7 @@ import { watchStatus } from "../../src/accounts/status-gauges.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import type { Services } from "../../src/services.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
+import { bareEnvironment } from "../setup/bare-environment.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 import { ServiceProcess } from "../setup/service-process.ts";
 import { patient } from "../setup/wait.ts";
@@ -57,7 +58,7 @@ async function deploy({ services, database }: Installation): Promise<string> {
 
 /** What a command says, whatever its exit code. */
 async function mintyard(line: string, { env }: Installation): Promise<string> {
-  const own = { PATH: process.env["PATH"], HOME: process.env["HOME"] };
+  const own = { ...bareEnvironment, HOME: process.env["HOME"] };
   return await new Promise((done) =>
     execFile(process.execPath, ["bin/mintyard.ts", line], { cwd: root, env: { ...own, ...env } }, (_, stdout) =>
       done(stdout),

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { nodeFlags } from "../../src/embedded/supervisor.ts";
+import { bareEnvironment } from "./bare-environment.ts";
 
 const sources = join(import.meta.dirname, "../../src/processes");
 
@@ -23,7 +24,7 @@ export class ServiceProcess {
   /** Resolves when the process says that it is ready. */
   static async start(program: string, env: Record<string, string>, args: string[] = []): Promise<ServiceProcess> {
     const child = spawn(process.execPath, [...nodeFlags, join(sources, `${program}.ts`), ...args], {
-      env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "", KEY_PEPPER: "of the tests", ...env },
+      env: { ...bareEnvironment, HOME: process.env["HOME"] ?? "", KEY_PEPPER: "of the tests", ...env },
       stdio: ["ignore", "pipe", "pipe", "ipc"],
       detached: program !== "api",
     });

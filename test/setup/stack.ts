@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { ReadyInfo } from "../../src/embedded/ready-info.ts";
 import { freePorts } from "../../src/free-port.ts";
+import { bareEnvironment } from "./bare-environment.ts";
 import { wait } from "./wait.ts";
 
 const command = join(import.meta.dirname, "../../bin/mintyard.ts");
@@ -55,7 +56,7 @@ export class RunningStack {
 
   /** An operator's command beside the stack, which is told nothing but the folder. */
   async command(args: readonly string[], env: Record<string, string> = {}): Promise<{ code: number; output: string }> {
-    const own = { PATH: process.env["PATH"], HOME: process.env["HOME"], MINTYARD_DATA_DIR: this.dir, ...env };
+    const own = { ...bareEnvironment, HOME: process.env["HOME"], MINTYARD_DATA_DIR: this.dir, ...env };
     return await new Promise((done) => {
       execFile(process.execPath, [command, ...args], { env: own }, (error, stdout, stderr) =>
         done({ code: error ? Number(error.code ?? -1) : 0, output: stdout + stderr }),
@@ -74,8 +75,8 @@ export interface StackOptions {
   /** Folder of an earlier stack, to continue it. */
   dir?: string;
   env?: Record<string, string>;
-  /** SIGTERM while it starts. */
-  stopAfterMs?: number;
+  /** SIGTERM while it starts, once this is true of what it has said so far and of the milliseconds that it took. */
+  stopWhen?: (lines: readonly string[], startMs: number) => boolean;
 }
 
 export async function startStackProcess(options: StackOptions = {}): Promise<RunningStack> {
@@ -85,7 +86,7 @@ export async function startStackProcess(options: StackOptions = {}): Promise<Run
   const lines: string[] = [];
   const child = spawn(process.execPath, [command, "start"], {
     env: {
-      PATH: process.env["PATH"],
+      ...bareEnvironment,
       HOME: process.env["HOME"],
       PORT: String(port),
       MINTYARD_DATA_DIR: dir,
@@ -94,7 +95,15 @@ export async function startStackProcess(options: StackOptions = {}): Promise<Run
     },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  if (options.stopAfterMs !== undefined) setTimeout(() => child.kill("SIGTERM"), options.stopAfterMs);
+  if (options.stopWhen) {
+    const { stopWhen } = options;
+    const timer = setInterval(() => {
+      if (!stopWhen(lines, Date.now() - started)) return;
+      clearInterval(timer);
+      child.kill("SIGTERM");
+    }, 10);
+    child.once("exit", () => clearInterval(timer));
+  }
   const ready = await new Promise<ReadyInfo>((done, failed) => {
     for (const stream of [child.stdout, child.stderr]) {
       createInterface({ input: stream }).on("line", (line) => {

@@ -10,8 +10,14 @@ export interface Look {
   dark: boolean;
 }
 
+/** Takes pictures into the folder that `PAGE_PICTURES` names, to look at; without it none. */
+const folder = process.env["PAGE_PICTURES"];
+
 const widths = [360, 768, 1280];
-export const looks: readonly Look[] = widths.flatMap((width) => [false, true].map((dark) => ({ width, dark })));
+const everyLook: readonly Look[] = widths.flatMap((width) => [false, true].map((dark) => ({ width, dark })));
+
+/** Each width, and each theme in a narrow and in a wide layout; for pictures each theme of each width. */
+export const looks = everyLook.filter(({ width, dark }) => folder || width === 360 || dark === (width === 1280));
 
 export const nameOf = ({ width, dark }: Look) => `${width}${dark ? "-dark" : ""}`;
 
@@ -29,18 +35,15 @@ async function findings(page: Page): Promise<string[]> {
   });
 }
 
-/** Takes pictures into the folder that `PAGE_PICTURES` names, to look at; without it none. */
-const folder = process.env["PAGE_PICTURES"];
-
 /**
  * A page as it is now has no finding of axe, and nothing of it stands beyond its width.
  *
- * @param state of the page, in a word.
+ * @param state of the page, in a word. @param options `fullPage`: whether its picture has all of it.
  */
-export async function checkLook(page: Page, state: string, look: Look): Promise<void> {
+export async function checkLook(page: Page, state: string, look: Look, { fullPage = true } = {}): Promise<void> {
   if (folder) {
     await mkdir(folder, { recursive: true });
-    await page.screenshot({ path: join(folder, `${state}-${nameOf(look)}.png`), fullPage: true });
+    await page.screenshot({ path: join(folder, `${state}-${nameOf(look)}.png`), fullPage });
   }
   expect([state, look, await findings(page)]).toEqual([state, look, []]);
   const beyond = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);

@@ -1,5 +1,3 @@
-import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import type { Address } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -10,8 +8,6 @@ import { addWallet, hasBrowser, openBrowser, openPage } from "./browser.ts";
 import { checkLook, type Look, looks, nameOf } from "./looks.ts";
 import { buildPages, deploySale } from "./web-fixture.ts";
 
-const pictures = join(import.meta.dirname, "../../docs/pictures");
-
 describe.skipIf(!hasBrowser)("every page", () => {
   const stack = leaseStack();
   let browser: Browser;
@@ -19,7 +15,7 @@ describe.skipIf(!hasBrowser)("every page", () => {
   let owner: Address;
   let collection: Address;
   beforeAll(async () => {
-    await Promise.all([buildPages(), mkdir(pictures, { recursive: true })]);
+    await buildPages();
     browser = await openBrowser();
     origin = new URL(stack.ready.rest).origin;
     owner = (await connect(stack.ready.rpcUrl ?? "", stack.ready.chainId ?? 0).createWallet()).account.address;
@@ -113,7 +109,8 @@ describe.skipIf(!hasBrowser)("every page", () => {
       const { page, complaints, close } = await openPage(browser, origin, { ...look, height: 800 });
       page.setDefaultTimeout(patient.timeout / 5);
       for (const { name, path, ready, signedIn, draft: kept, act } of pages()) {
-        await page.goto(`${origin}/console`);
+        // Any answer of the server: what the browser keeps is the origin's.
+        await page.goto(`${origin}/livez`);
         await page.evaluate(
           ([key, launch]) => {
             if (key) sessionStorage.setItem("mintyard-key", key);
@@ -127,10 +124,8 @@ describe.skipIf(!hasBrowser)("every page", () => {
         await act?.(page);
         await page.getByText(ready).first().waitFor();
         await page.waitForLoadState("networkidle");
-        await checkLook(page, name, look);
         // A guide is long, and its beginning shows how all of it looks.
-        const fullPage = name !== "guide";
-        if (!look.dark) await page.screenshot({ path: join(pictures, `${name}-${look.width}.png`), fullPage });
+        await checkLook(page, name, look, { fullPage: name !== "guide" });
       }
       // What is not in the index yet is asked for too.
       expect(complaints.filter((text) => !text.includes("status of 404"))).toEqual([]);

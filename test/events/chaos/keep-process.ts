@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { bareEnvironment } from "../../setup/bare-environment.ts";
 
 /** A process of an installation that is started again whenever it ends. */
 export class KeptProcess {
@@ -38,7 +39,7 @@ export class KeptProcess {
   #start(): void {
     if (this.#stopping) return;
     const child = spawn(process.execPath, [this.#script], {
-      env: { PATH: process.env["PATH"], ...this.#env },
+      env: { ...bareEnvironment, ...this.#env },
       stdio: ["ignore", "ignore", "pipe"],
     });
     this.#child = child;

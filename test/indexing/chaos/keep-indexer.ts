@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { appendFileSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
+import { bareEnvironment } from "../../setup/bare-environment.ts";
 
 /** Starts the launcher again whenever it ends, as the supervisor of an installation does. */
 export function keepIndexer(
@@ -18,6 +19,7 @@ export function keepIndexer(
   const start = () => {
     if (stopping) return;
     const env = {
+      ...bareEnvironment,
       PATH: "",
       DATABASE_URL: databaseUrl,
       MINTYARD_DATA_DIR: directory,
