@@ -108,7 +108,7 @@ export function invariants(schema: string): Invariant[] {
       sql: `SELECT side || ': ' || ${token("d")} || ' created by 0x' || encode(d.creator, 'hex') AS what FROM ${differing(
         "contract, token_id, creator",
         `SELECT m.contract, m.token_id, coalesce(p.owner, m.tx_from) AS creator
-          FROM (SELECT DISTINCT ON (contract, token_id) contract, token_id, tx_from FROM ${s}.transfer
+          FROM (SELECT DISTINCT ON (contract, token_id) contract, token_id, tx_from FROM ${moved} r
             WHERE from_address = ${zeroAddress} ORDER BY contract, token_id, block_number, log_index, batch_index) m
           LEFT JOIN ${s}.product p ON p.address = m.contract`,
         `SELECT contract, token_id, creator FROM ${s}.token WHERE creator IS NOT NULL`,

@@ -111,8 +111,8 @@ const invariants: readonly Invariant[] = [
     id: "I8",
     title: "creators are the owners that product contracts were deployed for, else the senders of first mints",
     fix: rebuild,
-    sql: (s) => `WITH expected AS (SELECT m.contract, m.token_id, coalesce(p.owner, m.tx_from) AS creator
-          FROM (SELECT DISTINCT ON (contract, token_id) contract, token_id, tx_from FROM ${s}.transfer
+    sql: (_s, moved) => `WITH expected AS (SELECT m.contract, m.token_id, coalesce(p.owner, m.tx_from) AS creator
+          FROM (SELECT DISTINCT ON (contract, token_id) contract, token_id, tx_from FROM ${moved} r
             WHERE from_address = ${zero} ORDER BY contract, token_id, block_number, log_index, batch_index) m
           LEFT JOIN nft.products p ON p.chain_id = $1 AND p.address = m.contract),
         shown AS (SELECT contract, token_id, creator FROM nft.tokens WHERE chain_id = $1 AND creator IS NOT NULL)

@@ -95,7 +95,7 @@ const faults: [name: string, sql: string, breaks: (string | undefined)[]][] = [
   [
     "a contract of ERC-20 that is not left out",
     "INSERT INTO c1.fungible VALUES (decode(repeat('65', 20), 'hex'), 'Infinity', 6)",
-    [counters, owners, tokens],
+    [counters, owners, tokens, creators],
   ],
   ["a ledger row lost", "DELETE FROM c1.transfer WHERE block_number = 6", [counters, balances, tokens]],
   [
