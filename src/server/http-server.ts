@@ -30,8 +30,9 @@ export function createHttpServer(
   const app = getRequestListener(createApp(services, { drain, operations, files, metrics, streams }).fetch);
   const isSecure = services.config.publicUrl.startsWith("https:");
   const ordinary = takeTurns(services, (request, response) => {
-    // Browsers come to a page before they come to anything that is answered in another way.
-    if (isSecure) response.setHeader("Strict-Transport-Security", "max-age=31536000");
+    // Browsers come to a page before they come to an API, whose answers are the same by either path.
+    if (isSecure && !/^\/(graphql|v0)\b/.test(request.url ?? ""))
+      response.setHeader("Strict-Transport-Security", "max-age=31536000");
     void app(request, response);
   });
   const paced = payForWork(services, paceUncounted(services, paceOf(services), ordinary));
