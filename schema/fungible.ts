@@ -6,7 +6,8 @@
  * state and what readers see are those of a ledger without them.
  *
  * - `below`: rows with a smaller token id are left out. A large contract goes in portions, so it is somewhere in between
- *   until it is Infinity, and again when the contract turns out to be a collection.
+ *   until it is Infinity, and again when the contract turns out to be a collection. Then it is 0 in the end; the row stays,
+ *   so that a contract that answers now this and now that does not change the views each time.
  * - `transfers`: rows of the ledger that are left out.
  */
 export function fungibleStatements(s: string): string[] {

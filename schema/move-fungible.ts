@@ -27,7 +27,7 @@ export function nextFungible(schema: string): string {
   return `SELECT coalesce(w.address, f.address) AS contract, w.address IS NOT NULL AS wanted, coalesce(f.below, 0)::text AS below
     FROM (SELECT address FROM service.contract_metadata WHERE chain_id = $1 AND fungible) w
     FULL JOIN "${schema}".fungible f ON f.address = w.address
-    WHERE w.address IS NULL OR f.below IS DISTINCT FROM 'Infinity'
+    WHERE CASE WHEN w.address IS NULL THEN f.below > 0 ELSE f.below IS DISTINCT FROM 'Infinity' END
     ORDER BY random() LIMIT 1`;
 }
 
@@ -110,7 +110,6 @@ export function takeIn(schema: string, { contract, low, high }: TokenIds): State
       text: `UPDATE ${s}.fungible SET below = $2, transfers = transfers - (SELECT count(*) FROM ${rows} r) WHERE address = $1`,
       values,
     },
-    { text: `DELETE FROM ${s}.fungible WHERE address = $1 AND below = 0`, values: [contract] },
     { text: contractsAdded(s, rows), values },
     { text: tokensAdded(s, "ERC721", { rows, inProducts: true }), values },
   ];

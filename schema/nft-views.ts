@@ -4,6 +4,8 @@ export interface LiveSchema {
   schema: string;
   /** The tables that it has; all of them unless given. One of an older version of the index may lack some. */
   tables?: ReadonlySet<string>;
+  /** Whether its table `fungible` has rows; it may have unless this is false. */
+  hasFungible?: boolean;
 }
 
 interface View {
@@ -11,7 +13,8 @@ interface View {
   /**
    * Rows of contracts that are of ERC-20 are left out (fungible.ts): the condition on a row `x` and a row `f` of
    * `nft.fungible_contracts` of the same contract. All rows are then in another view, `rows`. The condition is above the union
-   * of the chains: in its arms it would keep PostgreSQL from walking an index in order.
+   * of the chains: in its arms it would keep PostgreSQL from walking an index in order. Where no chain has such a contract there
+   * is no condition: planning it takes as long as reading a page.
    */
   leavesOut?: { rows: string; where: string };
   /** Column names with their SQL types: the contract with every reader. */
@@ -231,6 +234,7 @@ const views: readonly View[] = [
  */
 export function nftViewStatements(live: readonly LiveSchema[]): { name: string; sql: string }[] {
   const create = (name: string, body: string) => ({ name, sql: `CREATE OR REPLACE VIEW nft.${name} AS\n${body}` });
+  const hasFungible = live.some((chain) => chain.hasFungible !== false && chain.tables?.has("fungible") !== false);
   return views.flatMap((view) => {
     const arms = live.flatMap((chain) =>
       view.parts.filter(({ from }) => chain.tables?.has(from) ?? true).map((part) => arm(view, part, chain)),
@@ -239,8 +243,9 @@ export function nftViewStatements(live: readonly LiveSchema[]): { name: string; 
     if (!view.leavesOut) return [create(view.name, body)];
     const { rows, where } = view.leavesOut;
     const columns = ["chain_id", ...Object.keys(view.columns)].map((column) => `x.${column}`).join(", ");
-    const shown = `SELECT ${columns} FROM nft.${rows} x WHERE NOT EXISTS (SELECT FROM nft.fungible_contracts f
+    const condition = ` WHERE NOT EXISTS (SELECT FROM nft.fungible_contracts f
   WHERE f.chain_id = x.chain_id AND f.contract = x.contract AND ${where})`;
+    const shown = `SELECT ${columns} FROM nft.${rows} x${hasFungible ? condition : ""}`;
     return [create(rows, body), create(view.name, shown)];
   });
 }

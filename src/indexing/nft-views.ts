@@ -19,10 +19,15 @@ const longestWait = "30s";
 export async function ensureNftViews(databaseUrl: string): Promise<void> {
   const client = await connect(databaseUrl, "nft-views");
   try {
-    await changeNft(client, async () => undefined);
+    await publishNftViews(client);
   } finally {
     await client.end();
   }
+}
+
+/** Publishes what follows from the live schemas as they are now: a contract was left out of one of them. */
+export async function publishNftViews(client: pg.Client): Promise<void> {
+  await changeNft(client, async () => undefined);
 }
 
 export async function connect(databaseUrl: string, name: string): Promise<pg.Client> {
@@ -130,5 +135,16 @@ async function liveSchemas(client: pg.Client): Promise<LiveSchema[]> {
        ARRAY(SELECT tablename::text FROM pg_catalog.pg_tables WHERE schemaname = schema_name) AS tables FROM nft.index_version
      WHERE live AND to_regclass(quote_ident(schema_name) || '.account_total') IS NOT NULL ORDER BY chain_id, schema_name`,
   );
-  return rows.map(({ chain, schema, tables }) => ({ chainId: Number(chain), schema, tables: new Set(tables) }));
+  const live: LiveSchema[] = [];
+  for (const { chain, schema, tables } of rows)
+    live.push({
+      ...{ chainId: Number(chain), schema, tables: new Set(tables) },
+      hasFungible: tables.includes("fungible") && (await hasRows(client, schema, "fungible")),
+    });
+  return live;
+}
+
+async function hasRows(client: pg.Client, schema: string, table: string): Promise<boolean> {
+  const { rows } = await client.query<{ found: boolean }>(`SELECT EXISTS (SELECT FROM "${schema}".${table}) AS found`);
+  return rows[0]?.found === true;
 }

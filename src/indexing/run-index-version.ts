@@ -19,7 +19,7 @@ import {
   recordIndexVersion,
 } from "./index-versions.ts";
 import { listOneLateRange } from "./late-ranges.ts";
-import { connect, ensureNftViews } from "./nft-views.ts";
+import { connect, ensureNftViews, publishNftViews } from "./nft-views.ts";
 import { checkPeriodically } from "./periodic-checks.ts";
 import { type PonderProcess, startPonder } from "./ponder-process.ts";
 import { ProgressWatch, readHead, readRunDelay } from "./progress-watch.ts";
@@ -204,6 +204,7 @@ async function watchPonder(
       log.error({ chain: chain.name, reason: String(error) }, fungibleFailed);
     });
     if (replaces) await publishIndexVersion(client, version);
+    else await publishNftViews(client);
     await attachOutbox(client, version);
     onUp();
     onReady({ chain: chain.name, chainId: chain.id, schema, block });
@@ -254,7 +255,12 @@ async function changeLateOne(
     return false;
   };
   const range = await listOneLateRange(client, version).catch(failed("a withheld range could not be listed"));
-  const contract = await moveOneFungible(client, version).then((outcome) => outcome !== "done", failed(fungibleFailed));
+  const contract = await moveOneFungible(client, version)
+    .then(async (outcome) => {
+      if (outcome === "moved") await publishNftViews(client);
+      return outcome !== "done";
+    })
+    .catch(failed(fungibleFailed));
   return range || contract;
 }
 

@@ -50,11 +50,11 @@ function reasonOf(
 }
 
 function known(chainId: number, address: Buffer) {
-  const has = (from: string, column: string) =>
-    sql<boolean>`EXISTS (SELECT FROM ${sql.raw(from)} k WHERE k.chain_id = ${chainId} AND k.${sql.ref(column)} = ${address})`;
+  const has = (from: string, column: string, more = sql``) =>
+    sql<boolean>`EXISTS (SELECT FROM ${sql.raw(from)} k WHERE k.chain_id = ${chainId} AND k.${sql.ref(column)} = ${address}${more})`;
   return sql<{ indexed: boolean; fungible: boolean; launched: boolean; head: bigint | null; lag: bigint | null }>`
     SELECT ${has("nft.contracts", "address")} OR ${has(withheldContracts, "address")} AS indexed,
-      ${has("nft.fungible_contracts", "contract")} AS fungible, ${has("nft.collections", "address")} AS launched,
+      ${has("nft.fungible_contracts", "contract", sql` AND k.below > 0`)} AS fungible, ${has("nft.collections", "address")} AS launched,
       (SELECT h.block_number FROM nft.heads h WHERE h.chain_id = ${chainId}) AS head,
       (SELECT f.node_head - f.indexed_block FROM service.chain_freshness f WHERE f.chain_id = ${chainId}) AS lag`;
 }

@@ -120,7 +120,8 @@ test("a live schema that somebody dropped by hand does not take the other chains
 
 test("a live schema of an older version, which lacks a table, is shown with what it has", async () => {
   await database.pool.query("DELETE FROM nft.index_version");
-  await createOlderSchema("c2_older");
+  await createSchema("c2_older");
+  await database.pool.query("DROP TABLE c2_older.fungible");
   await database.pool.query("INSERT INTO nft.index_version VALUES ('c2_older', 2, '0x00', true)");
   await ensureNftViews(database.url);
   const { rows } = await database.pool.query("SELECT chain_id, contract FROM nft.metadata_updates");
@@ -130,12 +131,30 @@ test("a live schema of an older version, which lacks a table, is shown with what
   expect(movements.rows).toEqual([{ chain_id: 2, token_id: "7" }]);
 });
 
-/** The tables of the index before it had updates of contracts, and what is of ERC-20 was left out. */
-async function createOlderSchema(schema: string): Promise<void> {
+test("movements are compared with contracts of ERC-20 from when a chain has one", async () => {
+  await createSchema("c3_new");
+  await database.pool.query("INSERT INTO nft.index_version VALUES ('c3_new', 3, '0x00', true)");
+  const publish = async () => {
+    await ensureNftViews(database.url);
+    const { rows } = await database.pool.query(
+      "SELECT pg_get_viewdef('nft.transfers') AS definition, ARRAY(SELECT chain_id FROM nft.transfers ORDER BY 1) AS chains",
+    );
+    return [String(rows[0].definition).includes("fungible_contracts"), rows[0].chains];
+  };
+  expect(await publish()).toEqual([false, [2, 3]]);
+  const contract = [Buffer.alloc(20, 101)];
+  await database.pool.query("INSERT INTO c3_new.fungible VALUES ($1, 'Infinity', 1)", contract);
+  expect(await publish()).toEqual([true, [2]]);
+  // Also when it turned out to be a collection: the views do not go back and forth.
+  await database.pool.query("UPDATE c3_new.fungible SET below = 0, transfers = 0");
+  expect(await publish()).toEqual([true, [2, 3]]);
+});
+
+/** The tables of the index before it had updates of contracts. */
+async function createSchema(schema: string): Promise<void> {
   await createLedger(database.pool, schema);
   const moved = { contract: 1, tokenId: 7n, batch: 0, log: 0, amount: 1n, standard: "ERC721" as const };
   await insertRows(database.pool, schema, [{ ...moved, block: 1, from: 0, to: 2 }]);
-  await database.pool.query(`DROP TABLE ${schema}.fungible`);
   await database.pool.query(`CREATE TABLE ${schema}.collection (address bytea, owner bytea, intent_id bytea, factory bytea,
     block_number bigint, block_hash bytea, block_timestamp bigint, tx_hash bytea)`);
   await database.pool.query(`CREATE TABLE ${schema}.metadata_update (block_number bigint, log_index integer,

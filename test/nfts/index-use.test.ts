@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { generate } from "../../bench/reads/generate.ts";
+import { ensureNftViews } from "../../src/indexing/nft-views.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 import { openReadApis, type ReadApis } from "../setup/read-apis.ts";
 
@@ -43,6 +44,9 @@ beforeAll(async () => {
       return query(...args);
     }) as typeof client.query;
   });
+  // So that movements are compared with contracts of ERC-20.
+  await database.pool.query("INSERT INTO c31337_bench.fungible VALUES ('\\x00', 'Infinity', 1)");
+  await ensureNftViews(database.url);
   apis = openReadApis(database);
   const { reads } = apis.services;
   const { first } = reads;

@@ -168,7 +168,7 @@ interface HeadView {
 interface FungibleContractView {
   chain_id: number;
   contract: Buffer;
-  /** Token ids below this one are left out; `Infinity`: all. */
+  /** Token ids below this one are left out; `Infinity`: all. 0: it turned out to be a collection. */
   below: string;
   /** Rows of `nft.transfer_rows` that are left out. */
   transfers: bigint;
