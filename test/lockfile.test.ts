@@ -65,6 +65,12 @@ test("a package whose platform cannot be determined stops the installation and i
   expect(status).toBe(1);
 });
 
+test("each package has the hash that npm checks it by", () => {
+  const { packages } = JSON.parse(text()) as { packages: Record<string, { integrity?: string; link?: boolean }> };
+  const unchecked = Object.entries(packages).filter(([path, entry]) => path && !entry.link && !entry.integrity);
+  expect(unchecked.map(([path]) => path)).toEqual([]);
+});
+
 test("npm runs it by itself after each installation", () => {
   const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
     scripts: Record<string, string>;
