@@ -19,7 +19,9 @@ interface Pass {
   relation: string;
   version: string;
   table: keyof typeof keysOf;
-  /** A statement over the rows of `batch`, which has their keys and `columns`. */
+  /** Statements over the rows of `batch`, which has their keys and `columns`, by the names of their results. */
+  first?: Record<string, string>;
+  /** The last of them. */
   again: string;
   columns: string;
   /** Rows are locked, so that none changes between its being read and what is made of it. */
@@ -50,20 +52,51 @@ export const wordsPass: Pass = {
   locked: true,
 };
 
+/** Another version when a migration changes how traits are read. A trigger reads those of what is written from then on. */
+export const traitsPass: Pass = {
+  relation: "service.token_trait",
+  version: "2",
+  table: "service.token_metadata",
+  first: {
+    found: `SELECT b.chain_id, b.contract, b.token_id, t.name, t.value, t.number, t.warning
+      FROM batch b CROSS JOIN LATERAL service.read_traits(b.metadata, b.id_in_metadata) t`,
+    gone: `DELETE FROM service.token_trait r USING batch b
+      WHERE r.chain_id = b.chain_id AND r.contract = b.contract AND r.token_id = b.token_id
+        AND NOT EXISTS (SELECT FROM found f WHERE f.chain_id = r.chain_id AND f.contract = r.contract
+          AND f.token_id = r.token_id AND f.name = r.name AND f.value = r.value)`,
+    kept: `INSERT INTO service.token_trait AS r (chain_id, contract, name, value, token_id, number)
+      SELECT chain_id, contract, name, value, token_id, number FROM found WHERE warning IS NULL
+      ON CONFLICT (chain_id, contract, name, value, token_id) DO UPDATE SET number = excluded.number
+        WHERE r.number IS DISTINCT FROM excluded.number`,
+  },
+  again: `UPDATE service.token_metadata m SET trait_warnings = told.warnings
+    FROM (SELECT b.chain_id, b.contract, b.token_id,
+        array_agg(f.warning ORDER BY f.warning) FILTER (WHERE f.warning IS NOT NULL) AS warnings
+      FROM batch b LEFT JOIN found f ON f.chain_id = b.chain_id AND f.contract = b.contract AND f.token_id = b.token_id
+      GROUP BY b.chain_id, b.contract, b.token_id) told
+    WHERE m.chain_id = told.chain_id AND m.contract = told.contract AND m.token_id = told.token_id
+      AND m.trait_warnings IS DISTINCT FROM told.warnings`,
+  columns: "m.metadata, m.id_in_metadata",
+  locked: true,
+};
+
 /**
  * Makes again what another version made of stored metadata, or none: in the order of its keys, a few rows at a time,
  * once for each version. It ends by itself; a later start goes on where this one was. Until then readers render those
  * rows, and search finds them by the index of the version before.
  */
 export async function runRendering({ pool, log }: Pick<Services, "pool" | "log">, { signal }: Rounds): Promise<void> {
-  for (const pass of [wordsPass, contractPass, tokenPass]) {
-    for (let done = false; !done && !signal.aborted; ) {
-      const pause = await passOver(pool, pass).then(
+  for (const pass of [wordsPass, traitsPass, contractPass, tokenPass]) {
+    for (let [done, most] = [false, rowsAtOnce]; !done && !signal.aborted; ) {
+      const pause = await passOver(pool, pass, most).then(
         (ended) => {
           done = ended;
+          most = Math.min(rowsAtOnce, most * 2);
           return pauseMs;
         },
         (error: unknown) => {
+          // Texts that take too long together are taken in smaller numbers.
+          most = Math.max(1, Math.floor(most / 8));
           log.warn(
             { err: error, relation: pass.relation },
             "what is made of metadata could not be made again; it will be tried again",
@@ -78,7 +111,7 @@ export async function runRendering({ pool, log }: Pick<Services, "pool" | "log">
 
 /** @returns whether no row is left. */
 export async function passOver(pool: pg.Pool, pass: Pass, most = rowsAtOnce): Promise<boolean> {
-  const { relation, version, table, again, columns, locked } = pass;
+  const { relation, version, table, first = {}, again, columns, locked } = pass;
   const { names, types } = keysOf[table];
   const client = await pool.connect();
   try {
@@ -101,6 +134,9 @@ export async function passOver(pool: pg.Pool, pass: Pass, most = rowsAtOnce): Pr
     const batch = await client.query<{ last: string[] | null; count: number }>(
       `WITH batch AS (SELECT ${names.map((name) => `m.${name}`)}, ${columns} FROM ${table} m WHERE ${after}
          ORDER BY ${names.map((name) => `m.${name}`)} LIMIT ${most} ${locked ? "FOR NO KEY UPDATE" : ""}),
+       ${Object.entries(first)
+         .map(([name, statement]) => `${name} AS MATERIALIZED (${statement}),`)
+         .join("\n")}
        again AS (${again})
        SELECT (SELECT ARRAY[${names.map((name) => `b.${name}::text`)}] FROM batch b
          ORDER BY ${names.map((name) => `b.${name} DESC`)} LIMIT 1) AS last, (SELECT count(*)::integer FROM batch) AS count`,

@@ -45,7 +45,7 @@ async function readReport(services: Services): Promise<UriCount[]> {
       uris AS (
         SELECT 'metadata' AS kind, token_uri AS uri, status = 'fresh' AS ok FROM tokens WHERE token_uri IS NOT NULL
         UNION ALL
-        SELECT 'image', image, file_error IS NULL FROM tokens WHERE image IS NOT NULL
+        SELECT 'image', image, coalesce(file_error, 'size_unknown') = 'size_unknown' FROM tokens WHERE image IS NOT NULL
         UNION ALL
         SELECT 'animation', animation_url, true FROM tokens WHERE animation_url IS NOT NULL)
       SELECT kind, CASE

@@ -30,6 +30,8 @@ export type FaultCode =
   /** The server has as many of our requests as it gets; of images only, documents wait. */
   | "host_busy"
   | "not_media"
+  /** Of an image whose server does not say how large it is, and that is larger than what is read of it. */
+  | "size_unknown"
   | "not_json"
   | "not_an_object"
   | "too_complex"

@@ -285,6 +285,11 @@ const media: [string, Served, ExpectedRow][] = [
   ["SVG", { body: images.svg(50, 60) }, sized("image/svg+xml", 50, 60, images.svg(50, 60))],
   ["3 MB of PNG, of which 64 KB are read", { body: padded }, sized("image/png", 4_000, 3_000, padded)],
   [
+    "3 MB of PNG of a server that does not say it",
+    { status: 200, headers: { "transfer-encoding": "chunked" }, body: padded },
+    fresh({ file_type: "image/png", file_width: 4_000, file_size: null, file_error: "size_unknown" }),
+  ],
+  [
     "a wrong type",
     { headers: { "content-type": "text/html" }, body: images.gif(3, 4) },
     sized("image/gif", 3, 4, images.gif(1, 1)),

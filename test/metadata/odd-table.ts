@@ -20,6 +20,7 @@ const list = '[{"trait_type":"Fur","value":"red"}]';
 const text = JSON.stringify;
 const svg = images.svg(10, 20).toString();
 const drawn = (drawing: string) => `data:image/svg+xml;base64,${Buffer.from(drawing).toString("base64")}`;
+const boxed = (box: string) => `<svg xmlns="http://www.w3.org/2000/svg" viewBox="${box}"></svg>`;
 const long = `${svg.slice(0, -6)}<text>${"x".repeat(300_000)}</text></svg>`;
 
 /** What is odd of the traits, the document around them included. */
@@ -37,6 +38,11 @@ const traits: [what: string, document: string, traits: string[], warnings?: stri
   ["a text that only looks like a NUL", '{"attributes":{"a":"\\\\u0000","b":"\\\\\\u0000"}}', ["a=\\u0000", "b=\\"]],
   ["a number as a text of 1,000 digits would be", '{"attributes":{"n":1e1000}}', ["n=1e1000"]],
   ["numbers in other spellings", '{"attributes":{"a":1.50,"b":1E3,"c":-2}}', ["a=1.50", "b=1000", "c=-2"]],
+  [
+    "numbers beyond all bounds, and a text that only looks like one",
+    `{"attributes":{"big":1e400,"small":-1e400,"wei":"${"9".repeat(78)}","hex":"12e45"}}`,
+    ["big=1e400", "hex=12e45", "small=-1e400", `wei=${"9".repeat(78)}`],
+  ],
   ["a list as text", `{"attributes":${text(list)}}`, ["Fur=red"]],
   ["a list as text of text", `{"attributes":${text(text(list))}}`, ["Fur=red"]],
   ["a list as text with a NUL in it", `{"attributes":${text(list.replace("red", "r\\u0000ed"))}}`, ["Fur=red"]],
@@ -49,6 +55,21 @@ const traits: [what: string, document: string, traits: string[], warnings?: stri
   ["a word beside traits", `{"attributes":"none","traits":${list}}`, ["Fur=red"], ["attributes:not_a_list"]],
   ["a word", '{"attributes":"none"}', [], ["attributes:not_a_list"]],
   ["a number", '{"traits":7}', [], ["traits:not_a_list"]],
+  ["a value that is none beside traits", `{"attributes":[null,{"value":null}],"traits":${list}}`, ["Fur=red"]],
+  ["what is no trait beside traits", `{"attributes":[7],"traits":${list}}`, ["Fur=red"], ["attributes:unreadable"]],
+  ["a member that is there twice", '{"attributes":{"a":1,"b":2,"a":3}}', ["a=3", "b=2"]],
+  ["one trait in place of a list", `{"attributes":${list.slice(1, -1)}}`, ["Fur=red"]],
+  ["members beside a list", `{"attributes":{"Hat":"none",${fur}}}`, ["Fur=red", "Hat=none"]],
+  ["two lists in a member", `{"attributes":{${fur},"traits":${list.replace("red", "blue")}}}`, ["Fur=blue", "Fur=red"]],
+  ["a list behind an item", `{"attributes":[{"value":1},${list},null]}`, ["=1", "Fur=red"]],
+  [
+    "names that are no texts",
+    '{"attributes":[{"trait_type":{"a":1},"value":1},{"trait_type":["b"],"value":2},{"trait_type":7,"value":3}]}',
+    ["7=3"],
+    ["attributes:unreadable"],
+  ],
+  ["lists five levels deep", `{"attributes":[[[${list}]],[[[[7]]]]]}`, ["Fur=red"], ["attributes:unreadable"]],
+  ["50,000 halves of pairs", `{${fur},"bio":"${"\\ude00".repeat(50_000)}"}`, ["Fur=red"]],
   ["a value that is none", '{"attributes":[{"trait_type":"Hat","value":null},null]}', []],
   [
     "items and values that are no traits",
@@ -110,6 +131,21 @@ const pictures: [
   ],
   ["a drawing of 300 KB", { image_data: long }, drawn(long), [], [10, 20]],
   ["a data: picture of 400 KB", { image: drawn(long) }, drawn(long), [], [10, 20]],
+  [
+    "a drawing that only says what it draws into",
+    { image: boxed("0,0,35,45") },
+    drawn(boxed("0,0,35,45")),
+    [],
+    [35, 45],
+  ],
+  [
+    "the same between spaces and commas",
+    { image: boxed(" 0, 0  35, 45") },
+    drawn(boxed(" 0, 0  35, 45")),
+    [],
+    [35, 45],
+  ],
+  ["a drawing that says no size", { image: "<svg><rect/></svg>" }, drawn("<svg><rect/></svg>"), []],
   ["an image that is an object beside image_data", { image: { a: 1 }, image_data: svg }, drawn(svg), [], [10, 20]],
   ["an image that is an object", { image: { src: "x" } }, null, ["image:not_a_text"]],
   ["an image_data that is a list", { image_data: [svg] }, null, ["image_data:not_a_text"]],
@@ -157,6 +193,12 @@ export const odd: Odd[] = [
     what: "escapes that mean themselves",
     uri: 'data:application/json,{"attributes":{"a":"100%25"}}',
     traits: ["a=100%"],
+  },
+  {
+    what: "a document in Latin-1",
+    uri: `data:application/json;base64,${Buffer.from('{"attributes":{"a":"Café"}}', "latin1").toString("base64")}`,
+    traits: ["a=Caf\ufffd"],
+    warnings: ["metadata:undecodable"],
   },
   { what: "neither", uri: "data:application/json;utf8,{%22", error: "not_json" },
   ...[401, 403, 404, 410, 429, 451, 500, 503].map((status) => ({

@@ -4,7 +4,7 @@ import { CID } from "multiformats/cid";
 import { encodeAbiParameters } from "viem";
 import { expect, test } from "vitest";
 import { parseCid } from "../../src/ipfs/parse-cid.ts";
-import { decodeLabel, decodeText } from "../../src/metadata/read/call-contract.ts";
+import { decodeLabel, decodeText, isReturnedText } from "../../src/metadata/read/call-contract.ts";
 import { decodeDataUri } from "../../src/metadata/read/data-uri.ts";
 import { parseIpfsUri } from "../../src/metadata/read/ipfs-location.ts";
 import { parseDocument } from "../../src/metadata/read/parse-document.ts";
@@ -99,12 +99,28 @@ test("what Postgres cannot hold is taken out of the columns; the text stays as i
   });
 });
 
+test("a number in place of a text is shown as it is written", () => {
+  const numbers = ["9007199254740993", "-0", "1.50", "1e400", "1E3", `${"7".repeat(30)}.0`];
+  for (const number of numbers)
+    expect(parseDocument(Buffer.from(`{"name":${number},"description":${number},"n":1}`))).toMatchObject({
+      ...{ name: number, description: number, warnings: [] },
+    });
+});
+
+test("NUL is left out of the names of members too", () => {
+  const text = '{"na\\u0000me":"Key","image":"a","image\\u0000":"b","\\ud800":1}';
+  expect(parseDocument(Buffer.from(text))).toMatchObject({ text, name: "Key", image: "b" });
+});
+
 test("an id in the texts of a document is filled in, and the document keeps its mark", () => {
   const id = `${"0".repeat(61)}13a`;
   const text =
     '{"name":"Potion {id}","description":"{ID} and {id}","image":"ipfs://x/{id}.png","animation_url":"https://x/%7Bid%7D"}';
   const filled = { name: `Potion ${id}`, description: `${id} and ${id}`, image: `ipfs://x/${id}.png`, id };
   expect(parseDocument(Buffer.from(text), id)).toMatchObject({ text, ...filled, animationUrl: `https://x/${id}` });
+  // Its mark may be written in escapes, which only a parser of JSON reads.
+  const escaped = '{"name":"\\u007bid}","attributes":{"a":"{\\u0069d}"}}';
+  expect(parseDocument(Buffer.from(escaped), id)).toMatchObject({ name: id, id });
   // No other standard has it.
   expect(parseDocument(Buffer.from(text))).toMatchObject({
     text,
@@ -125,6 +141,8 @@ test.each([
   ['{"a":[1,2,],}', '{"a":[1,2]}'],
   ['{"a":"\0,]"} ', '{"a":"\\u0000,]"} '],
   [JSON.stringify('{"a":1.0}'), '{"a":1.0}'],
+  // Half of a pair, in the text that holds a text: it must not become whole with an escape of the inner one.
+  ['"{\\"a\\":\\"\\\\ud83d\\ude00\\"}"', '{"a":"\\ud83d\ufffd"}'],
 ])("%s is repaired, and its bytes are kept", (text, repaired) => {
   expect(parseDocument(Buffer.from(text))).toMatchObject({ text: repaired, raw: Buffer.from(text) });
 });
@@ -133,7 +151,25 @@ test("UTF-16 and a byte order mark are read; a document in plain UTF-8 is kept o
   const text = '{"name":"ü"}';
   expect(parseDocument(Buffer.from(`\ufeff${text}`, "utf16le"))).toMatchObject({ text, name: "ü" });
   expect(parseDocument(Buffer.from(`\ufeff${text}`, "utf16le").swap16())).toMatchObject({ text, name: "ü" });
-  expect(parseDocument(Buffer.from(text))).toMatchObject({ text, raw: null });
+  expect(parseDocument(Buffer.from(text, "utf16le"))).toMatchObject({ text, name: "ü", warnings: [] });
+  expect(parseDocument(Buffer.from(text, "utf16le").swap16())).toMatchObject({ text, name: "ü", warnings: [] });
+  expect(parseDocument(Buffer.from(text))).toMatchObject({ text, raw: null, warnings: [] });
+});
+
+test("bytes that are no text are told, and U+FFFD that was written is not", () => {
+  expect(parseDocument(Buffer.from('{"name":"Café"}', "latin1"))).toMatchObject({
+    ...{ text: '{"name":"Caf\ufffd"}', name: "Caf\ufffd", warnings: ["metadata:undecodable"] },
+  });
+  expect(parseDocument(Buffer.from('{"name":"Caf\ufffd"}'))).toMatchObject({ name: "Caf\ufffd", warnings: [] });
+  const word = (hex: string) => hex.padStart(64, "0");
+  const returned = (hex: string) =>
+    Buffer.from(word("20") + word((hex.length / 2).toString(16)) + hex.padEnd(64, "0"), "hex");
+  for (const [hex, text, whole] of [
+    ["436166e9", "Caf\ufffd", false],
+    ["436166c3a9", "Café", true],
+    ["436166efbfbd", "Caf\ufffd", true],
+  ] as const)
+    expect([hex, decodeText(returned(hex)), isReturnedText(returned(hex))]).toEqual([hex, text, whole]);
 });
 
 const returned = (text: string) => Buffer.from(encodeAbiParameters([{ type: "string" }], [text]).slice(2), "hex");

@@ -41,6 +41,8 @@ const found: [string, string[]][] = [
   ["Ｆｕｌｌ　Ｗｉｄｔｈ　９", ["Full Width 9", "Ｆｕｌｌ　Ｗｉｄｔｈ　９", "width"]],
   ["🔥🚀", ["🔥🚀", "🔥", "🚀"]],
   ["Wave 👋🏽 ❤️", ["Wave 👋🏽 ❤️", "👋", "❤"]],
+  // What is no character ends a word.
+  ["Ox\ufffe Yo\ufdd0\uffff", ["ox", "yo", "Ox\ufffe"]],
   ["👨‍👩‍👧 Family", ["👨‍👩‍👧 Family", "👩", "family"]],
 ];
 /** What is stored, and texts that do not find it. */

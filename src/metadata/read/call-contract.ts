@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { LRUCache } from "lru-cache";
 import {
   BaseError,
@@ -114,14 +115,25 @@ async function callContract(
 
 /** Decodes a returned `string`; some old contracts return a `bytes32` instead. */
 export function decodeText(data: Buffer): string | null {
-  if (data.length === 32) return cleanText(data.toString("utf8"));
+  const bytes = returnedBytes(data);
+  return bytes && cleanText(bytes.toString("utf8"));
+}
+
+/** Whether a returned `string` is in UTF-8, as it has to be. */
+export function isReturnedText(data: Buffer): boolean {
+  const bytes = returnedBytes(data);
+  return bytes !== null && isUtf8(bytes);
+}
+
+function returnedBytes(data: Buffer): Buffer | null {
+  if (data.length === 32) return data;
   if (data.length < 64) return null;
   const offset = data.readBigUInt64BE(24);
   if (!isZero(data.subarray(0, 24)) || offset + 32n > BigInt(data.length)) return null;
   const at = Number(offset);
   const length = data.readBigUInt64BE(at + 24);
   if (!isZero(data.subarray(at, at + 24)) || length > BigInt(data.length - at - 32)) return null;
-  return cleanText(data.subarray(at + 32, at + 32 + Number(length)).toString("utf8"));
+  return data.subarray(at + 32, at + 32 + Number(length));
 }
 
 /** `royaltyInfo(0, 10000)`: what a sale of token 0 for 10,000 would owe, which is hundredths of a percent (ERC-2981). */

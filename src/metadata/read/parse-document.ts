@@ -22,7 +22,7 @@ export interface TokenDocument {
   id: string | null;
   /** Members that are there and could not be read whole, as MEMBER:REASON. Traits are PostgreSQL's (`service.read_traits`). */
   warnings: string[];
-  /** All members, for readers with their own columns. */
+  /** All members, for readers with their own columns; numbers are texts, as they are written. */
   members: Record<string, unknown>;
 }
 
@@ -32,11 +32,12 @@ export interface TokenDocument {
  * @param id what `{id}` stands for in a text that is shown; null: for itself. The document keeps it.
  */
 export function parseDocument(bytes: Uint8Array, id: string | null = null): TokenDocument | Fault {
-  const found = readObject(decodeJsonText(bytes));
+  const { text: given, whole } = decodeJsonText(bytes);
+  const found = readObject(given);
   if ("fault" in found) return found;
   const { text, members } = found;
   const hash = hashOf(bytes);
-  const warnings: string[] = [];
+  const warnings = whole ? [] : [undecodable];
   const shown = (name: string) => {
     const member = textOf(members[name]);
     if (member === null && members[name] != null) warnings.push(`${name}:not_a_text`);
@@ -65,10 +66,20 @@ export function parseDocument(bytes: Uint8Array, id: string | null = null): Toke
     raw: Buffer.from(text).equals(bytes) ? null : bytes,
     ...{ name, description, image: image || null, animationUrl: animationUrl || null },
     members,
-    id: id !== null && idMark.test(text) ? id : null,
+    // A mark may be written in escapes; then there may be none, and nothing is filled in.
+    id: id !== null && (idMark.test(text) || text.includes("\\u00")) ? id : null,
     warnings,
   };
 }
+
+/** The warning that some bytes were no text. */
+export const undecodable = "metadata:undecodable";
+
+/** Members of which a number is shown; of a contract's document too. */
+const shownNames = [
+  ...["name", "description", "animation_url", "image", "image_url", "image_data", "svg_image_data"],
+  ...["banner_image", "banner_image_url", "banner"],
+];
 
 /** Members that may have the picture, the first first. The last two have the picture itself, mostly as SVG. */
 const pictures = ["image", "image_url", "image_data", "svg_image_data"];
@@ -76,7 +87,7 @@ const pictures = ["image", "image_url", "image_data", "svg_image_data"];
 /** A link as it can be followed: what is a drawing itself becomes a `data:` URI. */
 function linkOf(text: string): string {
   const link = text.trim();
-  if (/^<(\?xml|!doctype|!--|svg)[\s>-]/i.test(link) && /<svg[\s>]/i.test(link))
+  if (/^<(\?xml|!doctype|!--|svg)[\s/>-]/i.test(link) && /<svg[\s/>]/i.test(link))
     return `data:image/svg+xml;base64,${Buffer.from(link).toString("base64")}`;
   return /^%3c(svg|%3fxml)/i.test(link) ? `data:image/svg+xml,${link}` : link;
 }
@@ -106,11 +117,12 @@ export function urlOf(value: unknown): string | null {
 }
 
 export function textOf(value: unknown): string | null {
-  if (typeof value === "number") return Number.isFinite(value) ? String(value) : null;
   return typeof value === "string" ? cleanText(value) : null;
 }
 
-function readObject(text: string, nested = false): { text: string; members: Record<string, unknown> } | Fault {
+function readObject(given: string, nested = false): { text: string; members: Record<string, unknown> } | Fault {
+  // Only a twice encoded text can hold half a surrogate pair as a character.
+  const text = given.toWellFormed();
   if (isTooComplex(text)) return { fault: "too_complex" };
   let used = text;
   let value = parse(used);
@@ -122,8 +134,20 @@ function readObject(text: string, nested = false): { text: string; members: Reco
   // Some servers encode the document twice.
   if (typeof value === "string" && !nested && value.trimStart().startsWith("{")) return readObject(value, true);
   if (value === null || typeof value !== "object" || Array.isArray(value)) return { fault: "not_an_object" };
-  // Only a repaired or twice encoded text can hold half a surrogate pair as a character.
-  return { text: used.toWellFormed(), members: value as Record<string, unknown> };
+  return { text: used, members: membersOf(used, value as Record<string, unknown>) };
+}
+
+/** Members by the names that texts have too, numbers as they are written: a number of JavaScript has not all digits. */
+function membersOf(text: string, value: Record<string, unknown>): Record<string, unknown> {
+  const names = Object.keys(value);
+  const isClean = names.every((name) => cleanText(name) === name);
+  if (isClean && !shownNames.some((name) => typeof value[name] === "number")) return value;
+  const exact: Record<string, unknown> = JSON.parse(text, asWritten);
+  return isClean ? exact : Object.fromEntries(names.map((name) => [cleanText(name), exact[name]]));
+}
+
+function asWritten(_name: string, value: unknown, { source }: { source?: string } = {}): unknown {
+  return typeof value === "number" ? (source ?? String(value)) : value;
 }
 
 function parse(text: string): unknown {

@@ -1,6 +1,6 @@
 import { disableTypes, imageSize } from "image-size";
 import { LRUCache } from "lru-cache";
-import { sniffType } from "../../ipfs/sniff-type.ts";
+import { guessTextType, sniffType } from "../../ipfs/sniff-type.ts";
 import { type Fault, isFault } from "../../outbound/fault.ts";
 import { readCapped } from "../../outbound/fetcher.ts";
 import { Busy } from "../../outbound/host-limits.ts";
@@ -17,6 +17,7 @@ const ignoredFormats: Parameters<typeof disableTypes>[0] = [
 const headBytes = 65_536;
 const remembered = 2_000;
 const rememberMs = 300_000;
+const svgType = "image/svg+xml";
 
 /** What is known about the file behind a token's image. */
 export interface MediaInformation {
@@ -69,17 +70,35 @@ export class MediaProbe {
 export function inspect(head: Uint8Array, totalBytes: number | null): MediaInformation {
   const type = sniffType(head);
   try {
-    const { width, height, type: format } = imageSize(head);
+    const { width, height, format } = measure(head);
     const sized = isSize(width) && isSize(height);
     return {
-      type: type ?? (format === "svg" ? "image/svg+xml" : null),
+      type: type ?? (format === "svg" ? svgType : null),
       sizeBytes: totalBytes,
       width: sized ? Math.round(width) : null,
       height: sized ? Math.round(height) : null,
     };
   } catch {
-    return { type, sizeBytes: totalBytes, width: null, height: null };
+    // A drawing need not say its size.
+    const drawing = type === null && guessTextType(head) === svgType ? svgType : null;
+    return { type: type ?? drawing, sizeBytes: totalBytes, width: null, height: null };
   }
+}
+
+/** Numbers of a viewBox stand between spaces or commas; the library reads single spaces alone. */
+const viewBox = /\sviewBox\s*=\s*["']\s*[-+.\d]+[\s,]+[-+.\d]+[\s,]+([.\d]+)[\s,]+([.\d]+)\s*["']/i;
+
+/** @throws for what is no image of a size. */
+function measure(head: Uint8Array): {
+  width: number | undefined;
+  height: number | undefined;
+  format: string | undefined;
+} {
+  const { width, height, type: format } = imageSize(head);
+  if (format !== "svg" || isSize(width)) return { width, height, format };
+  const [tag = ""] = /<svg\s[^>]{0,4096}/i.exec(Buffer.from(head).toString()) ?? [];
+  const [, ...box] = viewBox.exec(tag) ?? [];
+  return { width: Number(box[0]), height: Number(box[1]), format };
 }
 
 async function read(sources: Sources, url: string, signal: AbortSignal): Promise<Answer> {
@@ -118,6 +137,6 @@ function inspectOrFault(bytes: Uint8Array, totalBytes: number | null): Answer {
 }
 
 /** As far as a column of type integer reaches. */
-function isSize(value: number): boolean {
-  return Number.isFinite(value) && value > 0 && value < 2 ** 31;
+function isSize(value: number | undefined): value is number {
+  return value !== undefined && Number.isFinite(value) && value > 0 && value < 2 ** 31;
 }

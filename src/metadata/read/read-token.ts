@@ -1,11 +1,12 @@
 import { encodeFunctionData, type Hex, numberToHex, type PublicClient, parseAbi } from "viem";
 import type { Standard } from "../../db/tables/nft.ts";
 import { type Fault, type FaultCode, isFault } from "../../outbound/fault.ts";
-import { type ContractCalls, decodeText, type PinnedBlock } from "./call-contract.ts";
+import { type ContractCalls, decodeText, isReturnedText, type PinnedBlock } from "./call-contract.ts";
 import { parseIpfsUri } from "./ipfs-location.ts";
-import { fillIn, parseDocument, type TokenDocument } from "./parse-document.ts";
+import { fillIn, parseDocument, type TokenDocument, undecodable } from "./parse-document.ts";
 import type { MediaInformation, MediaProbe } from "./probe-media.ts";
 import { ownContent, readDocument, type Sources } from "./read-document.ts";
+import type { JsonText } from "./repair-json.ts";
 
 const abi = parseAbi([
   "function tokenURI(uint256 tokenId) view returns (string)",
@@ -50,8 +51,9 @@ export async function readToken(
   token: TokenToRead,
   signal: AbortSignal,
 ): Promise<TokenReading> {
-  const tokenUri = await readTokenUri(client, calls, block, token);
-  if (typeof tokenUri !== "string") return { outcome: "failed", fault: tokenUri.fault, tokenUri: null, raw: null };
+  const returned = await readTokenUri(client, calls, block, token);
+  if (isFault(returned)) return { outcome: "failed", fault: returned.fault, tokenUri: null, raw: null };
+  const tokenUri = returned.text;
   // In 64 lower-case hex digits.
   const id = token.standard === "ERC1155" ? numberToHex(token.tokenId, { size: 32 }).slice(2) : null;
   const target = id === null ? tokenUri : fillIn(tokenUri, id);
@@ -59,6 +61,7 @@ export async function readToken(
   if (isFault(answer)) return { outcome: "failed", ...answer, tokenUri, raw: null };
   const document = parseDocument(answer.bytes, id);
   if (isFault(document)) return { outcome: "failed", fault: document.fault, tokenUri, raw: answer.bytes };
+  if (!returned.whole && !document.warnings.includes(undecodable)) document.warnings.push(undecodable);
   const { image } = document;
   return {
     outcome: "read",
@@ -77,19 +80,21 @@ async function readTokenUri(
   calls: ContractCalls,
   block: PinnedBlock,
   token: TokenToRead,
-): Promise<string | Fault> {
+): Promise<JsonText | Fault> {
   const names = token.standard === "ERC1155" ? (["uri", "tokenURI"] as const) : (["tokenURI", "uri"] as const);
   const ask = async (functionName: "tokenURI" | "uri", cost: "call" | "climb") => {
     const data = encodeFunctionData({ abi, functionName, args: [token.tokenId] });
     const answer = await calls[cost](client, block, token.contract, data);
-    return isFault(answer) ? answer : (decodeText(answer.data) ?? ({ fault: "call_bad_return" } as const));
+    if (isFault(answer)) return answer;
+    const text = decodeText(answer.data);
+    return text === null ? ({ fault: "call_bad_return" } as const) : { text, whole: isReturnedText(answer.data) };
   };
   const cost = calls.isCostly(client, token.contract) ? "climb" : "call";
   const first = await ask(names[0], cost);
-  if (typeof first === "string" || !refusals.includes(first.fault)) return first;
+  if (!isFault(first) || !refusals.includes(first.fault)) return first;
   // A proxy may have changed its standard, and some contracts have the other function only.
   const second = await ask(names[1], "call");
-  if (typeof second === "string" && second.trim() !== "") return second;
+  if ("text" in second && second.text.trim() !== "") return second;
   // What drawings need, nobody can tell from a failure: a contract in between gives no reason when its own call ran out of gas.
   return cost === "climb" || first.fault === "call_bad_return" ? first : await ask(names[0], "climb");
 }

@@ -1,12 +1,35 @@
+/** A file as text. */
+export interface JsonText {
+  text: string;
+  /** Whether all of its bytes are text; each that is none is U+FFFD. */
+  whole: boolean;
+}
+
 /**
- * The text of a JSON file in the encodings that people save it in: UTF-8, with or without a byte order
- * mark, and UTF-16 with one. Bytes that are no text become U+FFFD.
+ * The text of a JSON file in the encodings that people save it in: UTF-8 and UTF-16, with a byte order mark or without. JSON
+ * begins with a character of ASCII, so a zero beside it shows UTF-16.
  */
-export function decodeJsonText(bytes: Uint8Array): string {
-  const [first, second] = bytes;
-  if (first === 0xff && second === 0xfe) return new TextDecoder("utf-16le").decode(bytes);
-  if (first === 0xfe && second === 0xff) return new TextDecoder("utf-16be").decode(bytes);
-  return new TextDecoder().decode(bytes);
+export function decodeJsonText(bytes: Uint8Array): JsonText {
+  const [first = 1, second = 1] = bytes;
+  if ((first === 0xff && second === 0xfe) || (first > 0 && second === 0)) return decode(bytes, "utf-16le");
+  if ((first === 0xfe && second === 0xff) || (first === 0 && second > 0)) return decode(bytes, "utf-16be");
+  return decode(bytes, "utf-8");
+}
+
+function decode(bytes: Uint8Array, encoding: string): JsonText {
+  const text = new TextDecoder(encoding).decode(bytes);
+  // Almost no text has the character, and those that have it are decoded twice.
+  const whole = !text.includes("\ufffd") || isText(bytes, encoding);
+  return { text, whole };
+}
+
+function isText(bytes: Uint8Array, encoding: string): boolean {
+  try {
+    new TextDecoder(encoding, { fatal: true }).decode(bytes);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Each costs memory of its own; a text that needs more was not written by a slip. */

@@ -5,7 +5,7 @@ import type { Database } from "../../db/database.ts";
 import { claimRows, dueRows, inSeconds, isHeld, noLease, type WorkQueue } from "../../db/lease.ts";
 import type { Standard } from "../../db/tables/nft.ts";
 import { withheldToken } from "../../db/withheld-token.ts";
-import { type Fault, isFault, mayPass, retryAfterMs } from "../../outbound/fault.ts";
+import { type Fault, type FaultCode, isFault, mayPass, retryAfterMs } from "../../outbound/fault.ts";
 import type { PinnedBlock } from "../read/call-contract.ts";
 import { hashOf } from "../read/parse-document.ts";
 import type { MediaInformation } from "../read/probe-media.ts";
@@ -256,8 +256,15 @@ function fileColumns(file: MediaInformation | Fault | null) {
     file_size: known?.sizeBytes == null ? null : BigInt(known.sizeBytes),
     file_width: known?.width ?? null,
     file_height: known?.height ?? null,
-    file_error: file !== null && isFault(file) ? file.fault : null,
+    file_error: fileErrorOf(file),
   };
+}
+
+/** Dimensions are shown together with the size in bytes: where that is not known, it is the reason that they are not there. */
+function fileErrorOf(file: MediaInformation | Fault | null): FaultCode | null {
+  if (file === null) return null;
+  if (isFault(file)) return file.fault;
+  return file.width !== null && file.sizeBytes === null ? "size_unknown" : null;
 }
 
 function keepFileOf(image: string) {
