@@ -30,6 +30,8 @@ beforeAll(async () => {
     env: {
       ...{ PATH: process.env["PATH"], KEY_PEPPER: pepper, DATABASE_URL: postgres.url, PORT: String(port) },
       ...{ MINTYARD_DATA_DIR: join(dir, "service"), LOG_LEVEL: "error", MAX_HEAVY_READS: "1" },
+      // Little, so that it is used up on any machine.
+      HEAVY_READ_MS_FREE: "300",
       ...{ RPC_URL_GOERLI: "http://127.0.0.1:9", CHAIN_ID_GOERLI: "31337", HEAVY_READS_LOW_PRIORITY: "true" },
     },
   });
