@@ -1,5 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import pg from "pg";
+import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { deployCollection } from "../src/collections/deploy-collection.ts";
 import { runDetection } from "../src/collections/run-detection.ts";
 import { runWebhooks } from "../src/events/run-webhooks.ts";
@@ -86,16 +87,21 @@ async function expectWork(): Promise<void> {
 }
 
 test("a worker at rest sends few statements and calls", async () => {
+  // What this process sends: the server's own counters include the housekeeping of its database.
+  const statements = vi.spyOn(pg.Client.prototype, "query");
   start();
   await untilAtRest(4);
-  const transactions = async () => {
-    const [row] = await ask("SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()");
-    return Number(row?.xact_commit);
+  const sentInAWhile = async () => {
+    const before = { calls: h.proxy.seen.length, statements: statements.mock.calls.length };
+    await wait(30_000);
+    const sent = {
+      calls: h.proxy.seen.length - before.calls,
+      statements: statements.mock.calls.length - before.statements,
+    };
+    return sent.calls < 40 && sent.statements < 400 ? "few" : sent;
   };
-  const before = { calls: h.proxy.seen.length, transactions: await transactions() };
-  await wait(30_000);
-  expect(h.proxy.seen.length - before.calls).toBeLessThan(40);
-  expect((await transactions()) - before.transactions).toBeLessThan(400);
+  await expect.poll(sentInAWhile, patient).toBe("few");
+  expect(statements.mock.calls.length).toBeGreaterThan(10);
 });
 
 test("work is begun when it is told of, however long the pauses are", async () => {
