@@ -31,7 +31,7 @@ export default defineConfig({
       profiles: {
         // The seed is the same each time. The long tier looks further.
         default: { fuzz: { runs: 32 }, invariant: { runs: 8, depth: 60, failOnRevert: true } },
-        long: { fuzz: { runs: 256 }, invariant: { runs: 64, depth: 120, failOnRevert: true } },
+        long: { fuzz: { runs: 128 }, invariant: { runs: 64, depth: 120, failOnRevert: true } },
       },
     },
   },

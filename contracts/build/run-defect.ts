@@ -36,7 +36,7 @@ export async function runWithDefect(
     }
     symlinkSync(resolve("node_modules"), join(folder, "node_modules"));
     const config = join(folder, "hardhat.config.ts");
-    writeFileSync(config, readFileSync(config, "utf8").replace(/fuzz: \{ runs: 256 \}/, `fuzz: { runs: ${runs} }`));
+    writeFileSync(config, readFileSync(config, "utf8").replace(/(?<=long: \{ fuzz: \{ runs: )\d+/, String(runs)));
     if (defect) {
       const file = join(folder, defect.file);
       const source = readFileSync(file, "utf8");
