@@ -21,27 +21,18 @@ export function listTestFiles(): string[] {
 }
 
 /**
- * Files of the long tier that have the machine for themselves: they promise a time or memory, or are chaos as dense as that
- * allows. The others run beside one another.
+ * Files of the long tier that have the machine for themselves: each compares what the machine does in a time, which work beside it
+ * changes. The others run beside one another.
  */
 export const alone: readonly string[] = [
-  "availability/postgres-restart",
-  "chaos/defects",
-  "chaos/relayer",
+  // Answers beside attackers who take all that they can get.
   "http/attacks-together",
-  "indexing/chaos",
+  // Blocks that an index may be behind, of blocks as long as it takes without a flood.
   "indexing/hostile-flood",
   "indexing/range-spam",
-  "ipfs/import-memory",
-  "ipfs/minor-gc",
+  // Milliseconds of the processor that an operation takes: with cold caches they are more.
   "economics/limits",
   "economics/nobody",
-  "embedded/memory-at-rest",
-  "metadata/bombs",
-  "metadata/reveal",
-  "embedded/processes",
-  "relay/many-others",
-  "relay/many-waiting",
 ].map((name) => `test/${name}.long.test.ts`);
 
 /** Whether a file of the long tier may run while others do. */

@@ -3,9 +3,14 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** Files that take longest, on any machine: begun last, they would go on when all others are done. */
 const longest = [
+  "chaos/relayer.long",
   "deploying/deploying.long",
   "contracts/defects.long",
   "watching/alerts-fire.long",
+  "indexing/chaos.long",
+  "chaos/defects.long",
+  "embedded/memory-at-rest.long",
+  "package.long",
   "indexing/nodes-away.long",
   "indexing/restarts.long",
   "indexing/indexer",
