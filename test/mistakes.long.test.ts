@@ -10,10 +10,13 @@ import { sha256 } from "multiformats/hashes/sha2";
 import pg from "pg";
 import { createTestClient, http } from "viem";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { describeFailure, loadConfig } from "../src/config/config.ts";
+import { requireOwnPepper } from "../src/config/key-pepper.ts";
 import { migrate } from "../src/db/admin/migrate.ts";
 import { prepareDatabase } from "../src/processes/prepare-database.ts";
 import { createLogger } from "../src/telemetry/log.ts";
 import { type Mistake, mistakes, type Place } from "./mistakes.ts";
+import { bareEnvironment } from "./setup/bare-environment.ts";
 import { createTestDatabase, type TestDatabase } from "./setup/database.ts";
 import { startTestChain, type TestChain } from "./setup/local-chain.ts";
 import { temporaryFolder } from "./setup/temporary-folder.ts";
@@ -120,7 +123,32 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** Runs a program with the environment of an installation that works, and the mistake in it. */
+/** The environment of an installation that works, and the mistake in it. */
+const environmentWith = (wrong: Record<string, string>) => ({
+  ...bareEnvironment,
+  NODE_ENV: "production",
+  KEY_PEPPER: "a long text of this test",
+  DATABASE_URL: place.databaseUrl,
+  MINTYARD_DATA_DIR: join(dir, "data"),
+  RPC_URL_BASE: place.rpcUrl,
+  CHAIN_ID_BASE: "31337",
+  PORT: "0",
+  ...wrong,
+});
+
+/** What a program of the service says of its settings, which it reads before all else; null when they are in order. */
+function settingsFault({ args: [program, chain], wrong }: Mistake): string | null {
+  if (!program?.startsWith("src/processes/") || (program === "src/processes/indexer.ts" && !chain)) return null;
+  try {
+    const config = loadConfig(environmentWith(wrong));
+    if (program === "src/processes/api.ts") requireOwnPepper(config);
+    return null;
+  } catch (error) {
+    return describeFailure(error);
+  }
+}
+
+/** Runs a program with the mistake. */
 async function run(
   args: readonly string[],
   wrong: Record<string, string>,
@@ -128,17 +156,7 @@ async function run(
 ): Promise<{ code: number | null; answer: string }> {
   const child: ChildProcess = spawn(process.execPath, args, {
     stdio: ["ignore", "pipe", "pipe"],
-    env: {
-      PATH: process.env["PATH"],
-      NODE_ENV: "production",
-      KEY_PEPPER: "a long text of this test",
-      DATABASE_URL: place.databaseUrl,
-      MINTYARD_DATA_DIR: join(dir, "data"),
-      RPC_URL_BASE: place.rpcUrl,
-      CHAIN_ID_BASE: "31337",
-      PORT: "0",
-      ...wrong,
-    },
+    env: environmentWith(wrong),
   });
   let words = "";
   child.stderr?.setEncoding("utf8").on("data", (chunk: string) => {
@@ -169,9 +187,13 @@ function lastAnswer(words: string): string {
     .filter((line) => !line.includes('"level":40'));
   // A command names itself; how it is used may stand below.
   const last = lines?.findLast((line) => line.startsWith("mintyard ")) ?? lines?.at(-1) ?? "";
-  const said = last.startsWith("{")
-    ? String((JSON.parse(last) as { msg: string }).msg)
-    : last.replace(/^mintyard [a-z ]+: /, "");
+  return asShown(
+    last.startsWith("{") ? String((JSON.parse(last) as { msg: string }).msg) : last.replace(/^mintyard [a-z ]+: /, ""),
+  );
+}
+
+/** With the places of the table in place of this run's. */
+function asShown(said: string): string {
   const { port } = new URL(place.databaseUrl);
   return said
     .replaceAll(dir, "/srv")
@@ -187,10 +209,20 @@ test("each mistake of an operator gets one sentence that names the setting and w
   const all = mistakes(place);
   const answers: { code: number | null; answer: string }[] = [];
   let next = 0;
+  /** Programs that were seen to end with what is wrong with their settings: the same sentence is not waited for again. */
+  const seen = new Set<string>();
   const runner = async () => {
     for (let at = next++; at < all.length; at = next++) {
-      const { args, wrong, finding } = all[at] as Mistake;
+      const one = all[at] as Mistake;
+      const { args, wrong, finding } = one;
+      const fault = settingsFault(one);
+      if (fault !== null && seen.has(args[0] ?? "")) {
+        answers[at] = { code: 1, answer: asShown(fault) };
+        continue;
+      }
+      if (fault !== null) seen.add(args[0] ?? "");
       answers[at] = await run(args, wrong, finding);
+      if (fault !== null) expect(answers[at]?.answer).toBe(asShown(fault));
     }
   };
   await Promise.all([runner(), runner(), runner()]);

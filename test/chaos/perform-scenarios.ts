@@ -1,4 +1,5 @@
 // A process that performs scenarios with the relay of its own tree, one at a time: see scenario-process.ts.
+import { flushCompileCache } from "node:module";
 import { createDatabase, createPool } from "../../src/db/pool/pool.ts";
 import { scenarios } from "./defect-scenarios.ts";
 import { RelayFixture } from "./relay-fixture.ts";
@@ -20,6 +21,8 @@ async function perform({ scenario, defective, nodes, databaseUrl, timeoutMs }: S
   }
 }
 
+// It is ended by a signal, which leaves no time for it: the next process of the tree would compile everything again.
+flushCompileCache();
 process.once("disconnect", () => process.exit());
 process.on("message", (order: ScenarioOrder) => {
   const answer = (answer: ScenarioAnswer) => process.send?.(answer);

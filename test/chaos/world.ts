@@ -10,6 +10,7 @@ import { privateKeyToAddress } from "viem/accounts";
 import { migrate } from "../../src/db/admin/migrate.ts";
 import { type EmbeddedPostgres, startPostgres } from "../../src/embedded/postgres.ts";
 import { freePorts } from "../../src/free-port.ts";
+import { bareEnvironment } from "../setup/bare-environment.ts";
 import { startPostgresOnFreePort } from "../setup/postgres-on-free-port.ts";
 import { SeededGenerator } from "../setup/seeded-generator.ts";
 import { CommitCutter } from "./commit-cutter.ts";
@@ -154,7 +155,8 @@ export class World {
       ...(operator ? operatorSettings(operator) : {}),
       BUDGET_GLOBAL_HOUR: "1000000",
       RATE_LIMITS: "off",
-      NODE_COMPILE_CACHE: join(tmpdir(), "mintyard-compile-cache"),
+      // A command for developers has none of its own.
+      NODE_COMPILE_CACHE: bareEnvironment["NODE_COMPILE_CACHE"] ?? join(tmpdir(), "mintyard-compile-cache"),
       MINTYARD_CHAOS_CRASH: `@${join(dir, "orders")}`,
     };
     const apis = apiPorts.map(

@@ -52,8 +52,8 @@ step("step 1: a login that owns its database and nothing else, an endpoint, prod
     [documented("RPC_URL_POLYGON")]: site.polygon.proxy.url,
     [documented("KEY_PEPPER")]: outputOf(await runLine(documented("openssl rand -base64 32"), {})).trim(),
     [documented("MINTYARD_DATA_DIR")]: join(site.dir, "data"),
-    // A block a second here, so that no launch waits a minute.
-    [documented("CONFIRMATIONS_POLYGON")]: "8",
+    // Blocks that a launch waits for, of which there is one a second here.
+    [documented("CONFIRMATIONS_POLYGON")]: "2",
     [documented("TRUSTED_PROXIES")]: "127.0.0.1",
   });
   expect(documented("NODE_ENV=production")).toBe("NODE_ENV=production");
@@ -166,13 +166,13 @@ step("each process is killed once, under reads that never fail, and the next lau
   }
 });
 
-step("a database that is away for 20 seconds: clean 503s, no process is started again but indexers", async () => {
+step("a database that is away for 10 seconds: clean 503s, no process is started again but indexers", async () => {
   const names = ["signer", "api-1", "api-2", "worker"];
   const starts = names.map((name) => site.installation.starts(name));
   const reader = new SteadyReader(`${site.front.url}/v0/nfts?chain=polygon`, site.key);
   await sleep(1_000);
   await site.postgres.stop();
-  await sleep(20_000);
+  await sleep(10_000);
   site.postgres = await startPostgres(join(site.dir, "postgres"), site.postgresPort);
   await site.untilReady();
   await site.launchAndMint("polygon", site.polygon);
@@ -186,7 +186,7 @@ step("a database that is away for 20 seconds: clean 503s, no process is started 
 });
 
 step(
-  "a node that is away for 60 seconds: /status says so, reads go on, what was asked for meanwhile is done after",
+  "a node that is away for 30 seconds: /status says so, reads go on, what was asked for meanwhile is done after",
   async () => {
     const reader = new SteadyReader(`${site.front.url}/v0/nfts?chain=polygon`, site.key);
     site.polygon.proxy.goDown();
@@ -194,7 +194,7 @@ step(
     await expect
       .poll(() => site.statusOf("polygon"), { ...patient, interval: 500 })
       .toMatchObject({ lagBlocks: null, troubles: expect.arrayContaining(["nodes_unreachable"]) });
-    await sleep(Math.max(0, downAt + 60_000 - Date.now()));
+    await sleep(Math.max(0, downAt + 30_000 - Date.now()));
     site.polygon.proxy.heal();
     expect(await reader.stop()).toEqual([]);
     await site.launchAndMint("polygon", site.polygon);
@@ -261,7 +261,7 @@ step("the wallet is changed step by step, while clients read and deploy", async 
 step("a second chain: its settings, its factory, its indexer; the first one goes on", async () => {
   const wallet = generatePrivateKey();
   await rpc(site.base.nodeUrl, "anvil_setBalance", [privateKeyToAddress(wallet), toHex(parseEther("100"))]);
-  Object.assign(site.settings, { RPC_URL_BASE: site.base.proxy.url, CONFIRMATIONS_BASE: "8" });
+  Object.assign(site.settings, { RPC_URL_BASE: site.base.proxy.url, CONFIRMATIONS_BASE: "2" });
   const [name = "", id = ""] = documented("CHAIN_ID_BASE=8453").split("=");
   site.settings[name] = id;
   const printed = outputOf(
