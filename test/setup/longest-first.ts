@@ -16,9 +16,12 @@ const longest = [
   "indexing/indexer",
 ];
 
+/** While one of the files that share the stack runs, about so many others do. */
+const besideASharingFile = 10;
+
 /**
  * The longest first; Vitest goes by size where it has no earlier run. Files that share the stack wait for one another, so they
- * are spread over the run: a worker that waits does nothing.
+ * are spread: a worker that waits does nothing. But not further than the stack waits for them, or it would be started again.
  */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -30,7 +33,7 @@ export class LongestFirst extends BaseSequencer {
     const isSharing = ({ moduleId }: TestSpecification) => readFileSync(moduleId, "utf8").includes("leaseStack");
     const sharing = sorted.filter(isSharing);
     const spread = sorted.filter((file) => !isSharing(file)).sort((one, other) => rank(one) - rank(other));
-    const gap = Math.floor(spread.length / sharing.length) + 1;
+    const gap = Math.min(Math.floor(spread.length / sharing.length) + 1, besideASharingFile);
     for (const [index, file] of sharing.entries()) spread.splice(index * gap, 0, file);
     return spread;
   }
