@@ -1,6 +1,9 @@
+import type { Hex } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { HttpApi, type Json } from "../collections/http-api.ts";
+import { burnsAllGas, polite } from "./receivers.ts";
 import { ProductScenario, randomAddress, uri } from "./scenario.ts";
+import { WaitingMints } from "./waiting-mints.ts";
 
 let s: ProductScenario;
 let api: HttpApi;
@@ -151,4 +154,47 @@ test("a list takes a place of the rate for each of its tokens", async () => {
   const returned = Math.ceil((performance.now() - began) / 200) + 1;
   expect(taken).toBeGreaterThanOrEqual(20 - returned);
   expect(taken).toBeLessThanOrEqual(20);
+});
+
+test("a receiver with code goes alone, and what it does in the block is nothing to the others", async () => {
+  const mints = new WaitingMints(s);
+  const place = await mints.contract();
+  const tokens = mints.wanted(4);
+  const [greedy] = tokens;
+  const become = (bytecode: Hex) => s.h.chain.setCode({ address: greedy?.to ?? "0x", bytecode });
+  // While it is simulated it takes the token.
+  await become(polite("erc721"));
+  const ids = await mints.waiting(place, tokens);
+  let hashes: string[] = [];
+  await mints.inOneBlock(async () => {
+    hashes = await mints.hashes(ids);
+    await become(burnsAllGas);
+  });
+  const [own, ...shared] = hashes;
+  expect(new Set(shared).size).toBe(1);
+  expect(shared).not.toContain(own);
+  await mints.settled(ids, ["finalized", "failed_onchain", "held"]);
+  expect((await mints.states(ids)).slice(1)).toEqual(["finalized", "finalized", "finalized"]);
+  expect(await mints.hashes(ids.slice(1))).toEqual(shared);
+  for (const { to, tokenId } of tokens.slice(1)) expect(await mints.ownerOf(place, tokenId)).toBe(to);
+  // It burned what its own mint was found to take, and a fifth.
+  const { gasUsed } = await s.h.chain.getTransactionReceipt({ hash: own as Hex });
+  expect(gasUsed).toBeLessThan(200_000n);
+});
+
+test("an account that gets code after its simulation fails for itself: the batch has gas for the others", async () => {
+  const mints = new WaitingMints(s, 2_000n);
+  const place = await mints.contract();
+  const tokens = mints.wanted(4);
+  const ids = await mints.waiting(place, tokens);
+  let hashes: string[] = [];
+  await mints.inOneBlock(async () => {
+    hashes = await mints.hashes(ids);
+    await s.h.chain.setCode({ address: tokens[0]?.to ?? "0x", bytecode: burnsAllGas });
+  });
+  expect(new Set(hashes).size).toBe(1);
+  await mints.settled(ids, ["finalized", "failed_onchain"]);
+  expect(await mints.states(ids)).toEqual(["failed_onchain", "finalized", "finalized", "finalized"]);
+  expect(await mints.hashes(ids)).toEqual(hashes);
+  for (const { to, tokenId } of tokens.slice(1)) expect(await mints.ownerOf(place, tokenId)).toBe(to);
 });

@@ -6,7 +6,7 @@ import { encodeBatch } from "../chain/batch-call.ts";
 import type { Fees } from "../chain/fees.ts";
 import { intrinsicGas } from "../chain/intrinsic-gas.ts";
 import { asMoved, type Intent, type Moved } from "../store/intents.ts";
-import { tokensOf } from "../store/operation-payload.ts";
+import { mayShare } from "./may-share.ts";
 import type { Preflight } from "./preflight.ts";
 
 /** What asks for a nonce, after its own simulation. */
@@ -33,20 +33,17 @@ const callGas = 500_000n;
  */
 const headroom = 600_000n;
 
-/** Whether a mint may share a transaction: its client knows it by its id, and it has shared none before. */
-export function mayShare(intent: Intent): boolean {
-  return (
-    intent.kind === "mint" &&
-    tokensOf(intent).together === true &&
-    intent.batch_lead === null &&
-    intent.batch_call === null &&
-    intent.retry_number === 0
-  );
-}
+/** What the operator does before and after a call, at most: it marks the request, and logs the outcome. */
+const outcomeGas = 60_000n;
 
-/** Whether a request may be put into a batch: the same contract, and room for it in calls and gas. */
+/**
+ * Whether a request may be put into a batch: the same contract, room for it in calls and gas, and nobody's code but the
+ * contract's. A receiver with code may do something else in a block than when it was simulated, and a batch gives it
+ * more gas to burn than a transaction of its own; once the gas is gone the operator takes the whole batch back.
+ */
 export function hasRoomFor({ lead, members }: Batch, item: Simulated): boolean {
   if (!mayShare(lead.intent) || !mayShare(item.intent)) return false;
+  if (lead.ready.callsReceiver || item.ready.callsReceiver) return false;
   if (members.length + 1 >= mostMints) return false;
   if (!lead.intent.factory.equals(item.intent.factory)) return false;
   if (!lead.intent.predicted_addr.equals(item.intent.predicted_addr)) return false;
@@ -60,11 +57,11 @@ export function hasRoomFor({ lead, members }: Batch, item: Simulated): boolean {
  */
 export function isPaid({ lead, members }: Batch): boolean {
   const items = [lead, ...members];
-  return items.reduce((sum, { intent }) => sum + BigInt(intent.reserved_wei), 0n) >= costOfBatch(items);
+  return reservedFor(items) >= gasOfBatch(items) * feeOf(items);
 }
 
 /**
- * The gas limit of a batch: each mint alone needs more, by what a transaction costs anyway. No node is asked: the
+ * The gas that a batch needs: each mint alone needs more, by what a transaction costs anyway. No node is asked: the
  * wallet's row is locked meanwhile.
  */
 function gasOfBatch(items: readonly Simulated[]): bigint {
@@ -73,13 +70,40 @@ function gasOfBatch(items: readonly Simulated[]): bigint {
   return items.slice(0, -1).reduce((sum, { ready }) => sum + ready.gas, headroom + data);
 }
 
-function costOfBatch(items: readonly Simulated[]): bigint {
-  return gasOfBatch(items) * (items[0]?.ready.fees.maxFeePerGas ?? 0n);
+/**
+ * The gas limit of a batch. A receiver may get code between its simulation and the block, by a delegation of its account
+ * (EIP-7702) or by a deployment at its address: there is room for one call that takes all that the operator gives it, as
+ * far as what the requests have set aside pays for that.
+ */
+function gasLimitOf(items: readonly Simulated[]): bigint {
+  const needed = gasOfBatch(items);
+  const surplus = callGas + outcomeGas - items.map(({ ready }) => ready.gas).reduce(least);
+  const fee = feeOf(items);
+  const paid = fee > 0n ? reservedFor(items) / fee : needed;
+  const wanted = [needed + surplus, paid, ...items.map(({ ready }) => ready.gasCeiling)].reduce(least);
+  return most(wanted, needed);
+}
+
+function least(a: bigint, b: bigint): bigint {
+  return a < b ? a : b;
+}
+
+function most(a: bigint, b: bigint): bigint {
+  return a > b ? a : b;
+}
+
+function feeOf(items: readonly Simulated[]): bigint {
+  return items[0]?.ready.fees.maxFeePerGas ?? 0n;
+}
+
+function reservedFor(items: readonly Simulated[]): bigint {
+  return items.reduce((sum, { intent }) => sum + BigInt(intent.reserved_wei), 0n);
 }
 
 /** What a nonce may cost at worst. */
 export function worstCase({ lead, members }: Batch): bigint {
-  return members.length === 0 ? lead.ready.gas * lead.ready.fees.maxFeePerGas : costOfBatch([lead, ...members]);
+  const items = [lead, ...members];
+  return (members.length === 0 ? lead.ready.gas : gasLimitOf(items)) * feeOf(items);
 }
 
 /** The call of a lead, to be signed instead of its own. */
@@ -107,7 +131,7 @@ export async function formBatch(
   if (!isPaid({ lead, members: joined })) return null;
   const items = [lead, ...joined];
   const data = encodeBatch(items.map(({ intent }) => intent));
-  const reserved = items.reduce((sum, { intent }) => sum + BigInt(intent.reserved_wei), 0n);
+  const reserved = reservedFor(items);
   const ids = joined.map(({ intent }) => intent.id);
   await sql`SELECT service.join_entries(${lead.intent.id}::uuid, ${ids}::uuid[])`.execute(db);
   const { rows } = await sql<Moved>`
@@ -127,7 +151,7 @@ export async function formBatch(
       ? [[row.id, { ...asMoved(before, row), batch_lead: lead.intent.id, reserved_wei: "0" }] as const]
       : [];
   });
-  return { lead: changed, call: { data, gas: gasOfBatch(items) }, members: new Map(moved) };
+  return { lead: changed, call: { data, gas: gasLimitOf(items) }, members: new Map(moved) };
 }
 
 /** Locks the rows of those that still are queued as they were seen: all at once, in one order, before anything of their limits. */

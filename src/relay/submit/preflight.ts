@@ -15,7 +15,9 @@ import { explainRevert, isRefusal } from "../chain/revert.ts";
 import type { Node } from "../chain/rpc-nodes.ts";
 import { batched } from "../store/batch.ts";
 import type { Intent } from "../store/intents.ts";
+import { tokensOf } from "../store/operation-payload.ts";
 import { newestUpdate, supersededMembers } from "../store/update-order.ts";
+import { mayShare } from "./may-share.ts";
 import { type NotYet, prepareUpdate, type Refusal } from "./prepare-update.ts";
 
 /** What a transaction needs before it is worth a nonce. */
@@ -29,6 +31,8 @@ export interface Preflight {
   /** What was simulated, and is to be signed. */
   call: IntentCall;
   gas: bigint;
+  /** Whether a receiver of a mint that may share a transaction has code, which is called. */
+  callsReceiver: boolean;
   /** The most that a transaction may have now. */
   gasCeiling: bigint;
   /** The newest block when it was read. */
@@ -120,11 +124,13 @@ async function readAll(
   sender: Address,
   wanted: readonly { intent: Intent; call: IntentCall }[],
 ): Promise<(Preflight | Refusal | NotYet)[]> {
+  const receivers = [...new Set(wanted.flatMap(({ intent }) => receiversOf(intent)))];
   const [head, history, tip, balance, count, ...rest] = await node.ask([
     ...calls.market(),
     calls.balance(sender),
     calls.count(sender, "latest"),
     ...wanted.map(({ call }) => calls.estimate(sender, call.to, call.data)),
+    ...receivers.map((address) => calls.code(address, "latest")),
   ]);
   const { block, ...market } = parseMarket([head, history, tip]);
   const fees = freshFees(chain, market);
@@ -137,6 +143,7 @@ async function readAll(
     balanceWei: parseQuantity(balance, "a balance"),
     chainNonce: parseQuantity(count, "a count"),
   };
+  const called = new Set(receivers.filter((_, index) => hasCode(rest[wanted.length + index])));
   const estimates = wanted.map(({ call }, index) => readEstimate(rest[index], intrinsicGas(call.data)));
   // Another endpoint may have time for all of them; for a few it is enough to come again.
   if (estimates.every((estimate) => typeof estimate === "object" && "waits" in estimate))
@@ -151,8 +158,27 @@ async function readAll(
       return { refused: `needs ${needed} gas, and its account's plan allows ${most}` };
     const gas = least((needed * 12n) / 10n, ceiling);
     const within = (cap: bigint) => withinCap(fees, market.baseFee, cap);
-    return { ...seen, call, gas, fees: within(feeCap(chain, intent, gas)), wanted: within(chain.relay.maxFeeWei) };
+    const callsReceiver = receiversOf(intent).some((address) => called.has(address));
+    return {
+      ...seen,
+      call,
+      gas,
+      callsReceiver,
+      fees: within(feeCap(chain, intent, gas)),
+      wanted: within(chain.relay.maxFeeWei),
+    };
   });
+}
+
+/** Who gets the tokens of a mint that may share a transaction. */
+function receiversOf(intent: Intent): Address[] {
+  if (!mayShare(intent)) return [];
+  return tokensOf(intent).tokens.flatMap(({ to }) => (to === undefined ? [] : [to.toLowerCase() as Address]));
+}
+
+/** What a node does not tell may be code. */
+function hasCode(answer: RpcResult | undefined): boolean {
+  return !answer || "error" in answer || answer.result !== "0x";
 }
 
 /** The highest fee per gas that an intent's transaction may have: the operator's cap, and what is reserved for it. */

@@ -22,10 +22,10 @@ import {
   hasRoomFor,
   isPaid,
   lockUnmoved,
-  mayShare,
   type Simulated,
   worstCase,
 } from "./form-batch.ts";
+import { mayShare } from "./may-share.ts";
 import type { Preflight } from "./preflight.ts";
 
 export type Assignment =
@@ -69,7 +69,7 @@ export async function reserveNonce(
   const name = replacesRecord(intent.kind)
     ? intent.id
     : `${intent.tenant_id} ${chain.id} ${ready.sender} ${genesisHash}`;
-  const assign = mayShare(intent) ? shareTogether : assignTogether;
+  const assign = mayShare(intent) && !ready.callsReceiver ? shareTogether : assignTogether;
   const assignment = await assign(services, name, { chain, intent, ready, genesisHash });
   if (assignment.kind === "assigned") failpoint("assign-after-commit");
   return assignment;
