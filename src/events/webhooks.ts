@@ -3,15 +3,13 @@ import { writeAudit } from "../auth/audit.ts";
 import type { Database } from "../db/database.ts";
 import type { WebhookState } from "../db/tables/events.ts";
 import { ServiceError } from "../errors/errors.ts";
-import { isAllowedUrl } from "../outbound/address-guard.ts";
 import type { EventFilter } from "../outbox/event-filter.ts";
-import { eventFamilies, isBelow, operatorFamilies } from "../outbox/event-types.ts";
 import { wantEvents } from "../outbox/read-events.ts";
 import { newSecret, newSigningKey, seal, secretText } from "../outbox/sign-webhook.ts";
 import type { Services } from "../services.ts";
-import { type EventFilterInput, readFilter } from "./event-input.ts";
+import { columnsOf, readDescription, readFilterFor, readUrl, type WebhookInput } from "./webhook-input.ts";
 import { holdMatching } from "./webhook-lock.ts";
-import { allowsPrivate, ownedBy, type WebhookOwner, type WebhookServices } from "./webhook-owner.ts";
+import { ownedBy, type WebhookOwner, type WebhookServices } from "./webhook-owner.ts";
 import { filterOfRow, toWebhook, type Webhook, type WebhookRow } from "./webhook-record.ts";
 
 /** What is kept for an endpoint beyond what its filter matches now; renewed by the worker as long as it is there. */
@@ -19,11 +17,6 @@ const webhookInterestSeconds = 2 * 86_400;
 /** Whatever the plan. */
 const mostWebhooks = 1_000;
 const overlapBounds = { seconds: 86_400, most: 7 * 86_400 };
-
-export interface WebhookInput extends EventFilterInput {
-  url?: string | null | undefined;
-  description?: string | null | undefined;
-}
 
 /** An endpoint with the secret that only this answer shows. */
 export interface WebhookWithSecret {
@@ -250,67 +243,6 @@ export async function renewInterests(services: Services): Promise<void> {
     )
     .execute();
   for (const row of rows) await want(services, filterOfRow(row));
-}
-
-function columnsOf(filter: EventFilter) {
-  const { types, chains, contracts, accounts, tokenIds, finality } = filter;
-  return {
-    types: [...types],
-    chains: [...chains],
-    contracts: [...contracts],
-    accounts: [...accounts],
-    token_ids: [...tokenIds],
-    finality,
-  };
-}
-
-/** The operator's own have what the operator is told; an account's filter may name everything and gets what it may see. */
-function readFilterFor(services: WebhookServices, owner: WebhookOwner, input: WebhookInput): EventFilter {
-  if (owner.accountId !== null) {
-    const wanted = readFilter(services, input);
-    if (owner.plan?.wholeChainWebhooks === false && wanted.contracts.length === 0 && tellsOfChains(wanted))
-      throw new ServiceError(
-        "plan_limit_exceeded",
-        "your plan sends events of the contracts that an endpoint names: give contracts, or only types of your own such as deployment and mint",
-        { field: "contracts" },
-      );
-    return wanted;
-  }
-  const filter = readFilter(services, { ...input, types: input.types?.length ? input.types : operatorFamilies });
-  for (const name of filter.types)
-    if (!operatorFamilies.some((family) => isBelow(name, family)))
-      throw new ServiceError("invalid_enumeration", `types must be of ${operatorFamilies.join(" or ")}`, {
-        field: "types",
-      });
-  return filter;
-}
-
-/** Whether a filter lets through what everybody gets. */
-function tellsOfChains({ types }: EventFilter): boolean {
-  const ofChains = Object.keys(eventFamilies).filter((name) => eventFamilies[name]?.audience === "everybody");
-  return (
-    types.length === 0 || types.some((type) => ofChains.some((name) => isBelow(name, type) || isBelow(type, name)))
-  );
-}
-
-function readUrl({ config }: WebhookServices, owner: WebhookOwner, text: string | null | undefined): string {
-  if (!text) throw new ServiceError("parameter_missing", "url is missing", { field: "url" });
-  const url = text.length <= 2_000 && URL.canParse(text) ? new URL(text) : null;
-  const allowPrivate = allowsPrivate(config, owner.accountId);
-  if (!url || !isAllowedUrl(url, { allowPrivate }))
-    throw new ServiceError(
-      "value_error",
-      `url must be http or https,${allowPrivate ? "" : " at a public host, at port 80 or 443,"} without a user, and of 2,000 characters at most`,
-      { field: "url" },
-    );
-  return url.href;
-}
-
-function readDescription(text: string | null | undefined): string | undefined {
-  if (text === null || text === undefined) return undefined;
-  if (text.length > 500 || text.includes("\0"))
-    throw new ServiceError("value_error", "description may have 500 characters", { field: "description" });
-  return text;
 }
 
 function entryOf(owner: WebhookOwner, action: string, id: string, after: unknown) {

@@ -1,6 +1,7 @@
 import type { Context } from "hono";
 import { ServiceError } from "../errors/errors.ts";
 import { listDeliveries, replay, sendTestEvent } from "../events/webhook-deliveries.ts";
+import type { WebhookInput } from "../events/webhook-input.ts";
 import {
   changeWebhook,
   createWebhook,
@@ -10,7 +11,6 @@ import {
   pauseWebhook,
   resumeWebhook,
   rotateWebhookSecret,
-  type WebhookInput,
 } from "../events/webhooks.ts";
 import type { Services } from "../services.ts";
 import { ok } from "./answer.ts";
