@@ -54,6 +54,7 @@ function addEndpointCommands(group: AnyCommand): void {
     ["show", "one endpoint"],
     ["pause", "stop sending; events wait"],
     ["resume", "go on sending, also after it was disabled"],
+    ["verify", "ask anew whether it wants messages, by a challenge"],
     ["delete", "delete it with what waits for it"],
   ] as const)
     withService(group.command(action))

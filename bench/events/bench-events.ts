@@ -54,6 +54,7 @@ try {
   await makeEndpoint(origin, stack.ready.apiKey, { url: `${receiver.url}/one`, ...filter });
   const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
   const query = "types=nft.transfer&chain=goerli";
+  await untilVerified(stack);
   const alone = await openStream(`${origin}/v1/events?${query}`, stack.ready.apiKey, agent);
   await mintEvenly(owner, collection, 20);
   const mined = await mintEvenly(owner, collection, events);
@@ -73,6 +74,7 @@ try {
   figures.say("one dead endpoint among a hundred");
   for (let made = 0; made < 99; made += 1)
     await makeEndpoint(origin, keys[made % 10] ?? "", { url: `${receiver.url}/well`, ...filter });
+  await untilVerified(stack);
   const well = await delaysOf("/well", 99, async () => await mintEvenly(owner, collection, 40, 400));
   receiver.answer = ({ path }) => (path === "/one" ? "hang" : { status: 204 });
   const beside = await delaysOf("/well", 99, async () => await mintEvenly(owner, collection, 40, 400));
@@ -114,6 +116,7 @@ try {
         await makeEndpoint(origin, key, { url: `${receiver.url}/many`, ...filter });
       }),
     );
+  await untilVerified(stack);
   receiver.received.length = 0;
   const began = performance.now();
   await mintEvenly(owner, collection, 1);
@@ -164,6 +167,19 @@ async function head({ dir }: RunningStack): Promise<number> {
   const { rows } = await pool.query<{ sequence: bigint }>("SELECT sequence FROM service.event_head");
   await pool.end();
   return Number(rows[0]?.sequence);
+}
+
+/** Waits until all endpoints have said that they want messages. */
+async function untilVerified({ dir }: RunningStack): Promise<void> {
+  const pool = createPool(DataFolder.environmentOf(dir)?.["DATABASE_URL"] ?? "", "bench", 1);
+  for (const end = performance.now() + 300_000; ; await new Promise((done) => setTimeout(done, 100))) {
+    const { rows } = await pool.query<{ count: number }>(
+      "SELECT count(*)::int AS count FROM service.webhook WHERE verified_at IS NULL",
+    );
+    if (rows[0]?.count === 0) break;
+    if (performance.now() > end) throw new Error(`${rows[0]?.count} endpoints have not answered their challenge`);
+  }
+  await pool.end();
 }
 
 async function send(origin: string, key: string, method: string, path: string, body?: object) {

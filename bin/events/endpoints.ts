@@ -10,6 +10,7 @@ interface Endpoint extends Record<string, unknown> {
   state: string;
   disabledReason: string | null;
   waiting: string | null;
+  verificationTry: { status: number | null; fault: string | null } | null;
   types: string[];
   chains: string[];
   finality: string;
@@ -63,7 +64,7 @@ export async function changeEndpoint(
 
 /** Shows an endpoint, or does what the word says and shows it then. */
 export async function actOnEndpoint(
-  action: "show" | "pause" | "resume" | "delete",
+  action: "show" | "pause" | "resume" | "verify" | "delete",
   id: string,
   where: ServiceOptions,
 ): Promise<number> {
@@ -71,6 +72,7 @@ export async function actOnEndpoint(
     show: ["GET", pathOf(id)] as const,
     pause: ["POST", pathOf(id, "pause")] as const,
     resume: ["POST", pathOf(id, "resume")] as const,
+    verify: ["POST", pathOf(id, "verify")] as const,
     delete: ["DELETE", pathOf(id)] as const,
   }[action];
   const { webhook } = await clientOf(where).rest<{ webhook: Endpoint }>(method, path);
@@ -150,13 +152,23 @@ function printWithSecret({ webhook, secret }: { webhook: Endpoint; secret: strin
   process.stderr.write(
     "The secret is shown this once. The receiver verifies the signature with it (docs/events.md).\n",
   );
+  if (webhook.state === "unverified")
+    process.stderr.write("It is sent a challenge, and nothing else until the receiver has answered it.\n");
 }
 
-function describe({ id, state, disabledReason, waiting, url, types, chains, finality }: Endpoint): string {
-  const why = disabledReason ? ` (${disabledReason})` : waiting ? ` (waits: ${waiting})` : "";
+function describe(endpoint: Endpoint): string {
+  const { id, state, url, types, chains, finality } = endpoint;
+  const why = whyOf(endpoint);
   return [id, `${state}${why}`, url, types.join(",") || "all types", chains.join(",") || "all chains", finality].join(
     "  ",
   );
+}
+
+/** Why nothing is sent to it. */
+function whyOf({ state, disabledReason, waiting, verificationTry: last }: Endpoint): string {
+  if (disabledReason) return ` (${disabledReason})`;
+  if (state === "unverified") return last ? ` (answered ${last.status ?? "nothing"}: ${last.fault})` : "";
+  return waiting ? ` (waits: ${waiting})` : "";
 }
 
 function describeDelivery({ id, eventId, type, state, attempts, nextAt, tries }: Delivery): string {

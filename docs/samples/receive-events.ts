@@ -64,7 +64,10 @@ createServer((request, response) => {
     // The signature is of these bytes: parse after the check, and never write the JSON anew.
     const body = Buffer.concat(parts).toString();
     if (!isGenuine(request.headers, body)) return response.writeHead(401).end();
-    take(JSON.parse(body));
+    const event = JSON.parse(body);
+    // The service asks once whether this receiver wants its messages, and sends no others before it has the answer.
+    if (event.type === "webhook.verification") return response.end(event.data.challenge);
+    take(event);
     response.writeHead(204).end();
   });
 }).listen(Number(process.env["PORT"]), "127.0.0.1");

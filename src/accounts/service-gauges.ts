@@ -41,9 +41,15 @@ export function watchService({ registry }: Metrics, services: Services): void {
       set(services.auth.permits.load.oldestSeconds, { queue: "upload" });
     },
   );
-  gauge("mintyard_webhooks", "Endpoints of webhooks; failing: the last try failed.", ["state"], (set, { events }) => {
-    for (const state of ["enabled", "failing", "paused", "disabled"]) set(events.webhooks[state] ?? 0, { state });
-  });
+  gauge(
+    "mintyard_webhooks",
+    "Endpoints of webhooks; failing: the last try failed; unverified: the challenge is not answered.",
+    ["state"],
+    (set, { events }) => {
+      for (const state of ["enabled", "failing", "unverified", "paused", "disabled"])
+        set(events.webhooks[state] ?? 0, { state });
+    },
+  );
   gauge("mintyard_stored_bytes", "Uploads and presale lists, by tier.", ["tier"], (set, { stored }) => {
     for (const [tier, bytes] of Object.entries(stored)) set(bytes, { tier });
   });

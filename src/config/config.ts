@@ -115,8 +115,11 @@ export interface Config {
   introspection: "open" | "key";
   /** Metadata may be read from private and loopback hosts; for closed networks and tests only. */
   allowPrivateFetch: boolean;
-  /** Endpoints of webhooks may be at private and loopback hosts; for closed networks and development. */
-  webhooks: { allowPrivate: boolean };
+  /**
+   * Endpoints of webhooks may be at private and loopback hosts; for closed networks and development. They are sent nothing
+   * until they have answered a challenge.
+   */
+  webhooks: { allowPrivate: boolean; handshake: boolean };
   /** Days that events, and what was sent of them, are kept. */
   eventDays: number;
   /** Bounds of one worker process; what third parties' servers and contracts may take of it. */
@@ -238,7 +241,10 @@ export function loadConfig(env: Env = process.env): Config {
     trustedProxies: readRanges(env, "TRUSTED_PROXIES"),
     introspection: isProduction(env) ? "key" : "open",
     allowPrivateFetch: readFlag(env, "METADATA_ALLOW_PRIVATE", false),
-    webhooks: { allowPrivate: readFlag(env, "WEBHOOKS_ALLOW_PRIVATE", false) },
+    webhooks: {
+      allowPrivate: readFlag(env, "WEBHOOKS_ALLOW_PRIVATE", false),
+      handshake: readFlag(env, "WEBHOOK_HANDSHAKE", true),
+    },
     eventDays: read(env, "EVENT_DAYS", positive, 7),
     metadata: {
       concurrency: read(env, "METADATA_CONCURRENCY", positive, 64),

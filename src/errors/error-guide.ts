@@ -92,6 +92,11 @@ const guides: Partial<Record<ErrorCode, ErrorGuide>> = {
     cause: "The disk, the database or what free accounts may keep together is nearly full, so nothing more is kept.",
     fix: "Send the same request again later; the operator has to make room. Reads work meanwhile.",
   },
+  webhook_unverified: {
+    cause:
+      "A new endpoint is sent nothing until it has answered a challenge, and this one has not, as often as it was asked.",
+    fix: "See verificationTry of the endpoint for what it answered. Have it answer a webhook.verification message with data.challenge, then POST /v1/webhooks/{id}/verify or verifyWebhook.",
+  },
   read_timeout: {
     cause:
       "The read took longer than reads may (2 s, a report 5 s, unless the operator set other times), and was ended: it asks for much, or the server is busy.",

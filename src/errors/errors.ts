@@ -33,6 +33,7 @@ export const errorTable = {
   not_implemented: { status: 501, retryable: false },
   service_unavailable: { status: 503, retryable: true },
   storage_full: { status: 507, retryable: true },
+  webhook_unverified: { status: 409, retryable: false },
   read_timeout: { status: 503, retryable: true },
   read_not_begun: { status: 503, retryable: true },
 } as const satisfies Record<string, { status: number; retryable: boolean }>;

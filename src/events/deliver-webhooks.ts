@@ -8,7 +8,7 @@ import { type SigningKeys, signedHeaders, unseal } from "../outbox/sign-webhook.
 import type { Services } from "../services.ts";
 import type { HostRates } from "./host-rates.ts";
 import type { Item, Waiting } from "./read-waiting.ts";
-import { boundedPause, disabledAfterSeconds, pauseAfter } from "./retry-schedule.ts";
+import { boundedPause, disabledAfterSeconds, pauseAfter, untilMorning } from "./retry-schedule.ts";
 import { countTries } from "./webhook-figures.ts";
 import { type ClaimedWebhook, secretsOf } from "./webhook-record.ts";
 import { type DeliveryResult, type Hold, recordResults } from "./webhook-results.ts";
@@ -46,9 +46,6 @@ export const lanes = Object.keys(webhookPlaces) as readonly Lane[];
  * until now, and is not any more, delays the others by this time.
  */
 export const latePlaces = { afterMs: 500, all: 480, ofAccount: 64 } as const;
-/** An answer that takes longer makes an endpoint a slow one, until one comes sooner. */
-export const slowMs = 1_000;
-
 /**
  * Claims endpoints that have something to be sent.
  *
@@ -114,7 +111,6 @@ export async function serveWebhook(
   await recordResults(services, row, waiting, results, {
     pauseSeconds: failed ? Math.max(backoffMs(row.failures + 1, afterFailure) / 1_000, askedSeconds) : 0,
     disabledAfterSeconds,
-    slowMs,
     hold,
     taken,
   });
@@ -152,12 +148,7 @@ async function admit(
     taken = rows[0]?.taken ?? 0;
   }
   if (left > 0 && taken === items.length) return { items, hold, taken };
-  // The plan may change: it is looked at again before the next day.
-  const untilMidnight = 86_400 - ((Date.now() / 1_000) % 86_400);
-  return {
-    ...{ items: items.slice(0, taken), taken },
-    hold: { reason: "tries", seconds: Math.min(600, untilMidnight + 1) },
-  };
+  return { items: items.slice(0, taken), taken, hold: { reason: "tries", seconds: untilMorning() } };
 }
 
 async function send(

@@ -102,8 +102,9 @@ export class WebhookMatcher {
     await client.query(
       `UPDATE service.webhook w SET wanted = greatest(w.wanted, m.last),
          cursor = CASE WHEN w.cursor >= w.wanted THEN greatest(w.cursor, m.first - 1) ELSE w.cursor END,
-         -- A claim that lasts looks again when it ends. One that failed, or is held, keeps its pause.
-         next_due = CASE WHEN w.lease_until >= clock_timestamp() THEN w.next_due
+         -- A claim that lasts looks again when it ends. One that failed, or is held, keeps its pause; so does one that has not
+         -- answered its challenge.
+         next_due = CASE WHEN w.lease_until >= clock_timestamp() OR w.verified_at IS NULL THEN w.next_due
            WHEN w.failures = 0 AND w.held IS NULL THEN least(w.next_due, clock_timestamp())
            ELSE coalesce(w.next_due, clock_timestamp()) END
        FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS m (id, first, last) WHERE w.id = m.id`,

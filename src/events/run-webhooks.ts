@@ -16,6 +16,7 @@ import { keepEvents } from "./keep-events.ts";
 import { WebhookMatcher } from "./match-webhooks.ts";
 import { type Item, readDueRows, readWaiting } from "./read-waiting.ts";
 import { RecentEvents } from "./recent-events.ts";
+import { challengeWebhook, takeUnverified } from "./verify-webhooks.ts";
 import { allowsPrivate } from "./webhook-owner.ts";
 import type { ClaimedWebhook, WebhookRow } from "./webhook-record.ts";
 import { renewInterests } from "./webhooks.ts";
@@ -40,6 +41,7 @@ export async function runWebhooks(services: Services, rounds: Rounds): Promise<v
     if (performance.now() - kept > upkeepMs) {
       kept = performance.now();
       await renewInterests(services);
+      if (!config.webhooks.handshake) await takeUnverified(services);
       const dropped = await keepEvents(services);
       if (dropped > 0) log.info({ partitions: dropped }, "dropped events that are too old");
     }
@@ -95,7 +97,10 @@ class Serving {
     if (limit <= 0) return false;
     const claimed = await claimWebhooks(this.#services, lane, limit, { busy: this.#busyAccounts(lane, most), full });
     if (claimed.length === 0) return false;
-    const due = await readDueRows(this.#services, claimed);
+    const due = await readDueRows(
+      this.#services,
+      claimed.filter((row) => row.verified_at !== null),
+    );
     for (const row of claimed) this.#serve(lane, row, due.get(row.id) ?? []);
     return claimed.length === limit;
   }
@@ -110,9 +115,12 @@ class Serving {
     const poster = row.account_id === null ? this.#posters.ofOperator : this.#posters.ofAccounts;
     const late = setTimeout(() => this.#giveUpPlace(lane, row), latePlaces.afterMs);
     const how = { lane, rates: this.#rates, signal: this.#rounds.signal };
-    const work = readWaiting(this.#services, this.#recent, row, due)
-      .then((waiting) => serveWebhook(this.#services, poster, row, waiting, how))
-      .then(() => undefined)
+    const send = async () => {
+      if (row.verified_at === null) return await challengeWebhook(this.#services, poster, row, how);
+      const waiting = await readWaiting(this.#services, this.#recent, row, due);
+      await serveWebhook(this.#services, poster, row, waiting, how);
+    };
+    const work = send()
       .catch((error: unknown) => {
         // The claim ends by itself, and the deliveries are tried again: at least once.
         this.#services.logOnce.write(

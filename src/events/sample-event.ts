@@ -31,6 +31,7 @@ const own: Readonly<Record<string, object>> = {
   "metadata.updated": { ...place, errorCode: null },
   "metadata.failed": { ...place, errorCode: "http_404" },
   "webhook.test": { message: "This endpoint is reached." },
+  "webhook.verification": { challenge: "c2FtcGxlLXNhbXBsZS1zYW1wbGUtc2FtcGxlLXNhbXBs" },
   "wallet.low_balance": { wallet: address("e"), state: "paused_funds" },
   "wallet.halted": { wallet: address("e"), state: "halted" },
   "index.stalled": {},
@@ -50,7 +51,7 @@ export const sampleTypes: readonly string[] = Object.keys(eventFamilies).map((na
 export function sampleEvent(type: string, id: string, at: Date): SampleEvent | null {
   const members = Object.hasOwn(own, type) ? own[type] : requestIn(type);
   if (!members) return null;
-  const chain = type === "webhook.test" ? {} : { sequence: "0", chain: "polygon", chainId: 137 };
+  const chain = type.startsWith("webhook.") ? {} : { sequence: "0", chain: "polygon", chainId: 137 };
   return { type, timestamp: at.toISOString(), data: { ...chain, ...members, id, test: true } };
 }
 

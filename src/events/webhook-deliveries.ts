@@ -7,18 +7,9 @@ import { sampleEvent, sampleTypes } from "./sample-event.ts";
 import { isForCondition } from "./webhook-matchers.ts";
 import type { WebhookOwner, WebhookServices } from "./webhook-owner.ts";
 import { type Replay, storedReplay } from "./webhook-ranges.ts";
-import { filterOfRow } from "./webhook-record.ts";
+import { type DeliveryTry, filterOfRow, restsUnverified, toTry, type WebhookRow } from "./webhook-record.ts";
 import { mostFailed } from "./webhook-results.ts";
 import { findWebhook } from "./webhooks.ts";
-
-export interface DeliveryTry {
-  attempt: number;
-  at: Date;
-  status: number | null;
-  fault: string | null;
-  milliseconds: number;
-  answer: string | null;
-}
 
 /** One event on its way to one endpoint. */
 export interface Delivery {
@@ -63,10 +54,7 @@ export async function listDeliveries(
      ORDER BY d.id DESC LIMIT ${pageSize}`,
     [id, state ?? null, before === undefined ? null : String(readPlace(before))],
   );
-  return rows.map((row) => ({
-    ...row,
-    tries: row.tries.map((one: DeliveryTry & { at: string }) => ({ ...one, at: new Date(one.at) })),
-  })) as Delivery[];
+  return rows.map((row) => ({ ...row, tries: row.tries.map(toTry) })) as Delivery[];
 }
 
 /** What is to be sent again; one of them. */
@@ -91,7 +79,7 @@ const mostWaiting = { rows: mostFailed, replays: 3 };
  * endpoint's filter matches and that are kept still.
  *
  * @returns how many; those that wait already are not counted.
- * @throws ServiceError `not_found`, `parameter_missing`; `plan_limit_exceeded` while too much waits.
+ * @throws ServiceError `not_found`, `parameter_missing`, `webhook_unverified`; `plan_limit_exceeded` while too much waits.
  */
 export async function replay(
   services: WebhookServices,
@@ -100,6 +88,7 @@ export async function replay(
   input: ReplayInput,
 ): Promise<number> {
   const webhook = await findWebhook(services, owner, id);
+  requireAsked(webhook);
   await requireRoom(services, id);
   if (input.failed) return await replayFailed(services, id);
   const values: unknown[] = [id];
@@ -172,6 +161,15 @@ async function replayRange(
   );
 }
 
+/** While its challenge is on the way, what is to be sent waits for the answer; without one it would wait for ever. */
+function requireAsked(webhook: WebhookRow): void {
+  if (!restsUnverified(webhook)) return;
+  throw new ServiceError(
+    "webhook_unverified",
+    `${webhook.url.slice(0, 200)} has not answered its challenge; have it do so, and ask again with verify`,
+  );
+}
+
 async function requireRoom({ pool }: Pick<WebhookServices, "pool">, id: string): Promise<void> {
   const { rows } = await pool.query<{ count: number }>(
     `SELECT count(*)::int FROM (SELECT FROM service.webhook_delivery WHERE webhook_id = $1 AND state = 'pending'
@@ -201,7 +199,7 @@ async function replayFailed(services: WebhookServices, id: string): Promise<numb
  *
  * @param type see `sampleEvent`.
  * @returns its id.
- * @throws ServiceError `not_found`, `invalid_enumeration`; `plan_limit_exceeded` while too many wait.
+ * @throws ServiceError `not_found`, `invalid_enumeration`, `webhook_unverified`; `plan_limit_exceeded` while too many wait.
  */
 export async function sendTestEvent(
   services: WebhookServices,
@@ -209,10 +207,11 @@ export async function sendTestEvent(
   id: string,
   type = "webhook.test",
 ): Promise<string> {
-  await findWebhook(services, owner, id);
+  const webhook = await findWebhook(services, owner, id);
   const event = sampleEvent(type, `evt_${randomUUID().replaceAll("-", "")}`, new Date());
   if (!event)
     throw new ServiceError("invalid_enumeration", `type must be one of: ${sampleTypes.join(", ")}`, { field: "type" });
+  requireAsked(webhook);
   await requireRoom(services, id);
   const body = JSON.stringify({ ...event, data: { ...event.data, webhook: id } });
   await services.pool.query(
@@ -225,10 +224,10 @@ export async function sendTestEvent(
 }
 
 async function wake({ pool }: Pick<WebhookServices, "pool">, id: string): Promise<void> {
-  // A worker that sends to it now looks again when it is done. No condition: it would be about the row as it was before a
+  // Its next challenge keeps its time. A worker that sends to it now looks again when it is done. No condition: it would be about the row as it was before a
   // worker that is just giving it back.
   await pool.query(
-    `UPDATE service.webhook SET next_due = CASE WHEN lease_until IS NULL OR lease_until < clock_timestamp()
+    `UPDATE service.webhook SET next_due = CASE WHEN verified_at IS NOT NULL AND (lease_until IS NULL OR lease_until < clock_timestamp())
        THEN clock_timestamp() ELSE next_due END WHERE id = $1`,
     [id],
   );

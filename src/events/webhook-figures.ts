@@ -3,7 +3,8 @@ import type { Services } from "../services.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { DeliveryResult } from "./webhook-results.ts";
 
-type Outcome = "delivered" | "failed" | "dead" | "expired";
+const outcomes = ["delivered", "failed", "dead", "expired", "verified", "unverified"] as const;
+type Outcome = (typeof outcomes)[number];
 
 /** What this process's tries came to. */
 interface Figures {
@@ -29,6 +30,13 @@ export function countTries(services: Services, results: readonly DeliveryResult[
   }
 }
 
+/** Counts a challenge that was noted. */
+export function countChallenge(services: Services, isVerified: boolean): void {
+  const { outcomes: counts } = figuresOf(services);
+  const outcome = isVerified ? "verified" : "unverified";
+  counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
+}
+
 function outcomeOf({ delivered, gone, pauseSeconds }: DeliveryResult): Outcome {
   if (gone) return "expired";
   if (delivered) return "delivered";
@@ -40,13 +48,12 @@ export function watchWebhooks({ registry }: Metrics, services: Services): void {
   const figures = figuresOf(services);
   new Counter({
     name: "mintyard_webhook_tries_total",
-    help: "Tries of webhooks: delivered, failed and tried again, given up (dead), or dropped with their event (expired).",
+    help: "Tries of webhooks: delivered, failed and tried again, given up (dead), or dropped with their event (expired); challenges that were answered (verified) or not (unverified).",
     labelNames: ["outcome"],
     registers: [registry],
     collect() {
       this.reset();
-      for (const outcome of ["delivered", "failed", "dead", "expired"] as const)
-        this.inc({ outcome }, figures.outcomes.get(outcome) ?? 0);
+      for (const outcome of outcomes) this.inc({ outcome }, figures.outcomes.get(outcome) ?? 0);
     },
   });
   const seconds = new Histogram({

@@ -26,6 +26,11 @@ export function ownedBy({ accountId }: WebhookOwner) {
     accountId === null ? is("account_id", "is", null) : is("account_id", "=", accountId);
 }
 
+/** An account's endpoint may be somebody else's server, whatever its plan; the operator names none that is. */
+export function needsHandshake({ webhooks }: Config, accountId: string | null): boolean {
+  return accountId !== null && webhooks.handshake;
+}
+
 /** An operator's receiver stands beside the service as a rule; that of an account may never lead into its network. */
 export function allowsPrivate({ webhooks }: Config, accountId: string | null): boolean {
   return accountId === null || webhooks.allowPrivate;

@@ -31,14 +31,15 @@ export interface Hold {
 interface Consequences {
   pauseSeconds: number;
   disabledAfterSeconds: number;
-  slowMs: number;
   hold: Hold | null;
   /** Messages that were counted before they were sent. */
   taken: number;
 }
 
 /** An endpoint that answers so is there no more. */
-const goneStatus = 410;
+export const goneStatus = 410;
+/** An answer that takes longer makes an endpoint a slow one, until one comes sooner. */
+export const slowMs = 1_000;
 /** Of what was delivered at its first try: of a claim, and of an endpoint. */
 const shownOfClaim = 10;
 export const shownOfEndpoint = 200;
@@ -147,7 +148,7 @@ async function giveBack(
   row: WebhookRow,
   { main, replay }: Pick<Waiting, "main" | "replay">,
   results: readonly DeliveryResult[],
-  { pauseSeconds, disabledAfterSeconds, slowMs, hold, taken }: Consequences,
+  { pauseSeconds, disabledAfterSeconds, hold, taken }: Consequences,
 ): Promise<void> {
   const tried = results.filter(({ gone }) => !gone);
   const failed = tried.some(({ delivered }) => !delivered);
@@ -165,7 +166,7 @@ async function giveBack(
          tries = greatest(0, excluded.tries + CASE WHEN u.day = excluded.day THEN u.tries ELSE 0 END))
      UPDATE service.webhook w SET lease_id = NULL, lease_until = NULL,
        cursor = n.cursor, ahead = n.ahead, replays = n.replays,
-       held = coalesce(n.held, CASE WHEN n.next_at IS NOT NULL THEN $14 END),
+       held = CASE WHEN w.verified_at IS NULL THEN 'verification' ELSE coalesce(n.held, CASE WHEN n.next_at IS NOT NULL THEN $14 END) END,
        slow = coalesce($7, w.slow), proven = w.proven OR coalesce($3 AND NOT $7, false),
        failures = CASE WHEN $2 THEN w.failures + 1 WHEN $3 THEN 0 ELSE w.failures END,
        failing_since = CASE WHEN $2 THEN coalesce(w.failing_since, clock_timestamp()) WHEN $3 THEN NULL ELSE w.failing_since END,
@@ -173,8 +174,8 @@ async function giveBack(
        disabled_reason = coalesce(n.reason, w.disabled_reason),
        disabled_at = CASE WHEN n.reason IS NULL THEN w.disabled_at ELSE clock_timestamp() END,
        changed_at = CASE WHEN n.reason IS NULL THEN w.changed_at ELSE clock_timestamp() END,
-       -- Without a delivery there is nothing to be due.
-       next_due = CASE WHEN n.next_at IS NOT NULL
+       -- Without a delivery there is nothing to be due. Its URL may have changed meanwhile: the new one is asked.
+       next_due = CASE WHEN w.verified_at IS NULL THEN clock_timestamp() WHEN n.next_at IS NOT NULL
          THEN greatest(n.next_at, CASE WHEN $2 THEN clock_timestamp() + $5 * interval '1 second' END,
            clock_timestamp() + $15 * interval '1 second') END
      FROM (

@@ -9,7 +9,7 @@ import { newSecret, newSigningKey, seal, secretText } from "../outbox/sign-webho
 import type { Services } from "../services.ts";
 import { columnsOf, readDescription, readFilterFor, readUrl, type WebhookInput } from "./webhook-input.ts";
 import { holdMatching } from "./webhook-lock.ts";
-import { ownedBy, type WebhookOwner, type WebhookServices } from "./webhook-owner.ts";
+import { needsHandshake, ownedBy, type WebhookOwner, type WebhookServices } from "./webhook-owner.ts";
 import { filterOfRow, toWebhook, type Webhook, type WebhookRow } from "./webhook-record.ts";
 
 /** What is kept for an endpoint beyond what its filter matches now; renewed by the worker as long as it is there. */
@@ -25,8 +25,16 @@ export interface WebhookWithSecret {
   secret: string;
 }
 
+const now = sql<Date>`clock_timestamp()` as never;
+/** At once, or when whoever sends to it now has ended: a second worker would send the same beside it. */
+const dueNow = sql<Date>`CASE WHEN lease_until IS NULL OR lease_until < clock_timestamp()
+  THEN clock_timestamp() ELSE next_due END` as never;
+/** What an endpoint has that is to be asked whether it wants any messages. */
+const asked = { challenges: 0, next_due: dueNow };
+const unverified = { ...asked, verified_at: null, challenge_try: null, held: "verification" };
+
 /**
- * Makes an endpoint; it gets events from now on.
+ * Makes an endpoint; it gets what happens from now on, once it has answered a challenge.
  *
  * @throws ServiceError of `readFilter`; `parameter_missing` and `value_error` for the URL; `plan_limit_exceeded`.
  */
@@ -63,6 +71,7 @@ export async function createWebhook(
         secret: seal(secret, pepper),
         signing_key: seal(newSigningKey(), pepper),
         since: sql<bigint>`(SELECT sequence FROM service.event_head)` as never,
+        ...(needsHandshake(services.config, owner.accountId) ? { ...unverified, next_due: now } : {}),
       })
       .returningAll()
       .executeTakeFirstOrThrow();
@@ -122,8 +131,9 @@ export async function changeWebhook(
   await want(services, filter);
   const url = input.url == null ? before.url : readUrl(services, owner, input.url);
   const description = readDescription(input.description) ?? before.description;
-  // Another server may be a slow one.
-  const fresh = url === before.url ? {} : { proven: false, slow: false };
+  // Another server may be a slow one, and somebody else's.
+  const asked = needsHandshake(services.config, owner.accountId) ? unverified : {};
+  const fresh = url === before.url ? {} : { proven: false, slow: false, ...asked };
   return await change(services, owner, id, "change", { url, description, ...columnsOf(filter), ...fresh });
 }
 
@@ -145,13 +155,22 @@ export async function resumeWebhook(services: WebhookServices, owner: WebhookOwn
     ...{ state: "enabled" as WebhookState, disabled_reason: null, failures: 0, failing_since: null },
     // While it was disabled nobody compared events with it: all that were are looked through.
     ...(before.state === "disabled" ? { wanted: sql<bigint>`service.webhooks_matched()` as never } : {}),
-    // Whoever sends to it now looks again when that is done; a second worker would send the same beside it.
-    next_due: sql<Date>`CASE WHEN lease_until IS NULL OR lease_until < clock_timestamp()
-      THEN clock_timestamp() ELSE next_due END` as never,
+    ...asked,
   };
   return await change(services, owner, id, "resume", columns, async (transaction) => {
     if (before.state === "disabled") await noteMissed(transaction, before, services.config.eventDays);
   });
+}
+
+/**
+ * Asks an endpoint anew whether it wants messages; one that has said so is left as it is.
+ *
+ * @throws ServiceError `not_found`.
+ */
+export async function verifyWebhook(services: WebhookServices, owner: WebhookOwner, id: string): Promise<Webhook> {
+  const before = await findWebhook(services, owner, id);
+  if (before.verified_at !== null) return toWebhook(services, before);
+  return await change(services, owner, id, "verify", asked);
 }
 
 /** Events are kept for some days: of one that was disabled for longer, the oldest are gone, and its deliveries say so. */
@@ -224,6 +243,7 @@ async function change(
       .executeTakeFirst();
     if (!row) return missing(id);
     await writeAudit(transaction, entryOf(owner, action, id, { url: row.url, state: row.state }));
+    await sql`SELECT service.wake_webhooks()`.execute(transaction);
     return toWebhook(services, row);
   });
 }

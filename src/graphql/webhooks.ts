@@ -1,12 +1,11 @@
 import {
   type Delivery,
-  type DeliveryTry,
   listDeliveries,
   type ReplayInput,
   replay,
   sendTestEvent,
 } from "../events/webhook-deliveries.ts";
-import type { Webhook } from "../events/webhook-record.ts";
+import type { DeliveryTry, Webhook } from "../events/webhook-record.ts";
 import {
   changeWebhook,
   createWebhook,
@@ -15,6 +14,7 @@ import {
   pauseWebhook,
   resumeWebhook,
   rotateWebhookSecret,
+  verifyWebhook,
 } from "../events/webhooks.ts";
 import { type Builder, oncePerBuilder, sessionOf } from "./builder.ts";
 import { eventFilterType, textsOf } from "./event-filter-type.ts";
@@ -32,6 +32,22 @@ interface Made {
 }
 
 const webhookType = oncePerBuilder((builder) => builder.objectRef<Webhook>("Webhook"));
+
+const tryType = oncePerBuilder((builder) =>
+  builder.objectRef<DeliveryTry>("WebhookTry").implement({
+    fields: (t) => ({
+      attempt: t.exposeInt("attempt"),
+      at: t.expose("at", { type: "DateTime" }),
+      status: t.exposeInt("status", { nullable: true }),
+      fault: t.exposeString("fault", {
+        nullable: true,
+        description: "Why there was no answer; no_challenge: it is not that of a challenge.",
+      }),
+      milliseconds: t.exposeInt("milliseconds"),
+      answer: t.exposeString("answer", { nullable: true, description: "Its first kilobyte." }),
+    }),
+  }),
+);
 
 /** Endpoints of the caller's account, as `/v1/webhooks` has them. Changing them needs the scope ADMIN. */
 export function addWebhooks(builder: Builder): void {
@@ -54,7 +70,7 @@ function addTypes(builder: Builder): void {
       accounts: t.stringList({ resolve: ({ accounts }) => [...accounts] }),
       tokenIds: t.stringList({ resolve: ({ tokenIds }) => [...tokenIds] }),
       finality: t.exposeString("finality", { description: "latest, safe or finalized: when a movement is told." }),
-      state: t.exposeString("state", { description: "enabled, paused or disabled." }),
+      state: t.exposeString("state", { description: "enabled, unverified, paused or disabled." }),
       disabledReason: t.exposeString("disabledReason", {
         nullable: true,
         description: "gone: it answered 410; failing: for five days.",
@@ -67,7 +83,23 @@ function addTypes(builder: Builder): void {
       waiting: t.exposeString("waiting", {
         nullable: true,
         description:
-          "Why what waits is not sent although it is enabled. failed: a thousand messages failed and wait; tries: the plan's messages of the day are used; rate: its host gets no more in a second; storage: the service's is nearly full.",
+          "Why what waits is not sent although it is enabled. failed: a thousand messages failed and wait; tries: the plan's messages of the day are used; rate: its host gets no more in a second; storage: the service's is nearly full; verification: it has not answered its challenge.",
+      }),
+      verifiedAt: t.expose("verifiedAt", {
+        type: "DateTime",
+        nullable: true,
+        description: "When it answered its challenge. Until then it is sent nothing else.",
+      }),
+      verificationTry: t.field({
+        type: tryType(builder),
+        nullable: true,
+        description: "The last challenge that was sent to it.",
+        resolve: ({ verificationTry }) => verificationTry,
+      }),
+      verificationAt: t.expose("verificationAt", {
+        type: "DateTime",
+        nullable: true,
+        description: "When the next one is sent; null: none is, until you ask by `verifyWebhook`.",
       }),
       failingSince: t.expose("failingSince", { type: "DateTime", nullable: true }),
       publicKey: t.exposeString("publicKey", { description: "`whpk_…`: of the v1a signatures." }),
@@ -77,16 +109,6 @@ function addTypes(builder: Builder): void {
 }
 
 function addReads(builder: Builder): void {
-  const attempt = builder.objectRef<DeliveryTry>("WebhookTry").implement({
-    fields: (t) => ({
-      attempt: t.exposeInt("attempt"),
-      at: t.expose("at", { type: "DateTime" }),
-      status: t.exposeInt("status", { nullable: true }),
-      fault: t.exposeString("fault", { nullable: true, description: "Why there was no answer." }),
-      milliseconds: t.exposeInt("milliseconds"),
-      answer: t.exposeString("answer", { nullable: true, description: "Its first kilobyte." }),
-    }),
-  });
   const delivery = builder.objectRef<Delivery>("WebhookDelivery").implement({
     description: "One event on its way to one endpoint.",
     fields: (t) => ({
@@ -98,7 +120,7 @@ function addReads(builder: Builder): void {
       attempts: t.exposeInt("attempts"),
       nextAt: t.expose("nextAt", { type: "DateTime", nullable: true }),
       createdAt: t.expose("createdAt", { type: "DateTime" }),
-      tries: t.field({ type: [attempt], complexity: { multiplier: 2 }, resolve: ({ tries }) => [...tries] }),
+      tries: t.field({ type: [tryType(builder)], complexity: { multiplier: 2 }, resolve: ({ tries }) => [...tries] }),
     }),
   });
   builder.objectField(viewerType(builder), "webhooks", (t) =>
@@ -149,7 +171,7 @@ function addChanges(builder: Builder): void {
     t.field({
       type: payload,
       nullable: true,
-      description: "Makes an endpoint; it gets events from now on.",
+      description: "Makes an endpoint; it gets what happens from now on, once it has answered a challenge.",
       args: { url: t.arg.string({ required: true }), description: t.arg.string(), filter: t.arg({ type: filter }) },
       resolve: async (_root, { url, description, filter: wanted }, context) => {
         const session = await sessionOf(context);
@@ -181,6 +203,7 @@ function addChanges(builder: Builder): void {
   for (const [name, description, change] of [
     ["pauseWebhook", "Stops sending; events wait.", pauseWebhook],
     ["resumeWebhook", "Goes on sending, also after it was disabled.", resumeWebhook],
+    ["verifyWebhook", "Asks it anew whether it wants messages, by a challenge.", verifyWebhook],
     ["deleteWebhook", "Deletes it with what waits for it.", deleteWebhook],
   ] as const)
     builder.mutationField(name, (t) =>

@@ -29,6 +29,11 @@ export const eventFamilies: Readonly<Record<string, EventFamily>> = {
   burn: { audience: "account", description: "A burn came to another state." },
   transfer: { audience: "account", description: "A transfer that was asked for came to another state." },
   "webhook.test": { audience: "account", description: "Sent to one endpoint when its owner asks for it." },
+  "webhook.verification": {
+    audience: "account",
+    description:
+      "Sent to an endpoint that is new or has another URL: it wants messages if it answers with `challenge`.",
+  },
   "wallet.low_balance": { audience: "operator", description: "A relayer's wallet has too little to go on." },
   "wallet.halted": { audience: "operator", description: "A relayer's wallet was stopped; see the runbooks." },
   "index.stalled": { audience: "operator", description: "The index of a chain stood still and was started again." },

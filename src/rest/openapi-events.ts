@@ -25,17 +25,28 @@ const filter = {
   finality,
 };
 const input = z.object({ url: text, description: text, ...filter }).partial();
+const attempt = z.object({
+  attempt: integer,
+  at: date,
+  status: integer.nullable(),
+  fault: nullableText.describe("why there was no answer; no_challenge: it is not that of a challenge"),
+  milliseconds: integer,
+  answer: nullableText.describe("its first kilobyte"),
+});
 const webhook = z.object({
   id: text,
   url: text,
   description: text,
   ...filter,
-  state: z.enum(["enabled", "paused", "disabled"]),
+  state: z.enum(["enabled", "unverified", "paused", "disabled"]),
   disabledReason: nullableText.describe("gone: it answered 410; failing: for five days"),
   disabledAt: nullableText.describe("when it was disabled last"),
   waiting: nullableText.describe(
-    "why what waits is not sent although it is enabled; failed: a thousand messages failed and wait; tries: the plan's messages of the day are used; rate: its host gets no more in a second; storage: the service's is nearly full",
+    "why what waits is not sent although it is enabled; failed: a thousand messages failed and wait; tries: the plan's messages of the day are used; rate: its host gets no more in a second; storage: the service's is nearly full; verification: it has not answered its challenge",
   ),
+  verifiedAt: nullableText.describe("when it answered its challenge; until then it is sent nothing else"),
+  verificationTry: attempt.nullable().describe("the last challenge that was sent to it"),
+  verificationAt: nullableText.describe("when the next one is sent; null: none is, until you ask with verify"),
   failingSince: nullableText,
   publicKey: text.describe("whpk_…: of the v1a signatures"),
   createdAt: date,
@@ -51,16 +62,7 @@ const delivery = z.object({
   attempts: integer,
   nextAt: nullableText,
   createdAt: date,
-  tries: z.array(
-    z.object({
-      attempt: integer,
-      at: date,
-      status: integer.nullable(),
-      fault: nullableText.describe("why there was no answer"),
-      milliseconds: integer,
-      answer: nullableText.describe("its first kilobyte"),
-    }),
-  ),
+  tries: z.array(attempt),
 });
 const rotation = z.object({ overlapSeconds: z.int().min(0).max(604_800).default(86_400) }).partial();
 const replayed = z
@@ -128,11 +130,18 @@ export function eventPaths(): Json {
     },
     "/v1/webhooks/{id}/pause": { post: one("Stop sending; events wait") },
     "/v1/webhooks/{id}/resume": { post: one("Go on sending, also after it was disabled") },
+    "/v1/webhooks/{id}/verify": { post: one("Ask it anew whether it wants messages, by a challenge") },
     "/v1/webhooks/{id}/rotate": {
       post: operation("A new secret; both are valid for a while", [id], { webhook, secret }, ["not_found"], rotation),
     },
     "/v1/webhooks/{id}/test": {
-      post: operation("Send an invented event, with test: true", [id], { eventId: text }, ["not_found"], tried),
+      post: operation(
+        "Send an invented event, with test: true",
+        [id],
+        { eventId: text },
+        ["not_found", "webhook_unverified"],
+        tried,
+      ),
     },
     "/v1/webhooks/{id}/deliveries": {
       get: operation(
@@ -147,7 +156,13 @@ export function eventPaths(): Json {
       ),
     },
     "/v1/webhooks/{id}/replay": {
-      post: operation("Send events again, with their ids", [id], { replayed: integer }, ["not_found"], replayed),
+      post: operation(
+        "Send events again, with their ids",
+        [id],
+        { replayed: integer },
+        ["not_found", "webhook_unverified"],
+        replayed,
+      ),
     },
   };
 }

@@ -11,6 +11,7 @@ import {
   pauseWebhook,
   resumeWebhook,
   rotateWebhookSecret,
+  verifyWebhook,
 } from "../events/webhooks.ts";
 import type { Services } from "../services.ts";
 import { ok } from "./answer.ts";
@@ -42,6 +43,7 @@ export function addWebhooks(app: V0App, services: Services): void {
   for (const [word, change] of [
     ["pause", pauseWebhook],
     ["resume", resumeWebhook],
+    ["verify", verifyWebhook],
   ] as const)
     app.post(`/webhooks/:id/${word}`, async (c) =>
       ok(c, { webhook: await change(services, c.get("session"), c.req.param("id")) }),

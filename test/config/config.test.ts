@@ -34,6 +34,7 @@ const flags: Record<string, (config: ReturnType<typeof loadConfig>) => unknown> 
   HEAVY_READS_LOW_PRIORITY: ({ heavyReadsLowPriority }) => heavyReadsLowPriority,
   METADATA_ALLOW_PRIVATE: ({ allowPrivateFetch }) => allowPrivateFetch,
   WEBHOOKS_ALLOW_PRIVATE: ({ webhooks }) => webhooks.allowPrivate,
+  WEBHOOK_HANDSHAKE: ({ webhooks }) => webhooks.handshake,
   PAID_TIER_ONLY_GOERLI: ({ chains }) => chains[0]?.paidTierOnly,
   LOCAL_GOERLI: ({ chains }) => chains[0]?.local,
 };

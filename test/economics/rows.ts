@@ -7,6 +7,7 @@ import { usualStreams } from "../../src/auth/stream-permits.ts";
 import { gasShare } from "../../src/config/chain-settings.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import { hostRates } from "../../src/events/host-rates.ts";
+import { challengesOfEndpoint } from "../../src/events/retry-schedule.ts";
 import { mostFailed, shownOfEndpoint } from "../../src/events/webhook-results.ts";
 import { maxConnections } from "../../src/http/limits.ts";
 import { countedGas } from "../../src/relay/submit/gas-ceiling.ts";
@@ -119,7 +120,7 @@ export function describeCosts({ seen, gasOfOne, reservedBySpent, dayEur }: Found
       thing: "message to an endpoint",
       who: "free account",
       worst: `1 message for each event and endpoint, ${messageMs} ms of processor each`,
-      bound: `${free.maxWebhooks} endpoints that name contracts, ${inWords(free.webhookTriesPerDay ?? Number.NaN)} messages a day, failed ones included; a host gets ${hostRates.ofAccount} a second of an account and ${hostRates.ofAll} of all from a worker`,
+      bound: `${free.maxWebhooks} endpoints that name contracts, ${inWords(free.webhookTriesPerDay ?? Number.NaN)} messages a day, failed ones included; of them ${(free.maxWebhooks ?? Number.NaN) * challengesOfEndpoint} to endpoints that have not answered a challenge; a host gets ${hostRates.ofAccount} a second of an account and ${hostRates.ofAll} of all from a worker`,
     },
     {
       thing: "row of deliveries",

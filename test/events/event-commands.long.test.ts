@@ -185,9 +185,9 @@ test("endpoints are made, changed, paused, rotated, sent samples and events agai
   ) as { webhook: { id: string }; secret: string };
   const { id } = made.webhook;
   expect(made.secret).toMatch(/^whsec_/);
-  expect(made.webhook).toMatchObject({ types: ["mint", "nft.transfer"], finality: "safe", state: "enabled" });
+  expect(made.webhook).toMatchObject({ types: ["mint", "nft.transfer"], finality: "safe", state: "unverified" });
   const listed = (await run("endpoints", "list")).stdout;
-  expect(listed).toContain(`${id}  enabled  ${receiver.url}/a  mint,nft.transfer  all chains  safe`);
+  expect(listed).toContain(`${id}  unverified  ${receiver.url}/a  mint,nft.transfer  all chains  safe`);
   const changed = await run("endpoints", "change", id, "--receiver", `${receiver.url}/b`, "--types", "", "--json");
   expect(JSON.parse(changed.stdout)).toMatchObject({ url: `${receiver.url}/b`, types: [], finality: "safe" });
   expect(await run("endpoints", "change", id)).toMatchObject({
@@ -195,7 +195,8 @@ test("endpoints are made, changed, paused, rotated, sent samples and events agai
     stderr: expect.stringContaining("nothing to"),
   });
   expect(JSON.parse((await run("endpoints", "pause", id)).stdout)).toMatchObject({ state: "paused" });
-  expect(JSON.parse((await run("endpoints", "resume", id)).stdout)).toMatchObject({ state: "enabled" });
+  expect(JSON.parse((await run("endpoints", "resume", id)).stdout)).toMatchObject({ state: "unverified" });
+  expect(JSON.parse((await run("endpoints", "verify", id)).stdout)).toMatchObject({ state: "unverified" });
   const rotated = JSON.parse((await run("endpoints", "rotate", id, "--overlap", "60", "--json")).stdout);
   expect(rotated.secret).not.toBe(made.secret);
   expect((await run("endpoints", "rotate", id, "--overlap", "9999999")).stderr).toContain("overlapSeconds");
@@ -291,10 +292,11 @@ test("the operator's endpoints get what the operator is told, at private address
       ["wallet.halted", "delivered"],
       ["webhook.test", "delivered"],
     ]);
-    const shown = await run("endpoints", "deliveries", theirs.webhook.id, "--json");
-    expect(shown.stdout).toContain("chain.finalized");
-    expect(shown.stdout).not.toContain("wallet.halted");
-    expect(shown.stdout).toContain("address_refused");
+    const shown = await run("endpoints", "show", theirs.webhook.id);
+    expect(JSON.parse(shown.stdout)).toMatchObject({
+      ...{ state: "unverified", verificationTry: { fault: "address_refused" } },
+    });
+    expect(receiver.challenged).toEqual([]);
     expect((await operator("delete", webhook.id)).code).toBe(0);
     expect((await operator("list")).stdout).toBe("");
   } finally {

@@ -10,14 +10,24 @@ export interface Received {
 
 /** What a receiver answers to one message. */
 export type Answer =
-  | { status: number; body?: string; headers?: Record<string, string>; afterMs?: number }
+  | { status: number; body?: string; headers?: Record<string, string>; afterMs?: number; after?: Promise<void> }
   | "hang"
   | "reset";
 
+/** The challenge of a message that asks whether an endpoint wants any; null: it is another message. */
+export function challengeOf({ body }: Pick<Received, "body">): string | null {
+  const isChallenge = body.startsWith('{"type":"webhook.verification"');
+  return isChallenge ? (JSON.parse(body) as { data: { challenge: string } }).data.challenge : null;
+}
+
 /** A server of somebody's, that answers as it is told to. */
 export class WebhookReceiver {
+  /** All but challenges. */
   readonly received: Received[] = [];
+  readonly challenged: Received[] = [];
   answer: (message: Received) => Answer = () => ({ status: 204 });
+  /** To a challenge. */
+  consent: (challenge: string, message: Received) => Answer = (challenge) => ({ status: 200, body: challenge });
   readonly #server: Server;
 
   private constructor() {
@@ -32,11 +42,15 @@ export class WebhookReceiver {
           path: request.url ?? "/",
           at: performance.now(),
         };
-        this.received.push(message);
-        const answer = this.answer(message);
+        const challenge = challengeOf(message);
+        (challenge === null ? this.received : this.challenged).push(message);
+        const answer = challenge === null ? this.answer(message) : this.consent(challenge, message);
         if (answer === "hang") return;
         if (answer === "reset") request.socket.destroy();
-        else setTimeout(() => response.writeHead(answer.status, answer.headers).end(answer.body), answer.afterMs ?? 0);
+        else {
+          const end = () => response.writeHead(answer.status, answer.headers).end(answer.body);
+          setTimeout(() => void (answer.after ?? Promise.resolve()).then(end), answer.afterMs ?? 0);
+        }
       });
     });
   }

@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { afterAll, describe, expect, test, vi } from "vitest";
+import { sampleEvent } from "../../src/events/sample-event.ts";
+import { answersChallenge } from "../../src/events/verify-webhooks.ts";
 import { freePorts } from "../../src/free-port.ts";
 import { newSecret, newSigningKey, secretText, signedHeaders } from "../../src/outbox/sign-webhook.ts";
 import { patient } from "../setup/wait.ts";
@@ -36,6 +38,17 @@ describe.each(programs)("the sample receiver $name", ({ name, command }) => {
         const headers = signedHeaders(change.keys ?? keys, { id: event.data.id, seconds, body });
         return (await fetch(url, { method: "POST", headers, body: change.body ?? body })).status;
       };
+      const challenge = JSON.stringify(sampleEvent("webhook.verification", "evt_0", new Date()));
+      const ask = async (secrets: Buffer[]) => {
+        const asked = { id: "evt_0", seconds: Math.floor(Date.now() / 1_000), body: challenge };
+        return await fetch(url, { method: "POST", headers: signedHeaders({ secrets }, asked), body: challenge });
+      };
+      // Whoever answers strangers says yes to endpoints of strangers.
+      expect((await ask([newSecret()])).status).toBe(401);
+      const answer = await ask([secret]);
+      expect([answer.ok, answersChallenge(await answer.text(), JSON.parse(challenge).data.challenge)]).toEqual([
+        ...[true, true],
+      ]);
       const first = movement("evt_1", 1, "0xa");
       const second = movement("evt_2", 2, "0xb");
       // Not in order, and one of them twice.

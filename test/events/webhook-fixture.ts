@@ -5,6 +5,7 @@ import { Rounds } from "../../src/rounds.ts";
 import type { Services } from "../../src/services.ts";
 import { ApiServer } from "../setup/api-server.ts";
 import { addressOf } from "../setup/nft-fixture.ts";
+import { wait } from "../setup/wait.ts";
 import { type Received, WebhookReceiver } from "./receiver.ts";
 
 interface Made {
@@ -41,13 +42,19 @@ export class WebhookFixture {
     const connection = { connectionString: fixture.api.database.url };
     const loops = [runWebhooks(fixture.worker, rounds), wakeRounds(fixture.worker, connection, rounds)];
     fixture.#running = Promise.all(loops).then(() => undefined);
+    const isAsked = "SELECT count(*)::int AS count FROM service.webhook WHERE verified_at IS NULL";
+    const left = async () => (await api.database.pool.query<{ count: number }>(isAsked)).rows[0]?.count;
+    await wait("the endpoint to be verified", left, { until: (count) => count === 0 });
+    await fixture.reset();
     return fixture;
   }
 
   /** Between two tests. */
   async reset(): Promise<void> {
     this.receiver.answer = () => ({ status: 204 });
+    this.receiver.consent = (challenge) => ({ status: 200, body: challenge });
     this.receiver.received.length = 0;
+    this.receiver.challenged.length = 0;
     await this.api.database.pool.query("DELETE FROM service.webhook WHERE url NOT LIKE '%/never'");
   }
 

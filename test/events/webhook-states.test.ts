@@ -1,9 +1,19 @@
+import { Webhook as StandardWebhook } from "standardwebhooks";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
-import { slowMs } from "../../src/events/deliver-webhooks.ts";
+import { defaultPlans } from "../../src/auth/plans.ts";
 import { hostRates } from "../../src/events/host-rates.ts";
 import { keepEvents } from "../../src/events/keep-events.ts";
+import { challengePauses, challengesOfEndpoint } from "../../src/events/retry-schedule.ts";
+import { takeUnverified } from "../../src/events/verify-webhooks.ts";
+import type { Webhook } from "../../src/events/webhook-record.ts";
 import { recordResults } from "../../src/events/webhook-results.ts";
-import { renewInterests } from "../../src/events/webhooks.ts";
+import {
+  createWebhook,
+  deleteWebhook,
+  listWebhooks,
+  renewInterests,
+  verifyWebhook,
+} from "../../src/events/webhooks.ts";
 import { addressOf } from "../setup/nft-fixture.ts";
 import { patient } from "../setup/wait.ts";
 import { headerOf, WebhookFixture } from "./webhook-fixture.ts";
@@ -37,6 +47,173 @@ const waits = async (id: string) =>
       [id],
     )
   ).rowCount;
+
+/** An endpoint as REST shows it. */
+const shown = async (id: string, as = key) => (await api.send("GET", `/v1/webhooks/${id}`, as)).body.webhook;
+const post = async (id: string, action: string, body = {}, as = key) =>
+  await api.send("POST", `/v1/webhooks/${id}/${action}`, as, body);
+
+test("a new endpoint is sent a signed challenge and nothing else until it has answered it, and then what came since", async () => {
+  receiver.consent = () => ({ status: 204 });
+  const { id, secret } = await make({ types: ["burn"] });
+  await until(async () => (await shown(id)).verificationTry !== null);
+  const [message] = receiver.challenged;
+  const { type, data } = new StandardWebhook(secret).verify(message?.body ?? "", {
+    ...Object.fromEntries(
+      ["webhook-id", "webhook-timestamp", "webhook-signature"].map((name) => [name, headerOf(message, name)]),
+    ),
+  }) as { type: string; data: { id: string; webhook: string; challenge: string } };
+  expect([type, data]).toEqual([
+    "webhook.verification",
+    { id: headerOf(message, "webhook-id"), webhook: id, challenge: expect.stringMatching(/^[\w-]{43}$/) },
+  ]);
+  expect(await shown(id)).toMatchObject({
+    ...{ state: "unverified", verifiedAt: null, waiting: "verification", failingSince: null },
+    verificationTry: { attempt: 1, status: 204, fault: "no_challenge", answer: "" },
+  });
+  await write("burn.queued");
+  await until(async () => await waits(id));
+  const { eventId } = (await post(id, "test")).body;
+  expect(receiver.received).toEqual([]);
+  receiver.consent = (challenge) => ({ status: 200, body: JSON.stringify({ challenge }, null, 2) });
+  expect((await post(id, "verify")).body.webhook).toMatchObject({ state: "unverified" });
+  await until(() => receiver.received.length === 2);
+  expect(receiver.received.map(({ body }) => JSON.parse(body).type).sort()).toEqual(["burn.queued", "webhook.test"]);
+  expect(receiver.received.map((one) => headerOf(one, "webhook-id"))).toContain(eventId);
+  expect(receiver.challenged.map(({ body }) => JSON.parse(body).data.challenge === data.challenge)).toEqual([
+    ...[true, false],
+  ]);
+  const verified = await shown(id);
+  expect(verified).toMatchObject({ state: "enabled", waiting: null, verificationAt: null });
+  expect(verified.verifiedAt).not.toBeNull();
+  // Nobody is asked twice.
+  expect((await post(id, "verify")).body.webhook).toEqual(verified);
+});
+
+test("what is no answer is asked for again after growing pauses, then no more until its owner wants it", async () => {
+  const answers = [
+    // Whoever sends back what came has not read it.
+    (_challenge: string, message: { body: string }) => ({ status: 200, body: message.body }),
+    (challenge: string) => ({ status: 500, body: challenge }),
+    (challenge: string) => ({ status: 302, headers: { location: "/elsewhere" }, body: challenge }),
+    (challenge: string) => ({ status: 200, body: `<p>${challenge}</p>` }),
+    () => "reset" as const,
+  ];
+  receiver.consent = (challenge, message) =>
+    answers[receiver.challenged.length - 1]?.(challenge, message) ?? { status: 200, body: ` ${challenge}\n` };
+  const { id } = await make({ types: ["burn"] });
+  await write("burn.queued");
+  for (const [tried, pause] of [...challengePauses, null].entries()) {
+    await until(async () => (await shown(id)).verificationTry?.attempt === tried + 1);
+    const { verificationAt, state } = await shown(id);
+    expect([tried, state]).toEqual([tried, "unverified"]);
+    if (pause === null) expect(verificationAt).toBeNull();
+    else expect((Date.parse(verificationAt) - Date.now()) / 1_000).toBeGreaterThan(pause - 5);
+    await hurry();
+  }
+  expect((await shown(id)).verificationTry).toMatchObject({ status: null, fault: "failed" });
+  // Neither the worker's next look nor an event wakes it.
+  await write("burn.confirmed");
+  await new Promise((done) => setTimeout(done, 1_500));
+  expect([receiver.challenged.length, receiver.received.length]).toEqual([answers.length, 0]);
+  for (const [action, body] of [["test", {}] as const, ["replay", { failed: true }] as const]) {
+    const refused = await post(id, action, body);
+    expect([refused.status, refused.body.error.code]).toEqual([409, "webhook_unverified"]);
+  }
+  await post(id, "verify");
+  await until(() => receiver.received.length === 2);
+  expect(receiver.received.map(({ body }) => JSON.parse(body).type)).toEqual(["burn.queued", "burn.confirmed"]);
+});
+
+test("another URL has to answer anew; a paused one is not asked; 410 ends the asking", async () => {
+  const { id } = await make({ types: ["burn"] });
+  await until(async () => (await shown(id)).state === "enabled");
+  const change = async (input: object) =>
+    (await api.send("PATCH", `/v1/webhooks/${id}`, key, input)).body.webhook as { state: string };
+  expect(await change({ description: "the same" })).toMatchObject({ state: "enabled" });
+  expect(await change({ url: `${receiver.url}/hook` })).toMatchObject({ state: "enabled" });
+  receiver.consent = () => ({ status: 410 });
+  await post(id, "pause");
+  expect(await change({ url: `${receiver.url}/moved` })).toMatchObject({ state: "paused", verifiedAt: null });
+  await write("burn.queued");
+  await until(async () => await waits(id));
+  await new Promise((done) => setTimeout(done, 1_200));
+  expect(receiver.challenged.map(({ path }) => path)).toEqual(["/hook"]);
+  expect((await post(id, "resume")).body.webhook.state).toBe("unverified");
+  await until(async () => (await shown(id)).verificationTry?.status === 410);
+  expect(await shown(id)).toMatchObject({ state: "unverified", verificationAt: null });
+  receiver.consent = (challenge) => ({ status: 200, body: challenge });
+  await post(id, "verify");
+  await until(() => receiver.received.length === 1);
+  expect(receiver.received[0]?.path).toBe("/moved");
+});
+
+test("an answer of the URL before does not verify the one that came in its place", async () => {
+  let changed = () => {};
+  const isChanged = new Promise<void>((done) => {
+    changed = done;
+  });
+  receiver.consent = (challenge, { path }) =>
+    path === "/hook" ? { status: 200, body: challenge, after: isChanged } : { status: 204 };
+  const { id } = await make({ types: ["burn"] });
+  await until(() => receiver.challenged.length === 1);
+  await api.send("PATCH", `/v1/webhooks/${id}`, key, { url: `${receiver.url}/theirs` });
+  changed();
+  await until(async () => (await shown(id)).verificationTry?.status === 204);
+  expect((await shown(id)).state).toBe("unverified");
+});
+
+test("a free account that makes, verifies and deletes endpoints reaches somebody's server as often as is written", async () => {
+  const { key: free, id: accountId } = await api.account("free");
+  const plan = defaultPlans.free;
+  const most = (plan.maxWebhooks ?? Number.NaN) * challengesOfEndpoint;
+  receiver.consent = () => ({ status: 200 });
+  // Without the limits of requests, which come on top.
+  const owner = { accountId, plan, actor: "an attacker" };
+  const { config } = api.services;
+  Object.assign(config, { rateLimits: true });
+  const isAnswered = ({ verificationTry, waiting }: Webhook) => verificationTry !== null || waiting === "tries";
+  try {
+    for (let round = 0; round < 13; round += 1) {
+      for (let endpoint = 0; endpoint < 5; endpoint += 1)
+        await createWebhook(worker, owner, { url: `${receiver.url}/theirs/${round}/${endpoint}`, types: ["mint"] });
+      await until(async () => (await listWebhooks(worker, owner)).every(isAnswered));
+      for (const { id } of await listWebhooks(worker, owner)) {
+        if (round % 4 === 0) await verifyWebhook(worker, owner, id);
+        await deleteWebhook(worker, owner, id);
+      }
+    }
+  } finally {
+    Object.assign(config, { rateLimits: false });
+  }
+  const times = receiver.challenged.filter(({ path }) => path.startsWith("/theirs/")).map(({ at }) => at);
+  expect(times.length).toBeLessThanOrEqual(most);
+  expect(times.length).toBeGreaterThan(most - 5);
+  const busiest = Math.max(...times.map((from) => times.filter((at) => at >= from && at < from + 1_000).length));
+  expect(busiest).toBeLessThanOrEqual(2 * hostRates.ofAccount + 2);
+  const { webhook_usage: usage } = (await api.send("GET", "/v0/me/settings", free)).body.webhook_usage_and_limits;
+  expect(usage).toEqual({ webhooks: 0, tries_made_today: most });
+});
+
+test("the operator's endpoints are not asked, and no account's where the handshake is off", async () => {
+  receiver.consent = () => ({ status: 404 });
+  const { id } = await make({ types: ["burn"] });
+  const owner = { accountId: null, actor: "test" };
+  const own = await createWebhook(worker, owner, { url: `${receiver.url}/own` });
+  expect(own.webhook.state).toBe("enabled");
+  const { webhooks } = api.services.config;
+  try {
+    Object.assign(webhooks, { handshake: false });
+    const other = await make({ types: ["burn"] });
+    expect((await shown(other.id)).state).toBe("enabled");
+    await takeUnverified(worker);
+  } finally {
+    Object.assign(webhooks, { handshake: true });
+  }
+  expect((await shown(id)).state).toBe("enabled");
+  await write("burn.queued");
+  await until(() => receiver.received.length === 2);
+});
 
 test("an endpoint that failed for five days is disabled; one that is reset or hangs is tried again", async () => {
   const { id } = await make();
@@ -103,7 +280,7 @@ test("a result that comes late does not undo what a later claim has noted", asyn
   const results = [null, BigInt(delivery)].map((row) => ({ ...result, item: { ...item, id: row, attempts: 0 } }));
   const range = { cursor: 0n, ahead: [], upto: event.sequence };
   const main = { range, reached: event.sequence, found: [event.sequence] };
-  const consequences = { pauseSeconds: 0, disabledAfterSeconds: 60, slowMs, hold: null, taken: 0 };
+  const consequences = { pauseSeconds: 0, disabledAfterSeconds: 60, hold: null, taken: 0 };
   await recordResults(worker, rows[0], { main, replay: null }, results, consequences);
   const [shown, ...others] = await deliveries(id);
   expect(shown).toMatchObject({ state: "delivered", attempts: 1 });
@@ -256,7 +433,8 @@ test("a free account has few endpoints, and names contracts for what happens on 
     message: expect.stringContaining("give contracts"),
   });
   expect((await api.send("GET", "/v0/me/settings", free)).body.webhook_usage_and_limits).toEqual({
-    webhook_usage: { webhooks: 5, tries_made_today: 0 },
+    // Each was asked whether it wants any.
+    webhook_usage: { webhooks: 5, tries_made_today: expect.any(Number) },
     webhook_limits: { max_webhooks: 5, max_tries_per_day: 10_000 },
   });
 });
@@ -275,9 +453,10 @@ test("a plan's messages of a day are counted, the rest waits for the next one an
     return (await hook()).waiting === "tries";
   });
   const sent = receiver.received.length;
-  expect(sent).toBe(30);
+  // It was asked first whether it wants any.
+  expect(sent).toBe(29);
   const query = "{ viewer { plan { webhookTriesPerDay } usage { webhooks webhookTriesToday } } }";
-  await until(async () => (await api.graphql(own, query)).body.data.viewer.usage.webhookTriesToday === sent);
+  await until(async () => (await api.graphql(own, query)).body.data.viewer.usage.webhookTriesToday === 30);
   await hurry();
   await new Promise((done) => setTimeout(done, 1_200));
   expect(receiver.received).toHaveLength(sent);

@@ -1,9 +1,10 @@
 import { createHmac, createPublicKey, timingSafeEqual, verify } from "node:crypto";
 import { Webhook as StandardWebhook } from "standardwebhooks";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
-import { slowMs, webhookPlaces } from "../../src/events/deliver-webhooks.ts";
+import { webhookPlaces } from "../../src/events/deliver-webhooks.ts";
 import { watchWebhooks } from "../../src/events/webhook-figures.ts";
 import { webhookLock } from "../../src/events/webhook-lock.ts";
+import { slowMs } from "../../src/events/webhook-results.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
 import { ApiServer } from "../setup/api-server.ts";
 import { addressOf } from "../setup/nft-fixture.ts";

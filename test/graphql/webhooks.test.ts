@@ -11,7 +11,8 @@ beforeAll(async () => {
 });
 afterAll(() => api?.close());
 
-const endpoint = "id url description types chains contracts accounts tokenIds finality state disabledReason publicKey";
+const endpoint =
+  "id url description types chains contracts accounts tokenIds finality state disabledReason publicKey verifiedAt verificationTry { status } verificationAt";
 
 async function run(document: string, variables: Record<string, unknown> = {}, as = key) {
   const { body } = await api.graphql(as, document, variables);
@@ -32,7 +33,8 @@ test("an endpoint made by GraphQL is the one that REST shows, and changes by eit
   expect(userErrors).toEqual([]);
   expect(secret).toMatch(/^whsec_/);
   expect(webhook).toMatchObject({
-    ...{ url: "https://example.com/hook", description: "ours", types: ["nft.transfer", "burn"], state: "enabled" },
+    ...{ url: "https://example.com/hook", description: "ours", types: ["nft.transfer", "burn"], state: "unverified" },
+    ...{ verifiedAt: null, verificationTry: null, verificationAt: expect.any(String) },
     ...{ contracts: [addressOf(0xaa)], tokenIds: ["7", "8"], finality: "safe", chains: [] },
   });
   const shown = await api.send("GET", `/v1/webhooks/${webhook.id}`, key);
@@ -47,7 +49,9 @@ test("an endpoint made by GraphQL is the one that REST shows, and changes by eit
   expect(changed.body.webhook).toMatchObject({ types: [], tokenIds: ["7", "8"], finality: "safe" });
   for (const [name, state] of [
     ["pauseWebhook", "paused"],
-    ["resumeWebhook", "enabled"],
+    ["verifyWebhook", "paused"],
+    ["resumeWebhook", "unverified"],
+    ["verifyWebhook", "unverified"],
   ])
     expect(
       (await run(`mutation ($id: ID!) { ${name}(id: $id) { webhook { state } } }`, { id: webhook.id })).data[

@@ -1,10 +1,12 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import pg from "pg";
 import type { Browser, Page } from "playwright-core";
 import type { Address } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { drawImage } from "../../bin/demo-images.ts";
 import { connect, type Wallet } from "../../bin/demo-wallets.ts";
+import { DataFolder } from "../../src/embedded/data-folder.ts";
 import { Client } from "../setup/client.ts";
 import { leaseStack } from "../setup/shared-stack.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
@@ -155,6 +157,14 @@ describe.skipIf(!hasBrowser)("the console's pages", () => {
     await page.getByRole("button", { name: "Make the endpoint" }).click();
     await page.getByText(/^whsec_/).waitFor();
     const endpoint = page.getByRole("region", { name: "Endpoint https://receiver.invalid/events" });
+    await endpoint.getByText(/it answered nothing \(\w+\)/).waitFor();
+    await endpoint.getByRole("button", { name: "Ask it now" }).click();
+    await endpoint.getByText(/It is asked again at/).waitFor();
+    // Nobody answers there: as if somebody had.
+    const database = new pg.Client(DataFolder.environmentOf(stack.dir)?.["DATABASE_URL"]);
+    await database.connect();
+    await database.query("UPDATE service.webhook SET verified_at = clock_timestamp(), held = NULL, lease_id = NULL");
+    await database.end();
     await endpoint.getByRole("button", { name: "Send a test event" }).click();
     await endpoint.getByText("Deliveries").click();
     await endpoint.getByText("webhook.test").first().click();

@@ -43,6 +43,12 @@ interface WebhookTable {
   /** It has answered quickly once. */
   proven: Generated<boolean>;
   failing_since: Generated<Date | null>;
+  /** When it answered its challenge; null: it has not, and is sent nothing else. */
+  verified_at: Generated<Date | null>;
+  /** Tries since its owner asked last. */
+  challenges: Generated<number>;
+  /** The last one, as a try of a delivery. */
+  challenge_try: ColumnType<unknown, never, null>;
   created_at: Generated<Date>;
   changed_at: Generated<Date>;
 }

@@ -12,6 +12,8 @@ interface Webhook {
   state: string;
   disabledReason: string | null;
   waiting: string | null;
+  verificationTry: { at: string; status: number | null; fault: string | null; answer: string | null } | null;
+  verificationAt: string | null;
   failingSince: string | null;
 }
 
@@ -56,7 +58,8 @@ export function WebhooksPage() {
     <div className="stack">
       <h1>Webhooks</h1>
       <p className="quiet">
-        Events are sent to your server, signed and tried again until it answers. <a href="/docs/guide/events">How</a>
+        Events are sent to your server once it has said that it wants them, signed and tried again until it answers.{" "}
+        <a href="/docs/guide/events">How</a>
       </p>
       {found.isPending && <Loading what="your endpoints" />}
       <ErrorNotice error={found.error} />
@@ -109,6 +112,19 @@ export function WebhooksPage() {
   );
 }
 
+/** What an endpoint answered when it was asked whether it wants messages, and when it is asked again. */
+function Verification({ webhook }: { webhook: Webhook }) {
+  const { verificationTry: last, verificationAt: next } = webhook;
+  return (
+    <p className="notice warn">
+      It is sent nothing else until it has answered a challenge: a message <code>webhook.verification</code>, with the
+      text in <code>data.challenge</code>.{" "}
+      {last && `At ${new Date(last.at).toLocaleString()} it answered ${last.status ?? "nothing"} (${last.fault}). `}
+      {next ? `It is asked again at ${new Date(next).toLocaleString()}.` : "It is asked no more until you do."}
+    </p>
+  );
+}
+
 function Endpoint({ webhook }: { webhook: Webhook }) {
   const client = useQueryClient();
   const { id, url, description, state, disabledReason, waiting, failingSince } = webhook;
@@ -136,12 +152,19 @@ function Endpoint({ webhook }: { webhook: Webhook }) {
       {failingSince && (
         <p className="notice warn">Its tries have failed since {new Date(failingSince).toLocaleString()}.</p>
       )}
-      {waiting && <p className="notice">{waits[waiting] ?? waiting}</p>}
+      {state === "unverified" && <Verification webhook={webhook} />}
+      {waiting && waiting !== "verification" && <p className="notice">{waits[waiting] ?? waiting}</p>}
       <div className="row">
-        <button type="button" disabled={act.isPending} onClick={() => post("/test")}>
-          Send a test event
-        </button>
-        {state === "enabled" ? (
+        {state === "unverified" ? (
+          <button type="button" disabled={act.isPending} onClick={() => post("/verify")}>
+            Ask it now
+          </button>
+        ) : (
+          <button type="button" disabled={act.isPending} onClick={() => post("/test")}>
+            Send a test event
+          </button>
+        )}
+        {state === "enabled" || state === "unverified" ? (
           <button type="button" disabled={act.isPending} onClick={() => post("/pause")}>
             Pause
           </button>
