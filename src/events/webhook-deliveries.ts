@@ -224,8 +224,8 @@ export async function sendTestEvent(
 }
 
 async function wake({ pool }: Pick<WebhookServices, "pool">, id: string): Promise<void> {
-  // Its next challenge keeps its time. A worker that sends to it now looks again when it is done. No condition: it would be about the row as it was before a
-  // worker that is just giving it back.
+  // A worker that sends to it now looks again when it is done, and a challenge keeps its time. No condition: it would be about
+  // the row as it was before a worker that is just giving it back.
   await pool.query(
     `UPDATE service.webhook SET next_due = CASE WHEN verified_at IS NOT NULL AND (lease_until IS NULL OR lease_until < clock_timestamp())
        THEN clock_timestamp() ELSE next_due END WHERE id = $1`,

@@ -132,8 +132,8 @@ export async function changeWebhook(
   const url = input.url == null ? before.url : readUrl(services, owner, input.url);
   const description = readDescription(input.description) ?? before.description;
   // Another server may be a slow one, and somebody else's.
-  const asked = needsHandshake(services.config, owner.accountId) ? unverified : {};
-  const fresh = url === before.url ? {} : { proven: false, slow: false, ...asked };
+  const anew = needsHandshake(services.config, owner.accountId) ? unverified : {};
+  const fresh = url === before.url ? {} : { proven: false, slow: false, ...anew };
   return await change(services, owner, id, "change", { url, description, ...columnsOf(filter), ...fresh });
 }
 
