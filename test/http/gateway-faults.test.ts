@@ -8,8 +8,9 @@ import * as dagPb from "@ipld/dag-pb";
 import { UnixFS } from "ipfs-unixfs";
 import { CID } from "multiformats/cid";
 import { sha256 } from "multiformats/hashes/sha2";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { ApiServer } from "../setup/api-server.ts";
+import { patient } from "../setup/wait.ts";
 import { form } from "../uploads/upload-server.ts";
 
 const megabyte = 1_048_576;
@@ -120,6 +121,22 @@ test("a failure after the first byte ends the connection, so that no reader take
     call.end();
   });
   expect(failed).toBe(true);
+});
+
+test("who hangs up within an answer is no fault of the content", async () => {
+  const logged = vi.spyOn(server.services.logOnce, "write");
+  const large = await upload("large ".repeat(2 * megabyte));
+  for (const query of ["", "?format=car", ""]) {
+    const socket = connect(server.port, "127.0.0.1");
+    socket.write(`GET /ipfs/${large}${query} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+    await once(socket, "data");
+    socket.destroy();
+  }
+  // What is said of content that cannot be read comes after whatever would have been said of those.
+  await raw(`/ipfs/${damaged}`, []);
+  await vi.waitFor(() => expect(logged).toHaveBeenCalled(), { timeout: patient.timeout });
+  expect(logged.mock.calls.map(([level, what]) => `${level} ${what}`)).toEqual(["error broke off service_unavailable"]);
+  logged.mockRestore();
 });
 
 /** A file of two equal halves, of which each is two equal halves, up to `size` bytes: few blocks, linked again and again. */
