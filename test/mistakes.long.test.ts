@@ -14,7 +14,7 @@ import { describeFailure, loadConfig } from "../src/config/config.ts";
 import { requireOwnPepper } from "../src/config/key-pepper.ts";
 import { migrate } from "../src/db/admin/migrate.ts";
 import { prepareDatabase } from "../src/processes/prepare-database.ts";
-import { createLogger } from "../src/telemetry/log.ts";
+import { createLogger, redact } from "../src/telemetry/log.ts";
 import { type Mistake, mistakes, type Place } from "./mistakes.ts";
 import { bareEnvironment } from "./setup/bare-environment.ts";
 import { createTestDatabase, type TestDatabase } from "./setup/database.ts";
@@ -144,7 +144,8 @@ function settingsFault({ args: [program, chain], wrong }: Mistake): string | nul
     if (program === "src/processes/api.ts") requireOwnPepper(config);
     return null;
   } catch (error) {
-    return describeFailure(error);
+    // As its last line has it.
+    return redact(describeFailure(error), []);
   }
 }
 
