@@ -5,9 +5,16 @@ import { Agent, request } from "node:http";
 export interface Attack {
   name: string;
   connections: number;
-  key: string | null;
-  /** Bodies of POST /graphql. `#` is replaced by a number that nobody has sent before. */
-  bodies: string[];
+  /** Sent in turns. */
+  requests: AttackRequest[];
+}
+
+export interface AttackRequest {
+  method: string;
+  path: string;
+  headers: Record<string, string>;
+  /** In a short one `#` is replaced by a number that nobody has sent before. */
+  body?: string;
 }
 
 export type Outcomes = Record<string, Record<string, number>>;
@@ -22,22 +29,21 @@ export interface Attacked {
 let [stopped, number] = [false, 0];
 const outcomes: Outcomes = {};
 
-function send(port: number, agent: Agent, { key, bodies }: Attack): Promise<string> {
+function send(port: number, agent: Agent, { requests }: Attack): Promise<string> {
   number += 1;
-  const body = (bodies[number % bodies.length] ?? "").replaceAll("#", String(number));
+  const one = requests[number % requests.length] as AttackRequest;
+  const text = one.body ?? "";
+  const body = text.length < 50_000 ? text.replaceAll("#", String(number)) : text;
   return new Promise((done) => {
-    const headers = {
-      ...{ "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) },
-      ...(key === null ? {} : { Authorization: key }),
-    };
+    const headers = { ...one.headers, "Content-Length": Buffer.byteLength(body) };
     const outgoing = request(
-      { port, host: "127.0.0.1", path: "/graphql", method: "POST", agent, headers },
+      { port, host: "127.0.0.1", path: one.path, method: one.method, agent, headers },
       (answer) => {
-        let text = "";
-        answer.setEncoding("utf8").on("data", (chunk: string) => {
-          if (text.length < 10_000) text += chunk;
+        let answered = "";
+        answer.setEncoding("latin1").on("data", (chunk: string) => {
+          if (answered.length < 10_000) answered += chunk;
         });
-        answer.on("end", () => done(`${answer.statusCode} ${/"code":"(\w+)"/.exec(text)?.[1] ?? ""}`.trim()));
+        answer.on("end", () => done(`${answer.statusCode} ${/"code":"(\w+)"/.exec(answered)?.[1] ?? ""}`.trim()));
         answer.on("error", () => done("broken"));
       },
     );

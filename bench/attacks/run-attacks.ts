@@ -10,7 +10,7 @@ import { startPostgres } from "../../src/embedded/postgres.ts";
 import { nodeFlags } from "../../src/embedded/supervisor.ts";
 import { freePorts } from "../../src/free-port.ts";
 import { generate } from "../reads/generate.ts";
-import type { Attack, Attacked, Outcomes } from "./attackers.ts";
+import type { Attack, Attacked, AttackRequest, Outcomes } from "./attackers.ts";
 
 export interface AttackOptions {
   /** The folder of the data, which stays. */
@@ -47,9 +47,16 @@ export interface Phase {
   heavyNice: number[];
 }
 
+/** POST /graphql by whoever has this key. */
+const graphql = (key: string | null, body: string): AttackRequest => ({
+  ...{ method: "POST", path: "/graphql", body },
+  headers: { "Content-Type": "application/json", ...(key === null ? {} : { Authorization: key }) },
+});
+
 const kilobytes = (text: string) => text.repeat(Math.ceil(5_000 / text.length));
 
-function attacksOn(contract: string, key: string): Attack[] {
+/** Twenty connections on one contract: dear reads by an account, documents and questions by nobody. */
+export function attacksOn(contract: string, key: string): Attack[] {
   const filter = (count: number) =>
     `{ or: [${Array.from({ length: count }, (_, at) => `{ name: "none${at}#" }`).join()}] }`;
   const traits = (count: number) =>
@@ -64,34 +71,28 @@ function attacksOn(contract: string, key: string): Attack[] {
   ].map((field) => JSON.stringify({ query: `{ ${field} }` }));
   const aliases = (field: string) =>
     JSON.stringify({ query: `{ ${Array.from({ length: 30 }, (_, at) => `a${at}: ${field}`).join(" ")} }` });
+  const attack = (name: string, connections: number, sender: string | null, bodies: string[]): Attack => ({
+    ...{ name, connections },
+    requests: bodies.map((body) => graphql(sender, body)),
+  });
   return [
-    { name: "traits", connections: 6, key, bodies: [traits(8), traits(8), traits(29)] },
-    { name: "reports", connections: 4, key, bodies: reports },
-    {
-      name: "documents",
-      connections: 4,
-      key: null,
-      bodies: [
-        `{ ${kilobytes("no# what# ")} }`,
-        `{ status { ${kilobytes("a#: database ")} } }`,
-        `{ ${Array.from({ length: 29 }, (_, at) => `a${at}n#: __typename`).join(" ")} ... on Query { ${"__typename ".repeat(15)} } }`,
-        `{ ...f0 } ${Array.from({ length: 49 }, (_, at) => `fragment f${at} on Query { b#: __typename ${at < 48 ? `...f${at + 1}` : ""} }`).join(" ")}`,
-      ].map((query) => JSON.stringify({ query })),
-    },
-    {
-      name: "status",
-      connections: 3,
-      key: null,
-      bodies: [aliases("status { database chains { chain indexedBlock } }")],
-    },
-    {
-      name: "eligibility",
-      connections: 3,
-      key: null,
-      bodies: [aliases(`eligibility(chain: "goerli", collection: "${contract}", wallet: "${contract}") { eligible }`)],
-    },
+    attack("traits", 6, key, [traits(8), traits(8), traits(29)]),
+    attack("reports", 4, key, reports),
+    attack("documents", 4, null, newDocuments),
+    attack("status", 3, null, [aliases("status { database chains { chain indexedBlock } }")]),
+    attack("eligibility", 3, null, [
+      aliases(`eligibility(chain: "goerli", collection: "${contract}", wallet: "${contract}") { eligible }`),
+    ]),
   ];
 }
+
+/** Bodies of documents that no server has parsed and validated before: `#` is another number each time. */
+const newDocuments = [
+  `{ ${kilobytes("no# what# ")} }`,
+  `{ status { ${kilobytes("a#: database ")} } }`,
+  `{ ${Array.from({ length: 29 }, (_, at) => `a${at}n#: __typename`).join(" ")} ... on Query { ${"__typename ".repeat(15)} } }`,
+  `{ ...f0 } ${Array.from({ length: 49 }, (_, at) => `fragment f${at} on Query { b#: __typename ${at < 48 ? `...f${at + 1}` : ""} }`).join(" ")}`,
+].map((query) => JSON.stringify({ query }));
 
 /** Asks the API for fast-path reads and `/livez`, alone and beside attackers. */
 export async function runAttacks(options: AttackOptions, say: (line: string) => void): Promise<Phase[]> {
@@ -150,7 +151,7 @@ export async function runAttacks(options: AttackOptions, say: (line: string) => 
 }
 
 /** BENCH_API_FLAGS: further flags of Node, for a profile. */
-async function start(children: ChildProcess[], file: string, env: NodeJS.ProcessEnv): Promise<ChildProcess> {
+export async function start(children: ChildProcess[], file: string, env: NodeJS.ProcessEnv): Promise<ChildProcess> {
   const child = fork(join(import.meta.dirname, file), [], {
     env,
     execArgv: [...nodeFlags, ...(process.env["BENCH_API_FLAGS"]?.split(" ") ?? [])],
@@ -171,7 +172,8 @@ interface Read {
   body?: string;
 }
 
-async function fastPathReads(client: pg.Client, contract: string, key: string): Promise<Read[]> {
+/** Pages of accounts and single tokens, by both APIs. */
+export async function fastPathReads(client: pg.Client, contract: string, key: string): Promise<Read[]> {
   const { rows: owners } = await client.query(
     "SELECT owner FROM nft.account_totals WHERE holding_count BETWEEN 5 AND 200 ORDER BY owner LIMIT 20",
   );
@@ -198,14 +200,15 @@ async function fastPathReads(client: pg.Client, contract: string, key: string): 
 const readEveryMs = 20;
 const lookEveryMs = 25;
 
-async function measure(run: {
+/** Sends `reads` and looks at `/livez` at a steady rate for as long as a phase is, beside attackers if there are any. */
+export async function measure(run: {
   name: string;
   attacks: Attack[];
   port: number;
   reads: Read[];
   client: pg.Client;
   children: ChildProcess[];
-  options: AttackOptions;
+  options: Pick<AttackOptions, "seconds">;
 }): Promise<Phase> {
   const { name, attacks, port, reads, client, children, options } = run;
   const agent = new Agent({ keepAlive: true, maxSockets: 64 });

@@ -26,6 +26,7 @@ export function listTestFiles(): string[] {
  */
 export const alone: readonly string[] = [
   // Answers beside attackers who take all that they can get.
+  "http/all-attacks",
   "http/attacks-together",
   // Blocks that an index may be behind, of blocks as long as it takes without a flood.
   "indexing/hostile-flood",

@@ -49,6 +49,11 @@ export class LaunchFixture {
     return new LaunchFixture(h, await HttpApi.start(h.process(settings)));
   }
 
+  /** Of a harness that has a database of its own. */
+  static of(h: RelayHarness, api: HttpApi): LaunchFixture {
+    return new LaunchFixture(h, api);
+  }
+
   async stop(): Promise<void> {
     await this.api.stop();
     await this.h.stop();
