@@ -31,6 +31,8 @@ export const alone: readonly string[] = [
   // Blocks that an index may be behind, of blocks as long as it takes without a flood.
   "indexing/hostile-flood",
   "indexing/range-spam",
+  // How soon messages of ten thousand endpoints are sent.
+  "events/webhook-attacks",
   // Milliseconds of the processor that an operation takes: with cold caches they are more.
   "economics/limits",
   "economics/nobody",
