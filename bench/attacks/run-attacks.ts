@@ -47,7 +47,7 @@ export interface Phase {
   heavyNice: number[];
 }
 
-/** POST /graphql by whoever has this key. */
+/** POST /graphql with this key, or without one. */
 const graphql = (key: string | null, body: string): AttackRequest => ({
   ...{ method: "POST", path: "/graphql", body },
   headers: { "Content-Type": "application/json", ...(key === null ? {} : { Authorization: key }) },

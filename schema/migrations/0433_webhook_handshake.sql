@@ -1,4 +1,4 @@
--- Whoever makes an endpoint names a server that may be somebody else's. It is sent nothing but a challenge until it has
+-- An account that makes an endpoint may name somebody else's server. It is sent nothing but a challenge until it has
 -- answered one.
 ALTER TABLE service.webhook
   -- Null: not yet. Those that are there are taken as verified; so are those that a version before makes beside this one.

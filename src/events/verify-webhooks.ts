@@ -16,7 +16,7 @@ import { type ClaimedWebhook, type DeliveryTry, restsUnverified, secretsOf } fro
 import { goneStatus, type Hold, slowMs } from "./webhook-results.ts";
 
 /*
- * A new endpoint is asked whether it wants the messages: whoever made it need not be the one whose server it names. The
+ * A new endpoint is asked whether it wants the messages: the account that made it need not own the server that it names. The
  * answer has what only a reader of the message knows, in another place than the message has it: a server that sends back
  * what it gets, or says yes to everything, wants nothing.
  */

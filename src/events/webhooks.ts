@@ -26,7 +26,7 @@ export interface WebhookWithSecret {
 }
 
 const now = sql<Date>`clock_timestamp()` as never;
-/** At once, or when whoever sends to it now has ended: a second worker would send the same beside it. */
+/** At once, or when the worker that sends to it now has ended: a second one would send the same messages. */
 const dueNow = sql<Date>`CASE WHEN lease_until IS NULL OR lease_until < clock_timestamp()
   THEN clock_timestamp() ELSE next_due END` as never;
 /** What an endpoint has that is to be asked whether it wants any messages. */

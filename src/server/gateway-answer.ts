@@ -153,7 +153,7 @@ function streamed(c: Context, services: Services, chunks: AsyncIterable<Uint8Arr
         await payMore(services, c.env?.incoming, chunkMs + chunk.length * byteMs);
       }
     } catch (err) {
-      // Whoever asked has hung up, which ends the reading with an error too.
+      // The client has hung up, which ends the reading with an error too.
       if (c.env.outgoing.destroyed) return;
       const isAskedTooMuch = err instanceof ServiceError && err.code === "file_too_large";
       if (!isAskedTooMuch)

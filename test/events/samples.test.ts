@@ -43,7 +43,7 @@ describe.each(programs)("the sample receiver $name", ({ name, command }) => {
         const asked = { id: "evt_0", seconds: Math.floor(Date.now() / 1_000), body: challenge };
         return await fetch(url, { method: "POST", headers: signedHeaders({ secrets }, asked), body: challenge });
       };
-      // Whoever answers strangers says yes to endpoints of strangers.
+      // A receiver that answers strangers says yes to endpoints of strangers.
       expect((await ask([newSecret()])).status).toBe(401);
       const answer = await ask([secret]);
       expect([answer.ok, answersChallenge(await answer.text(), JSON.parse(challenge).data.challenge)]).toEqual([

@@ -92,7 +92,7 @@ test("a new endpoint is sent a signed challenge and nothing else until it has an
 
 test("what is no answer is asked for again after growing pauses, then no more until its owner wants it", async () => {
   const answers = [
-    // Whoever sends back what came has not read it.
+    // A server that sends back what came has not read it.
     (_challenge: string, message: { body: string }) => ({ status: 200, body: message.body }),
     (challenge: string) => ({ status: 500, body: challenge }),
     (challenge: string) => ({ status: 302, headers: { location: "/elsewhere" }, body: challenge }),

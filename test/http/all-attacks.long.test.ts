@@ -14,7 +14,7 @@ import { LaunchFixture } from "../collections/launch-fixture.ts";
 import { RelayHarness, randomAddress } from "../relay/harness.ts";
 import { createTestDatabase } from "../setup/database.ts";
 
-// Whoever has no key and three free accounts attack one API at once, each kind by its own connections. What others get meanwhile
+// Clients without a key and three free accounts attack one API at once, each kind by its own connections. What others get meanwhile
 // goes to the log; on any machine all of it is answered.
 const seconds = 8;
 let fixture: LaunchFixture;

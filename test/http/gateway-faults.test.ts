@@ -123,7 +123,7 @@ test("a failure after the first byte ends the connection, so that no reader take
   expect(failed).toBe(true);
 });
 
-test("who hangs up within an answer is no fault of the content", async () => {
+test("a client that hangs up within an answer is no fault of the content", async () => {
   const logged = vi.spyOn(server.services.logOnce, "write");
   const large = await upload("large ".repeat(2 * megabyte));
   for (const query of ["", "?format=car", ""]) {

@@ -30,7 +30,7 @@ function speaksAsOperator(data: Hex): Hex {
 
 const operatorErrors = parseAbi(["error IntentDone(bytes32 intent)", "error BatchGasTooLow(uint256 index)"]);
 
-/** What else a receiver can do to whoever mints to it. */
+/** What else a receiver can do to the account that mints to it. */
 export const hostileReceivers = {
   reverts: "0x60006000fd",
   "returns 200,000 bytes": "0x62030d406000f3",

@@ -56,10 +56,10 @@ function compare(a: bigint, b: bigint): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-function most(a: bigint, b: bigint): bigint {
+export function most(a: bigint, b: bigint): bigint {
   return a > b ? a : b;
 }
 
-function least(a: bigint, b: bigint): bigint {
+export function least(a: bigint, b: bigint): bigint {
   return a < b ? a : b;
 }

@@ -7,6 +7,7 @@ import type { CallKind } from "../../db/tables/relay.ts";
 import { type ErrorCode, ServiceError } from "../../errors/errors.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { likelyFee } from "../chain/current-fees.ts";
+import { least } from "../chain/fees.ts";
 
 /** What accepting a request sets aside until its transaction is in a block. */
 export interface GasReservation {
@@ -228,8 +229,4 @@ export function refusalOf({ limit, passes, secondsLeft }: FullLimit): ServiceErr
 
 function article(unit: "day" | "hour"): string {
   return unit === "hour" ? "an hour" : "a day (UTC)";
-}
-
-function least(a: bigint, b: bigint): bigint {
-  return a < b ? a : b;
 }

@@ -3,7 +3,7 @@ import type { Hex } from "viem";
 import { toBytes } from "../../db/bytes.ts";
 import type { Database } from "../../db/database.ts";
 import { encodeBatch } from "../chain/batch-call.ts";
-import type { Fees } from "../chain/fees.ts";
+import { type Fees, least, most } from "../chain/fees.ts";
 import { intrinsicGas } from "../chain/intrinsic-gas.ts";
 import { asMoved, type Intent, type Moved } from "../store/intents.ts";
 import { mayShare } from "./may-share.ts";
@@ -82,14 +82,6 @@ function gasLimitOf(items: readonly Simulated[]): bigint {
   const paid = fee > 0n ? reservedFor(items) / fee : needed;
   const wanted = [needed + surplus, paid, ...items.map(({ ready }) => ready.gasCeiling)].reduce(least);
   return most(wanted, needed);
-}
-
-function least(a: bigint, b: bigint): bigint {
-  return a < b ? a : b;
-}
-
-function most(a: bigint, b: bigint): bigint {
-  return a > b ? a : b;
 }
 
 function feeOf(items: readonly Simulated[]): bigint {

@@ -5,7 +5,7 @@ import { maxTransactionGas } from "../../signing/rules.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { recordFees } from "../chain/current-fees.ts";
 import { encodeFrozen, type IntentCall } from "../chain/encode-call.ts";
-import { type Fees, freshFees } from "../chain/fees.ts";
+import { type Fees, freshFees, least } from "../chain/fees.ts";
 import { intrinsicGas } from "../chain/intrinsic-gas.ts";
 import { askNode } from "../chain/node-failure.ts";
 import { replacesRecord } from "../chain/operation.ts";
@@ -204,8 +204,4 @@ function readEstimate(answer: RpcResult | undefined, least: bigint): bigint | Re
   }
   const estimate = parseQuantity(answer, "an estimate");
   return estimate < least ? impossible : estimate;
-}
-
-function least(a: bigint, b: bigint): bigint {
-  return a < b ? a : b;
 }
