@@ -1,5 +1,5 @@
+import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -106,7 +106,7 @@ step("step 3: a key for a client", async () => {
 step("step 4: an administrator's script once, then a login for an analyst", async () => {
   const line = documented("npm run -s mintyard -- analyst sql | psql -U postgres -d mintyard");
   const { hostname, port, password } = new URL(site.postgres.url);
-  if (existsSync("/usr/bin/psql"))
+  if (!spawnSync("psql", ["--version"]).error)
     outputOf(
       await runLine(`set -e; ${line.replace("-d mintyard", "-d first -v ON_ERROR_STOP=1 -q")}`, {
         ...site.settings,
