@@ -1,5 +1,5 @@
 import { createServer, request } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect, createServer as createRelay } from "node:net";
 import { constants, getPriority } from "node:os";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { DatabaseTime } from "../../src/db/pool/database-time.ts";
@@ -82,6 +82,33 @@ test("a statement whose time is over is cancelled and says so", async () => {
   expect(await outcome).toMatchObject({ code: "read_timeout", status: 503, retryAfterSeconds: 1 });
   await expect.poll(running, patient).toEqual([]);
   expect(await ask("a", "SELECT 1")).toBe("SELECT 1");
+});
+
+test("a statement that its cancel request overtook is cancelled all the same", async () => {
+  const { hostname, port } = new URL(database.url);
+  // A busy server reads a statement late; a request to cancel is another connection's.
+  const late = createRelay((client) => {
+    const server = connect(Number(port), hostname);
+    server.on("error", () => client.destroy()).pipe(client);
+    client.on("data", (piece) => {
+      if (piece.includes("pg_sleep")) setTimeout(() => server.write(piece), 500);
+      else server.write(piece);
+    });
+    client.on("error", () => server.destroy()).on("end", () => server.end());
+  });
+  await new Promise<void>((done) => late.listen(0, "127.0.0.1", done));
+  const url = new URL(database.url);
+  url.host = `127.0.0.1:${(late.address() as AddressInfo).port}`;
+  const options = { tenants: false, statementTimeout: forEver, reads: true } as const;
+  const places = new ReadConnections(createPool(url.href, "heavy-test", 1, options), { most: 1, waiting: 4 });
+  await places.query({ text: "SELECT 1" });
+  const outcome = places.query({ text: "SELECT pg_sleep(591)" }, 50).catch((error: { code: string }) => error.code);
+  expect(await outcome).toBe("read_timeout");
+  // Whoever comes next waits until the server has ended it.
+  await places.query({ text: "SELECT 1" });
+  expect(await running()).toEqual([]);
+  await places.end();
+  await new Promise((done) => late.close(done));
 });
 
 test("the queue is bounded, for one account by half, and accounts take turns", async () => {

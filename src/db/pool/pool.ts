@@ -14,9 +14,15 @@ export interface ConnectionOptions {
   tenants: boolean;
   /** Milliseconds after which the server ends a statement. */
   statementTimeout?: number;
-  /** For reads of the index: a statement takes one core of the server, and idle connections do not keep the process. */
+  /**
+   * For reads of the index: a statement takes one core of the server and ends with its connection, and idle connections do
+   * not keep the process.
+   */
   reads?: true;
 }
+
+/** The server looks whether a statement's connection still is, and ends what nobody waits for. */
+const readSettings = ["max_parallel_workers_per_gather=0", "client_connection_check_interval=1s"];
 
 /** How a process connects; see `createPool`. */
 export function connectionOptions(
@@ -24,7 +30,7 @@ export function connectionOptions(
   name: string,
   { tenants, statementTimeout = 15_000, reads }: ConnectionOptions = { tenants: false },
 ): pg.ClientConfig {
-  const settings = [...(tenants ? [`role=${apiRole}`] : []), ...(reads ? ["max_parallel_workers_per_gather=0"] : [])];
+  const settings = [...(tenants ? [`role=${apiRole}`] : []), ...(reads ? readSettings : [])];
   return {
     connectionString: databaseUrl,
     application_name: `mintyard-${name}`,

@@ -45,6 +45,8 @@ interface Turn {
 
 /** A statement that was cancelled and does not end is given up after so long, with its connection. */
 const stuckMs = 2_000;
+/** A request to cancel may overtake the statement, and the server forgets one that finds nothing to end. */
+const cancelAgainMs = 100;
 
 const isFree = (reader: Reader | null) => reader?.tier === "free";
 
@@ -202,13 +204,14 @@ export class ReadConnections implements StatementRunner {
     watch: (cancel: () => void) => Error | null,
   ): Promise<pg.QueryResult<R>> {
     const client = await this.#pool.connect();
-    let [active, cancelled] = [true, false];
+    let active = true;
+    let cancelling: NodeJS.Timeout | undefined;
     try {
       return await new Promise<pg.QueryResult<R>>((done, failed) => {
         const over = watch(() => {
           if (!active) return;
-          cancelled = true;
           cancelStatement(client);
+          cancelling = setInterval(() => cancelStatement(client), cancelAgainMs);
           const stuck = () => failed(new Error("Connection terminated: a cancelled statement did not end"));
           setTimeout(stuck, stuckMs).unref();
         });
@@ -217,8 +220,9 @@ export class ReadConnections implements StatementRunner {
       });
     } finally {
       active = false;
+      clearInterval(cancelling);
       // A cancel request that comes late would end the next statement of the same connection.
-      client.release(cancelled);
+      client.release(cancelling !== undefined);
     }
   }
 }
