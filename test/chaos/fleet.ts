@@ -1,9 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { json } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { bareEnvironment } from "../setup/bare-environment.ts";
-import { slowness } from "../setup/wait.ts";
+import { slowness, wait } from "../setup/wait.ts";
 import { ownTree } from "./mutant-tree.ts";
 
 type Program = "api" | "worker";
@@ -101,27 +104,33 @@ export async function startAnvil(port: number, chainId: number, more: readonly s
     // The command is a wrapper around the node: both have to end together.
     detached: true,
   });
-  for (let tries = 0; tries < 300; tries += 1) {
-    if (await rpc(`http://127.0.0.1:${port}`, "eth_chainId").catch(() => null)) return child;
-    await sleep(100);
-  }
-  throw new Error("anvil did not start");
+  const look = async () => (await rpc(`http://127.0.0.1:${port}`, "eth_chainId").catch(() => null)) ?? endOf(child);
+  const seen = await wait("anvil to start", look);
+  if (seen === endOf(child)) throw new Error(`anvil ended with ${seen}`);
+  return child;
 }
+
+/** Its exit code or signal as a text; null: it runs. */
+const endOf = ({ exitCode, signalCode }: ChildProcess) => (exitCode === null ? signalCode : String(exitCode));
 
 export function stopAnvil(child: ChildProcess): void {
   if (child.pid !== undefined && child.exitCode === null && child.signalCode === null)
     process.kill(-child.pid, "SIGKILL");
 }
 
+/**
+ * Asks a node by a connection of its own: one that is kept may be closed by the node in the moment of the next question.
+ *
+ * @throws Error with the method and what the node says; what the connection ended with, also after a while without an answer.
+ */
 export async function rpc<T>(url: string, method: string, params: readonly unknown[] = []): Promise<T> {
-  const response = await fetch(url, {
-    method: "POST",
-    // A connection that is kept may be closed by the node in the moment of the next question.
-    headers: { "content-type": "application/json", connection: "close" },
-    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
+  const asking = request(url, {
+    ...{ method: "POST", agent: false, headers: { "content-type": "application/json" } },
     signal: AbortSignal.timeout(30_000 * slowness),
   });
-  const answer = (await response.json()) as { result?: T; error?: { message: string } };
+  asking.end(JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }));
+  const [response] = (await once(asking, "response")) as [IncomingMessage];
+  const answer = (await json(response)) as { result?: T; error?: { message: string } };
   if (answer.error) throw new Error(`${method}: ${answer.error.message}`);
   return answer.result as T;
 }

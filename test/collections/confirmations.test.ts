@@ -3,6 +3,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { createTestClient, http } from "viem";
+import { getBlock } from "viem/actions";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createAccount } from "../../src/auth/keys.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
@@ -28,14 +29,22 @@ beforeAll(async () => {
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
   base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   // A chain that makes a block every two seconds.
-  await node().mine({ blocks: 300, interval: 2 });
+  await node().mineSteadily(300);
 });
 afterAll(async () => {
   server?.close();
   await h?.stop();
 });
 
-const node = () => createTestClient({ mode: "hardhat", transport: http(h.node.url) });
+const node = () =>
+  createTestClient({ mode: "hardhat", transport: http(h.node.url) }).extend((client) => ({
+    /** So many blocks, each two seconds after the one before it, however long the test took until here. */
+    async mineSteadily(blocks: number) {
+      const { timestamp } = await getBlock(client);
+      await client.setNextBlockTimestamp({ timestamp: timestamp + 2n });
+      await client.mine({ blocks, interval: 2 });
+    },
+  }));
 
 async function ask(id: string, hash: string) {
   // A second passes between two looks at the chain, less on a local one.
@@ -62,9 +71,9 @@ test("who waits for a deployment is told its confirmations of those required, an
     confirmationsRequired: 64,
     progress: "in no block yet; then 64 confirmations, about 130 s",
   });
-  await node().mine({ blocks: 1 });
+  await node().mineSteadily(1);
   await h.until(services, deployment.id, ["mined"]);
-  await node().mine({ blocks: 11, interval: 2 });
+  await node().mineSteadily(11);
   const mined = await ask(deployment.id, deployment.transactionHash);
   expect(mined.v0.error.message).toBe("the transaction is not confirmed yet: 12 of 64 confirmations, about 100 s");
   expect(Object.keys(mined.v0.error)).toEqual(["status_code", "code", "message", "request_id", "fix", "docs"]);

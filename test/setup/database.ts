@@ -66,6 +66,12 @@ async function copyOf(template: string): Promise<TestDatabase> {
   await asAdmin((admin) => admin.query(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY file_copy`));
   const url = urlOf(name);
   const pool = createPool(url, "test");
+  // A test that holds a transaction or a lock does so until it has looked, however slow the machine is.
+  Object.assign(pool.options, {
+    idle_in_transaction_session_timeout: 0,
+    statement_timeout: 0,
+    connectionTimeoutMillis: 0,
+  });
   return {
     url,
     pool,
