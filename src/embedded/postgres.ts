@@ -144,9 +144,9 @@ async function launch(
     shared_buffers: "128MB",
     // The default of 1 GB of spare log files is much for a folder that somebody made to try things.
     max_wal_size: "512MB",
-    // Processes that rest all the time here: nobody subscribes, and three readers ahead are for many at once.
+    // Processes that rest all the time here: nobody subscribes, and readers ahead are for many at once.
     max_logical_replication_workers: "0",
-    io_workers: "1",
+    io_method: "sync",
     log_min_messages: "warning",
     ...more,
   };
