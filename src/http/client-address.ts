@@ -25,10 +25,14 @@ export function isWithin(address: string, ranges: readonly string[]): boolean {
   if (ranges.length === 0 || !ipaddr.isValid(address)) return false;
   const parsed = ipaddr.process(address);
   return ranges.some((range) => {
-    const [network, bits] = ipaddr.parseCIDR(range);
-    return network.kind() === parsed.kind() && parsed.match([network, bits]);
+    const network = parsedRanges.get(range) ?? ipaddr.parseCIDR(range);
+    parsedRanges.set(range, network);
+    return network[0].kind() === parsed.kind() && parsed.match(network);
   });
 }
+
+/** Of the configuration, so they are few; each request is compared with them several times. */
+const parsedRanges = new Map<string, ReturnType<typeof ipaddr.parseCIDR>>();
 
 /** An IPv4 address, or the /64 of one of IPv6. */
 export function networkOf(address: string): string {
