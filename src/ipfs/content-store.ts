@@ -8,7 +8,7 @@ import { entryBound } from "../cache-bounds.ts";
 import { type Config, ipfsDir } from "../config/config.ts";
 import type { Database } from "../db/database.ts";
 import { ServiceError } from "../errors/errors.ts";
-import type { LongWork } from "../long-work.ts";
+import { LongWork } from "../long-work.ts";
 import { createFetcher } from "../outbound/fetcher.ts";
 import { HostLimits } from "../outbound/host-limits.ts";
 import { BlockReader } from "./block-reader.ts";
@@ -75,7 +75,7 @@ export class ContentStore {
   }
 
   addDirectory<T>(files: AsyncIterable<NewDirectoryFile>, record: RecordIn<T>, work?: LongWork): Promise<T> {
-    return this.#add((car) => importDirectory(files, car, work), record);
+    return this.#add((car) => importDirectory(files, car, work), record, work);
   }
 
   /**
@@ -219,26 +219,31 @@ export class ContentStore {
     await Promise.all([this.#blocks.close(), this.#remote?.close()]);
   }
 
-  async #add<T>(build: (car: CarFile) => Promise<Imported>, record: RecordIn<T>): Promise<T> {
+  async #add<T>(build: (car: CarFile) => Promise<Imported>, record: RecordIn<T>, work = new LongWork("")): Promise<T> {
     this.#prepared ??= this.#prepare();
     const car = await CarFile.create(await this.#prepared);
     try {
       const imported = await build(car);
       await car.seal(imported.root);
       await car.publish(this.carPath(car.id));
-      return await this.#commit(car, imported, record);
+      return await this.#commit(car, imported, record, work);
     } catch (error) {
       await car.discard();
       throw storageFault(error);
     }
   }
 
-  async #commit<T>(car: CarFile, { root, sizeBytes, entries }: Imported, record: RecordIn<T>): Promise<T> {
+  async #commit<T>(
+    car: CarFile,
+    { root, sizeBytes, entries }: Imported,
+    record: RecordIn<T>,
+    work: LongWork,
+  ): Promise<T> {
     const path = this.carPath(car.id);
     const cid = root.toString();
     const row = { root: cid, file: car.id, sizeBytes: car.sizeBytes, blocks: car.blocks(), entries };
     const verify = async (db: Kysely<Database>, car: StoredCar) =>
-      (await verifyCar(db, car, this.carPath(car.file))) === null;
+      (await verifyCar(db, car, this.carPath(car.file), () => work.pause())) === null;
     try {
       // Reading all of it takes a while: not in the transaction, unless it is replaced between the two.
       const before = await findCar(this.#db, cid);

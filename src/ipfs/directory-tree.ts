@@ -28,6 +28,8 @@ const sha256Code = 0x12;
 /** Bytes of the hash that there are. */
 const deepest = 8;
 const fanout = 256;
+/** Links of a block that are encoded in one piece. */
+const linksAtOnce = 200;
 
 /**
  * Stores the blocks of a directory, one block or a HAMT where that is over the profile's threshold. The tree is our
@@ -42,7 +44,7 @@ export async function storeDirectory(
   blocks: WritableStorage,
   work: LongWork,
 ): Promise<CID> {
-  const plain = plainNode(targets);
+  const plain = await plainNode(targets, work);
   if (plain && plain.length <= importerOptions.shardSplitThresholdBytes) return await storeBlock(plain, blocks);
   const placed: Placed[] = [];
   for (const [name, target] of targets) {
@@ -53,13 +55,24 @@ export async function storeDirectory(
 }
 
 /** @returns nothing where the names and CIDs alone are over the threshold: such a block is not worth making. */
-function plainNode(targets: ReadonlyMap<string, LinkTarget>): Uint8Array | undefined {
+async function plainNode(targets: ReadonlyMap<string, LinkTarget>, work: LongWork): Promise<Uint8Array | undefined> {
   let least = 0;
   for (const [name, { cid }] of targets) least += Buffer.byteLength(name) + cid.length;
   if (least > importerOptions.shardSplitThresholdBytes) return undefined;
-  const named = [...targets].map(([name, target]) => ({ bytes: Buffer.from(name), link: linkTo(name, target) }));
-  const links = named.sort((a, b) => Buffer.compare(a.bytes, b.bytes)).map(({ link }) => link);
-  return encodeNode(new UnixFS({ type: "directory" }), links);
+  await work.pause();
+  // One character for each byte: texts are compared much faster than byte arrays.
+  const names = [...targets.keys()].map((name) => [Buffer.from(name).toString("latin1"), name] as const);
+  await work.pause();
+  names.sort(([one], [other]) => (one < other ? -1 : 1));
+  const parts: Uint8Array[] = [];
+  for (let at = 0; at < names.length; at += linksAtOnce) {
+    await work.pause();
+    const some = names.slice(at, at + linksAtOnce);
+    const Links = some.map(([, name]) => linkTo(name, targets.get(name) as LinkTarget));
+    // Fields that repeat may be written apart, and dag-pb has links before data.
+    parts.push(encode({ Links }));
+  }
+  return Buffer.concat([...parts, encodeNode(new UnixFS({ type: "directory" }), [])]);
 }
 
 async function hashOf(name: string): Promise<Buffer> {

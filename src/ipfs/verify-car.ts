@@ -23,8 +23,8 @@ interface StoredBlock {
 
 const sha256 = 0x12;
 const rowsAtOnce = 2_000;
-/** Read at once; a block that is larger comes by itself. */
-const windowBytes = 1_048_576;
+/** Read at once and checked in one piece; a block that is larger comes by itself. */
+const [windowBytes, windowBlocks] = [1_048_576, 250];
 
 class Damage extends Error {}
 
@@ -87,7 +87,7 @@ async function* windowsOf(db: Kysely<Database>, carId: bigint): AsyncGenerator<S
     for (const block of rows) {
       window.push(block);
       bytes += block.size;
-      if (bytes < windowBytes) continue;
+      if (bytes < windowBytes && window.length < windowBlocks) continue;
       yield window;
       window = [];
       bytes = 0;
