@@ -6,14 +6,42 @@ const sliceMs = 3;
 /** Of a process, which has one event loop. */
 const waiting = new FairQueue<() => void>(Number.MAX_SAFE_INTEGER);
 let scheduled = false;
+/** How long short reads that are under way come first. */
+let yieldsUntil = 0;
 
-/** One slice in each turn of the event loop, however much work there is: what has come meanwhile is answered in between. */
+/** Reads of the fast path that the database has been asked for: what takes long lets them go first. */
+export const shortReads = { underWay: 0 };
+
+/**
+ * Waits for a turn of the event loop for what takes long: one piece of it in each turn, however much there is, and
+ * accounts take turns. While short reads are under way, a piece is followed by a pause of its own length, so that each kind
+ * gets half of the loop.
+ */
+export async function turnOf(account: string): Promise<void> {
+  await new Promise<void>((resume) => {
+    waiting.push(account, resume);
+    schedule();
+  });
+}
+
 function schedule(): void {
   if (scheduled || waiting.length === 0) return;
   scheduled = true;
-  setImmediate(() => {
-    scheduled = false;
+  // Timers come right after what reads ask of the database was sent, so that it works meanwhile.
+  const gives = shortReads.underWay > 0;
+  const later = (run: () => void) => (gives ? setTimeout(run, 1) : setImmediate(run));
+  let begunAt = 0;
+  later(() => {
+    const now = performance.now();
+    if (shortReads.underWay > 0 && (!gives || now < yieldsUntil)) return;
+    begunAt = now;
     waiting.shift()?.();
+  });
+  // In the same turn, and after what was resumed has come to its next wait.
+  later(() => {
+    const now = performance.now();
+    if (begunAt > 0) yieldsUntil = now + (now - begunAt);
+    scheduled = false;
     schedule();
   });
 }
@@ -44,14 +72,9 @@ export class LongWork {
 
   /** Waits for the next slice. */
   async rest(): Promise<void> {
-    await new Promise<void>((resume) => {
-      waiting.push(this.account, () => {
-        this.#endsAt = performance.now() + sliceMs;
-        this.#before = process.threadCpuUsage();
-        resume();
-      });
-      schedule();
-    });
+    await turnOf(this.account);
+    this.#endsAt = performance.now() + sliceMs;
+    this.#before = process.threadCpuUsage();
   }
 
   /** As `rest`, when the slice is over. */

@@ -24,7 +24,8 @@ auth ipfs outbox                             keys, rates and audit; content and 
 db outbound rpc                              PostgreSQL; servers of third parties; nodes
 config                                       the environment
 signing                                      keys and the rules of signing
-chains.ts http long-work.ts rounds.ts        networks; HTTP without knowledge of the product; loops
+chains.ts http rounds.ts                     networks; HTTP without knowledge of the product; loops
+long-work.ts                                 turns of the event loop for what takes long
 errors json telemetry backoff.ts buffer-pool.ts cache-bounds.ts compact-heap.ts endable-stream.ts fair-queue.ts free-port.ts gathered.ts setting-words.ts
 `;
 

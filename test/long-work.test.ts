@@ -1,7 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { importDirectory } from "../src/ipfs/import-content.ts";
-import { LongWork } from "../src/long-work.ts";
+import { LongWork, shortReads, turnOf } from "../src/long-work.ts";
 
 test("one slice is done in each turn of the event loop, and accounts take turns", async () => {
   const order: string[] = [];
@@ -25,6 +25,22 @@ test("one slice is done in each turn of the event loop, and accounts take turns"
   await counting;
   expect(order.slice(0, 4)).toEqual(["a", "b", "a", "b"]);
   expect(new Set(seen).size).toBeGreaterThanOrEqual(seen.length - 1);
+});
+
+test("while short reads are under way, a piece is followed by a pause of its own length, and is not kept from its turn", async () => {
+  shortReads.underWay += 1;
+  try {
+    await turnOf("a");
+    for (let piece = 0; piece < 5; piece += 1) {
+      const begun = performance.now();
+      let end = begun;
+      while (end < begun + 5) end = performance.now();
+      await turnOf("a");
+      expect(performance.now() - end).toBeGreaterThanOrEqual(end - begun);
+    }
+  } finally {
+    shortReads.underWay -= 1;
+  }
 });
 
 test("a slice is over by the work that was done in it, not by what it waited for", async () => {
@@ -52,4 +68,16 @@ test("a large directory leaves the event loop to others, through every part of i
   expect(String(root)).toBe("bafybeibiw4v24mwr5blwk7i6uldfyezhjzy46ghscwmnnq573iueutr4pa");
   // It was one turn.
   expect(turns).toBeGreaterThan(15);
+});
+
+test("the names of a directory that is one block are in the order of their bytes", async () => {
+  // In that of UTF-16, the second stands after the third.
+  const names = ["a", "\u{ff01}", "\u{1f600}", "b"];
+  async function* files() {
+    for (let id = 0; id < 1_200; id += 1)
+      yield { names: [`${names[id % 4]}${id}`], bytes: Buffer.from(`{"id":${id}}`), contentType: "application/json" };
+  }
+  const { root } = await importDirectory(files(), { put: async (cid) => cid });
+  // As the encoder of dag-pb makes it in one piece.
+  expect(String(root)).toBe("bafybeiarx4kaqpsutc35ndpfnmmjbzmplskicrrlh6hgjrxrrooiql2gqe");
 });

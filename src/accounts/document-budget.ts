@@ -3,6 +3,7 @@ import { parseAuthorization } from "../auth/key-format.ts";
 import { entryBound } from "../cache-bounds.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { FairQueue } from "../fair-queue.ts";
+import { turnOf } from "../long-work.ts";
 import type { Services } from "../services.ts";
 import { tooFast } from "./admit.ts";
 
@@ -122,7 +123,7 @@ export class DocumentBudget {
     return bucket;
   }
 
-  /** One document in each turn of the event loop: what else has come is answered in between. */
+  /** One document in each turn of long work: what else has come is answered in between. */
   #schedule(): void {
     if (this.#scheduled || this.#waiting.length === 0) return;
     this.#scheduled = true;
@@ -134,9 +135,9 @@ export class DocumentBudget {
       this.#schedule();
     };
     const pauseMs = Math.max(this.#pausedUntil, this.#nextAt) - performance.now();
-    // Of two timers that are late, both run in one turn: only an immediate is sure to be in a turn of its own.
-    if (pauseMs > 0) setTimeout(() => setImmediate(begin), pauseMs);
-    else setImmediate(begin);
+    const take = () => void turnOf(everybody).then(begin);
+    if (pauseMs > 0) setTimeout(take, pauseMs);
+    else take();
   }
 
   /** Many cheap documents of one owner come at a pace; whoever else sends one goes in between. */

@@ -1,6 +1,7 @@
 import { LRUCache } from "lru-cache";
 import { entryBound } from "../cache-bounds.ts";
 import { FairQueue } from "../fair-queue.ts";
+import { turnOf } from "../long-work.ts";
 import { tooFast } from "./admit.ts";
 
 /** Milliseconds of this process's time: how many come back in a second, and how many there are at most. */
@@ -22,6 +23,8 @@ const maxBeginning = 64;
 const maxWaiting = 8_000;
 const maxBuckets = 20_000;
 const everyMs = 5;
+/** A part of an answer that takes longer has a turn of long work. */
+const longMs = 1;
 const everybody = "";
 
 interface Bucket {
@@ -73,8 +76,9 @@ export class OpenWork {
 
   /** Pays for the next part of an answer, when its turn has come; other requests are looked at in between. */
   async goOn(owner: string, ms: number): Promise<void> {
-    if (this.takeNow(owner, ms)) await new Promise((done) => setImmediate(done));
-    else await this.#wait(owner, ms);
+    if (!this.takeNow(owner, ms)) await this.#wait(owner, ms);
+    if (ms > longMs) await turnOf(owner);
+    else await new Promise((done) => setImmediate(done));
   }
 
   /** Pays, if that is possible without waiting. */

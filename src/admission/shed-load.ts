@@ -6,14 +6,12 @@ import type { Services } from "../services.ts";
 interface Load {
   /** Requests under way in this process, whichever way they take. */
   running: number;
-  /** Reads on the fast path among them. */
-  fast: number;
 }
 
 const loads = new WeakMap<Services, Load>();
 
 export function loadOf(services: Services): Load {
-  const load = loads.get(services) ?? { running: 0, fast: 0 };
+  const load = loads.get(services) ?? { running: 0 };
   loads.set(services, load);
   return load;
 }

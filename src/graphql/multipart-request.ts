@@ -53,6 +53,7 @@ export async function readMultipartRequest(
   const { fileBytes, directoryBytes, directoryFiles } = services.config.limits;
   await refuseOverQuota(services, account, announcedBytes(c.env.incoming), formBytes);
   const parts = readMultipart(c.env.incoming, {
+    account: account.accountId,
     // Some more than are allowed, so that the use case is the one to say so.
     parts: directoryFiles + 100,
     bodyBytes: Math.max(fileBytes, directoryBytes) + formBytes,

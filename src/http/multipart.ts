@@ -3,6 +3,7 @@ import type { Readable } from "node:stream";
 import { Writable } from "node:stream";
 import { Dicer } from "@fastify/busboy";
 import { ServiceError } from "../errors/errors.ts";
+import { turnOf } from "../long-work.ts";
 import { type PartHeader, parseBoundary, parsePartHeader } from "./part-header.ts";
 
 /** One part of a form, to be read before the next one is asked for; what is left of it is dropped. */
@@ -11,6 +12,8 @@ export interface Part extends PartHeader {
 }
 
 export interface MultipartLimits {
+  /** Whose form it is: accounts take turns. */
+  account: string;
   parts: number;
   /** Of the whole body, so that unread parts end somewhere too. */
   bodyBytes: number;
@@ -21,8 +24,8 @@ export interface MultipartLimits {
 
 /** Parts that may wait to be read before the connection is held back. */
 const waitingParts = 32;
-/** A body whose parts are shorter on average is parsed piece by piece: hundreds of parts at once would be one long piece of work. */
-const [smallBytes, pieceBytes] = [4_096, 16_384];
+/** A body whose parts are shorter on average is parsed in pieces of so many bytes: hundreds of parts at once would be one long piece of work. */
+const pieceBytes = 4_096;
 
 /**
  * Reads a multipart body part by part, as it arrives.
@@ -72,6 +75,7 @@ class FormReader {
   #resumeSink: (() => void) | null = null;
   readonly #idleMs: number;
   #bodyBytes = 0;
+  #parsedBytes = 0;
   #lastPiece = Date.now();
   #stopped = false;
 
@@ -157,9 +161,11 @@ class FormReader {
   }
 
   #parse(dicer: Dicer, chunk: Buffer, done: () => void): void {
-    const piece = this.#bodyBytes < this.#parts * smallBytes ? chunk.subarray(0, pieceBytes) : chunk;
+    const piece = this.#parsedBytes <= this.#parts * pieceBytes ? chunk.subarray(0, pieceBytes) : chunk;
+    this.#parsedBytes += piece.length;
     const rest = chunk.subarray(piece.length);
-    const next = rest.length === 0 ? done : () => setImmediate(() => this.#parse(dicer, rest, done));
+    const next =
+      rest.length === 0 ? done : () => void turnOf(this.#limits.account).then(() => this.#parse(dicer, rest, done));
     dicer.write(piece, () => this.#whenRoom(next));
   }
 

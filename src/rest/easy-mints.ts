@@ -43,7 +43,7 @@ export function addEasyMints(app: V0App, services: Services): void {
       findEasyContract(services, caller, request.chain);
       await refuseOverQuota(services, caller, announcedBytes(c.env.incoming));
       const bodyBytes = services.config.limits.fileBytes + otherBytes;
-      const parts = readMultipart(c.env.incoming, { parts: otherParts, bodyBytes });
+      const parts = readMultipart(c.env.incoming, { account: caller.accountId, parts: otherParts, bodyBytes });
       try {
         const { cid } = await uploadFile(services, caller, await firstFile(parts));
         return await mint(c, services, request, `ipfs://${cid}`);

@@ -18,7 +18,11 @@ export function addFiles(app: V0App, services: Services): void {
     withDrainedBody(c, async () => {
       const { fileBytes } = services.config.limits;
       await refuseOverQuota(services, c.get("caller"), announcedBytes(c.env.incoming));
-      const parts = readMultipart(c.env.incoming, { parts: otherParts, bodyBytes: fileBytes + otherBytes });
+      const parts = readMultipart(c.env.incoming, {
+        account: c.get("caller").accountId,
+        parts: otherParts,
+        bodyBytes: fileBytes + otherBytes,
+      });
       try {
         const upload = await uploadFile(services, c.get("caller"), await firstFile(parts));
         return ok(c, {

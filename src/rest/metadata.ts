@@ -48,7 +48,9 @@ export function addMetadata(app: V0App, services: Services): void {
       if (!dryRun) {
         await refuseOverQuota(services, c.get("caller"), announcedBytes(c.env.incoming), parts * partOverheadBytes);
       }
-      const form = readMultipart(c.env.incoming, { parts, bodyBytes: directoryBytes + parts * partOverheadBytes });
+      const account = c.get("caller").accountId;
+      const bodyBytes = directoryBytes + parts * partOverheadBytes;
+      const form = readMultipart(c.env.incoming, { account, parts, bodyBytes });
       const result = await uploadMetadataDirectory(services, c.get("caller"), metadataFiles(form), { dryRun });
       const uri = {
         metadata_directory_ipfs_uri: `ipfs://${result.cid}/`,

@@ -72,7 +72,6 @@ export function fastPath(services: Services, operations: PrecompiledOperations, 
   async function answer(request: IncomingMessage, response: ServerResponse, fast: FastAnswer): Promise<void> {
     let admission: { state: Admission; refusal: unknown } | undefined;
     load.running += 1;
-    load.fast += 1;
     let text: JsonText | null = null;
     const headers: Record<string, string> = {};
     try {
@@ -108,7 +107,6 @@ export function fastPath(services: Services, operations: PrecompiledOperations, 
         admission = { ...admission, refusal: error };
     }
     load.running -= 1;
-    load.fast -= 1;
     if (text === null) {
       setRequestState(request, {
         ...(fast.body === undefined ? {} : { body: fast.body }),

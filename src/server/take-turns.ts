@@ -2,10 +2,10 @@ import { AsyncResource } from "node:async_hooks";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { documentOwner } from "../accounts/document-budget.ts";
 import { free } from "../admission/pay-for-work.ts";
-import { loadOf } from "../admission/shed-load.ts";
 import { FairQueue } from "../fair-queue.ts";
 import { clientAddress } from "../http/client-address.ts";
 import { rawHeaderValues } from "../http/headers.ts";
+import { shortReads } from "../long-work.ts";
 import type { Services } from "../services.ts";
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
@@ -21,7 +21,6 @@ const turnMs = 0.5;
  * would wait for all of them. Accounts and addresses take turns.
  */
 export function takeTurns(services: Services, ordinary: Listener): Listener {
-  const load = loadOf(services);
   const waiting = new FairQueue<() => void>(Number.MAX_SAFE_INTEGER);
   let scheduled = false;
   /** Milliseconds of this turn that beginning requests took. */
@@ -34,16 +33,22 @@ export function takeTurns(services: Services, ordinary: Listener): Listener {
     usedMs += performance.now() - begunAt;
   }
 
+  /** By a timer: right after what those reads ask of the database was sent. */
+  function later(): void {
+    if (shortReads.underWay > 0) setTimeout(next, 1);
+    else setImmediate(next);
+  }
+
   function next(): void {
     scheduled = false;
     usedMs = 0;
     if (waiting.length === 0) return;
     scheduled = true;
-    if (load.fast > 0 && performance.now() - begunAt < timeoutMs) {
+    if (shortReads.underWay > 0 && performance.now() - begunAt < timeoutMs) {
       setTimeout(next, 1);
       return;
     }
-    setImmediate(next);
+    later();
     while (usedMs < turnMs) {
       const run = waiting.shift();
       if (!run) return;
@@ -53,10 +58,10 @@ export function takeTurns(services: Services, ordinary: Listener): Listener {
 
   return (request, response) => {
     if (free.has(request.url ?? "")) return ordinary(request, response);
-    const atOnce = load.fast === 0 && waiting.length === 0 && usedMs < turnMs;
+    const atOnce = shortReads.underWay === 0 && waiting.length === 0 && usedMs < turnMs;
     if (!scheduled) {
       scheduled = true;
-      setImmediate(next);
+      later();
     }
     if (atOnce) return begin(() => ordinary(request, response));
     const address = clientAddress(request, services.config.trustedProxies);

@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { Socket } from "node:net";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { openPipelinedConnections, type PipelinedConnections } from "../../src/db/pipeline/pipelined-connections.ts";
 import { wireValue } from "../../src/db/pipeline/wire.ts";
 import { connectionOptions } from "../../src/db/pool/pool.ts";
 import { asUnavailable } from "../../src/errors/unavailable.ts";
+import { shortReads } from "../../src/long-work.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 import { patient } from "../setup/wait.ts";
 
@@ -19,6 +20,8 @@ afterAll(async () => {
   connections?.close();
   await database?.drop();
 });
+// However a read ends, nothing gives way to it any more.
+afterEach(() => expect(shortReads.underWay).toBe(0));
 
 const failureOf = async (read: Promise<unknown>) =>
   await read.then(

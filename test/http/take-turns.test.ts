@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { paceOf } from "../../src/admission/pace-uncounted.ts";
 import { workOf } from "../../src/admission/pay-for-work.ts";
-import { loadOf } from "../../src/admission/shed-load.ts";
+import { shortReads } from "../../src/long-work.ts";
 import { createApp } from "../../src/server/app.ts";
 import { takeTurns } from "../../src/server/take-turns.ts";
 import { ApiServer } from "../setup/api-server.ts";
@@ -55,13 +55,12 @@ test("requests that came together are begun in turns of the event loop of their 
 });
 
 test("fast-path reads that are under way go first, and not for ever", async () => {
-  const load = loadOf(api.services);
   let begun = 0;
   const listener = takeTurns(api.services, (_request, response) => {
     begun += 1;
     response.end();
   });
-  load.fast += 1;
+  shortReads.underWay += 1;
   try {
     const done = together(["10.8.1.1", "10.8.1.2"], (request, response) => {
       listener(request, response);
@@ -70,7 +69,7 @@ test("fast-path reads that are under way go first, and not for ever", async () =
     await done;
     expect(begun).toBe(2);
   } finally {
-    load.fast -= 1;
+    shortReads.underWay -= 1;
   }
 });
 

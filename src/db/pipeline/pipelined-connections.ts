@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { usualReadLimits } from "../../config/read-limits.ts";
+import { shortReads } from "../../long-work.ts";
 import { isRecording, startClientSpan } from "../../telemetry/span.ts";
 import { statementSpan } from "../../telemetry/trace-sql.ts";
 import type { RawRow } from "../pool/raw-row.ts";
@@ -80,13 +81,16 @@ export function openPipelinedConnections(
       return new Promise((resolve, reject) => {
         if (closed) return reject(closedError());
         const span = isRecording() ? startClientSpan(...statementSpan(text)) : null;
+        shortReads.underWay += 1;
         queue.push({
           ...{ text, values, once, end: requestEnd(), askedAt: performance.now(), row: null, error: null },
           resolve(row) {
+            shortReads.underWay -= 1;
             span?.();
             resolve(row);
           },
           reject(error) {
+            shortReads.underWay -= 1;
             span?.(error);
             reject(isCancelled(error) ? readTimeout(limitMs, error) : error);
           },
