@@ -342,26 +342,3 @@ test("an update of the royalties shows on both APIs", async () => {
   const { body } = await client.graphql(document, { contract: address });
   expect(body).toMatchObject({ data: { contract: { royaltyBps: 750, name: "Keys" } } });
 });
-
-test("a restart on the same folder continues where it was", async () => {
-  const page = await client.get(`/nfts/${address}?chain=goerli&include=all`);
-  await stack.restart();
-  client = new Client(stack.ready);
-  const after = await client.until(`/nfts/${address}?chain=goerli&include=all`, ({ status }) => status === 200);
-  expect(after.body).toEqual(page.body);
-  expect((await client.get(`/contracts/${hash}?chain=goerli`)).body).toMatchObject({ contract_address: address });
-  const answer = await client.json("/contracts/collections", {
-    chain: "goerli",
-    name: "Second",
-    symbol: "TWO",
-    max_supply: 1,
-    mint_price: 0,
-    tokens_per_mint: 1,
-    owner_address: owner.account.address,
-    treasury_address: treasury.account.address,
-    public_mint_start: "2026-01-01",
-  });
-  const second = String(answer.body["transaction_hash"]);
-  const found = await client.until(`/contracts/${second}?chain=goerli`, ({ status }) => status === 200);
-  expect(found.body["contract_address"]).not.toBe(address);
-});

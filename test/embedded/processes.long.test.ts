@@ -95,6 +95,33 @@ describe("npm start", () => {
     expect(existsSync(`${stack.dir}/environment.json`)).toBe(false);
   });
 
+  test("a start on the same folder continues where it was", async () => {
+    const mint = { chain: "goerli", name: "One", description: "", file_url: "ipfs://x" };
+    const mintTo = async (client: Client, digit: string) => {
+      const { body } = await client.json("/mints/easy/urls", { ...mint, mint_to_address: `0x${digit.repeat(40)}` });
+      const { body: minted } = await client.until(
+        `/mints/${body["transaction_hash"]}?chain=goerli`,
+        (answer) => typeof answer.body["token_id"] === "string",
+      );
+      const page = `/nfts/${body["contract_address"]}/${minted["token_id"]}?chain=goerli&include=all`;
+      return {
+        page,
+        shown: await client.until(
+          page,
+          ({ status, body }) => status === 200 && typeof body["nft"]?.["updated_date"] === "string",
+        ),
+      };
+    };
+    const { dir } = other;
+    const first = await mintTo(new Client(other.ready), "a");
+    expect((await other.terminate()).code).toBe(0);
+    other = await startStackProcess({ dir });
+    const client = new Client(other.ready);
+    expect((await client.until(first.page, ({ status }) => status === 200)).body).toEqual(first.shown.body);
+    const second = await mintTo(client, "b");
+    expect(second.page).not.toBe(first.page);
+  });
+
   test("a start right after the launcher was killed takes the database over", async () => {
     const { dir } = other;
     await other.terminate("SIGKILL");
