@@ -30,6 +30,8 @@ export interface StoredContent {
   cid: string;
   carId: bigint;
   sizeBytes: number;
+  /** Rows that its blocks and entries are in the database. */
+  rows: number;
   profile: string;
 }
 
@@ -88,7 +90,7 @@ export class ContentStore {
     const build = async (car: CarFile) => {
       const root = await importCar(source, car);
       blocks = car.blockCount;
-      return { root, sizeBytes: car.sizeBytes, entries: null };
+      return { root, sizeBytes: car.sizeBytes, entries: null, entryCount: 0 };
     };
     return await this.#add(build, async (_transaction, { cid }) => ({ cid, blocks }));
   }
@@ -233,12 +235,8 @@ export class ContentStore {
     }
   }
 
-  async #commit<T>(
-    car: CarFile,
-    { root, sizeBytes, entries }: Imported,
-    record: RecordIn<T>,
-    work: LongWork,
-  ): Promise<T> {
+  async #commit<T>(car: CarFile, imported: Imported, record: RecordIn<T>, work: LongWork): Promise<T> {
+    const { root, sizeBytes, entries, entryCount } = imported;
     const path = this.carPath(car.id);
     const cid = root.toString();
     const row = { root: cid, file: car.id, sizeBytes: car.sizeBytes, blocks: car.blocks(), entries };
@@ -252,7 +250,8 @@ export class ContentStore {
         const { carId, used } = await recordCar(transaction, row, async (car) =>
           car.file === before?.file ? isWhole : await verify(transaction, car),
         );
-        return [await record(transaction, { cid, carId, sizeBytes, profile: profileName }), used] as const;
+        const content = { cid, carId, sizeBytes, rows: car.blockCount + entryCount, profile: profileName };
+        return [await record(transaction, content), used] as const;
       });
       if (!used) await unlink(path).catch(() => undefined);
       return result;

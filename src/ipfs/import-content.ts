@@ -34,6 +34,7 @@ export interface Imported {
   sizeBytes: number;
   /** Null where they are not known by path. */
   entries: Iterable<Entry> | null;
+  entryCount: number;
 }
 
 const rawCodec = 0x55;
@@ -56,7 +57,7 @@ export async function importFile(file: NewFile, blocks: WritableStorage): Promis
   const first = Buffer.concat(head);
   // From the bytes alone: the first sender must not decide the type for all.
   const contentType = sniffType(first) ?? guessTextType(first) ?? "application/octet-stream";
-  return { root, sizeBytes, entries: [{ path: "", cid: root.toString(), sizeBytes, contentType }] };
+  return { root, sizeBytes, entries: [{ path: "", cid: root.toString(), sizeBytes, contentType }], entryCount: 1 };
 }
 
 /**
@@ -87,7 +88,7 @@ export async function importDirectory(
     }
   }
   const root = await storeDirectory(links, blocks, work);
-  return { root, sizeBytes, entries: entriesOf(links) };
+  return { root, sizeBytes, entries: entriesOf(links), entryCount: links.size };
 }
 
 /** One for all names of a file; a directory has tens of thousands, so texts are made when they are needed. */

@@ -33,6 +33,9 @@ interface NewUpload {
   contentType: string | null;
 }
 
+/** What a row of an upload's content counts for, where its content has fewer bytes: the database keeps it with its indexes. */
+export const bytesOfRow = 1_024;
+
 /** The step that puts an upload's row into the transaction that commits its content. */
 export function recordUpload(services: Services, caller: Caller, upload: NewUpload) {
   return async (transaction: Transaction<Database>, content: StoredContent): Promise<Upload> => {
@@ -46,6 +49,7 @@ export function recordUpload(services: Services, caller: Caller, upload: NewUplo
         file_name: upload.fileName,
         content_type: upload.contentType,
         size: content.sizeBytes,
+        counted: content.rows * bytesOfRow,
         profile: content.profile,
         pin_state: services.config.ipfs.pinata || services.config.ipfs.kubo ? "queued" : "local",
         pin_error: null,

@@ -1,9 +1,10 @@
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { request } from "node:http";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { UploadPermits } from "../../src/auth/upload-permits.ts";
 import { setTenant, withTenantScope } from "../../src/db/tenancy/tenant.ts";
+import { bytesOfRow } from "../../src/uploads/upload-record.ts";
 import { ApiServer } from "../setup/api-server.ts";
 import { send } from "../setup/send.ts";
 import { patient } from "../setup/wait.ts";
@@ -55,6 +56,19 @@ describe("what an account may keep", () => {
     expect((await storage()).storage_usage).toEqual({ stored_bytes: 3_000 });
     expect((await upload(noise(7_000))).status).toBe(200);
     expect((await upload(noise(1))).status).toBe(403);
+  });
+
+  test("content of few bytes counts for the rows that it is in the database", async () => {
+    expect((await upload(noise(1))).status).toBe(200);
+    // Of its block and its entry.
+    expect((await storage()).storage_usage).toEqual({ stored_bytes: 2 * bytesOfRow });
+    const directory = new FormData();
+    for (let at = 0; at < 3; at += 1)
+      directory.append("metadata_files", new Blob([`{"name":"${randomUUID()}"}`]), `${at}.json`);
+    const stored = await send(`${api.url}/v0/metadata/directory`, { key: owner.key, body: directory });
+    // Three files and the directory are blocks, and each file has two names.
+    expect([stored.status, (await storage()).storage_usage.stored_bytes]).toEqual([403, 2 * bytesOfRow]);
+    expect(10 * bytesOfRow).toBeGreaterThan(10_000);
   });
 
   test("another account's bytes do not count, not even for the same content", async () => {
@@ -130,8 +144,8 @@ describe("uploads of one account at once", () => {
     const second = upload(noise(100), further.body.api_key).finally(() => {
       done = true;
     });
-    const other = await api.account("growth");
-    // Ten, one after the other: time enough for the one that waits, if it had not to.
+    // Ten, one after the other: time enough for the one that waits, if it had not to. Each counts for two rows.
+    const other = await api.account("enterprise");
     for (let turn = 0; turn < 10; turn += 1) expect((await upload(noise(100), other.key)).status).toBe(200);
     expect(done).toBe(false);
     slow.end(" and ended\r\n--b--\r\n");

@@ -52,6 +52,8 @@ interface UploadTable {
   file_name: string | null;
   content_type: string | null;
   size: Int8;
+  /** What it counts for in the account's storage, where that is more than its bytes; null for one of before. */
+  counted: ColumnType<bigint | null, bigint | number | null | undefined, bigint | number | null>;
   profile: string;
   pin_state: PinState;
   pin_attempts: Generated<number>;
