@@ -83,6 +83,8 @@ export interface RelayPolicy {
   coinMicroEur: bigint;
   /** Most one free account may cost in a day; null: the coin is worth nothing, or free accounts do not deploy here. */
   freeAccountDayWei: bigint | null;
+  /** The same in a month. */
+  freeAccountMonthWei: bigint | null;
 }
 
 const gwei = 10n ** 9n;
@@ -114,6 +116,7 @@ export function defaultRelayPolicy(chainId: number, local: boolean): RelayPolicy
     chainDayWei: 30n * ether,
     coinMicroEur: coinsMicroEur[chainId] ?? dearestCoinMicroEur,
     freeAccountDayWei: null,
+    freeAccountMonthWei: null,
   };
   if (local) {
     const most = 10n ** 6n * ether;

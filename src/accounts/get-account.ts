@@ -4,7 +4,7 @@ import type { Plan } from "../auth/plan.ts";
 import { planOf } from "../auth/plans.ts";
 import type { ChargeState } from "../db/tables/accounts.ts";
 import { ServiceError } from "../errors/errors.ts";
-import { accountDayWei, accountScope } from "../relay/submit/budget.ts";
+import { accountDayWei, accountMonthScope, accountMonthWei, accountScope } from "../relay/submit/budget.ts";
 import type { Services } from "../services.ts";
 
 /** What an account did on one chain; failed and expired requests do not count. */
@@ -17,6 +17,9 @@ export interface ChainUsage {
   /** What its transactions of today (UTC) cost or have reserved, and may cost, in wei. */
   gasTodayWei: bigint;
   maxGasPerDayWei: bigint;
+  gasThisMonthWei: bigint;
+  /** Null: no limit but the day's. */
+  maxGasPerMonthWei: bigint | null;
 }
 
 /** The caller's account: what it is, may do and has used. A period is a calendar month, UTC. */
@@ -54,7 +57,9 @@ export interface Charge {
 
 /** One statement: account, month and counts per chain. */
 export async function getAccount(services: Services, caller: Session): Promise<Account> {
-  const scopes = services.chains.map((chain) => accountScope(caller.accountId, chain.id));
+  const scopes = services.chains.flatMap(({ id }) =>
+    [accountScope, accountMonthScope].map((scopeOf) => scopeOf(caller.accountId, id)),
+  );
   const { rows } = await sql<{
     id: string;
     name: string;
@@ -84,7 +89,8 @@ export async function getAccount(services: Services, caller: Session): Promise<A
         AND h.day = (clock_timestamp() AT TIME ZONE 'UTC')::date), 0) AS webhook_tries,
       coalesce((SELECT json_agg(g) FROM (
         SELECT b.scope, (b.reserved + b.spent)::text AS wei FROM service.budget b
-        WHERE b.scope = ANY (${scopes}::text[]) AND b.period = date_trunc('day', clock_timestamp())) g), '[]') AS gas,
+        WHERE b.scope = ANY (${scopes}::text[]) AND b.period = date_trunc(
+          CASE WHEN b.scope LIKE 'tenant-month:%' THEN 'month' ELSE 'day' END, clock_timestamp())) g), '[]') AS gas,
       coalesce((SELECT json_agg(c) FROM (
         SELECT i.chain_id,
           count(*) FILTER (WHERE i.kind IN ('deploy', 'contract')) AS contracts,
@@ -101,6 +107,7 @@ export async function getAccount(services: Services, caller: Session): Promise<A
     WHERE a.id = ${caller.accountId}`.execute(services.db);
   const [row] = rows;
   if (!row) throw new ServiceError("not_found", "this account is gone");
+  const gasIn = (wanted: string) => BigInt(row.gas.find(({ scope }) => scope === wanted)?.wei ?? 0);
   return {
     id: row.id,
     name: row.name,
@@ -124,8 +131,10 @@ export async function getAccount(services: Services, caller: Session): Promise<A
         contractsThisPeriod: used?.contracts_now ?? 0,
         mintsTotal: used?.mints ?? 0,
         mintsThisPeriod: used?.mints_now ?? 0,
-        gasTodayWei: BigInt(row.gas.find(({ scope }) => scope === accountScope(row.id, chain.id))?.wei ?? 0),
+        gasTodayWei: gasIn(accountScope(row.id, chain.id)),
         maxGasPerDayWei: accountDayWei(chain, row.tier),
+        gasThisMonthWei: gasIn(accountMonthScope(row.id, chain.id)),
+        maxGasPerMonthWei: accountMonthWei(chain, row.tier),
       };
     }),
   };

@@ -53,25 +53,32 @@ const indexScope = z
  */
 export function loadChains(env: Env): Chain[] {
   const chains = configuredSuffixes(env).map((suffix) => loadChain(env, suffix));
-  return limitFreeAccounts(chains, read(env, "FREE_ACCOUNT_DAY_EUR", units(6), 10n ** 6n));
+  return limitFreeAccounts(chains, {
+    day: read(env, "FREE_ACCOUNT_DAY_EUR", units(6), 10n ** 6n),
+    month: read(env, "FREE_ACCOUNT_MONTH_EUR", units(6), 5n * 10n ** 6n),
+  });
 }
 
 /** Of what a free account may cost in a day, per cent that are gas; the rest is everything else (docs/limits.md). */
 export const gasShare = 85n;
+/** The same of a month: what is not gas adds up, since most of it has no fewer requests in a month than in thirty days. */
+export const monthGasShare = 40n;
 
 /**
- * The one number of what a free account may cost, as gas on each chain: chains whose coin is worth something and that
- * free accounts may deploy on share it alike.
+ * The numbers of what a free account may cost, as gas on each chain: chains whose coin is worth something and that
+ * free accounts may deploy on share them alike.
  *
- * @param dayMicroEur in millionths of a euro.
+ * @param microEur a day and a month, in millionths of a euro.
  */
-function limitFreeAccounts(chains: readonly Chain[], dayMicroEur: bigint): Chain[] {
+function limitFreeAccounts(chains: readonly Chain[], microEur: { day: bigint; month: bigint }): Chain[] {
   const dear = chains.filter(({ relay, paidTierOnly }) => relay.coinMicroEur > 0n && !paidTierOnly);
   return chains.map((chain) => {
     if (!dear.includes(chain)) return chain;
-    const freeAccountDayWei =
-      (dayMicroEur * gasShare * 10n ** 18n) / (100n * chain.relay.coinMicroEur * BigInt(dear.length));
-    return { ...chain, relay: { ...chain.relay, freeAccountDayWei } };
+    const gasOf = (most: bigint, share: bigint) =>
+      (most * share * 10n ** 18n) / (100n * chain.relay.coinMicroEur * BigInt(dear.length));
+    const freeAccountDayWei = gasOf(microEur.day, gasShare);
+    const freeAccountMonthWei = gasOf(microEur.month, monthGasShare);
+    return { ...chain, relay: { ...chain.relay, freeAccountDayWei, freeAccountMonthWei } };
   });
 }
 

@@ -88,6 +88,15 @@ export function addViewer(builder: Builder): void {
         description: "What the transactions of today (UTC) cost or have reserved.",
       }),
       maxGasPerDayWei: t.expose("maxGasPerDayWei", { type: "Wei", description: "What they may cost." }),
+      gasThisMonthWei: t.expose("gasThisMonthWei", {
+        type: "Wei",
+        description: "The same of this calendar month (UTC), where the plan has a limit for it.",
+      }),
+      maxGasPerMonthWei: t.expose("maxGasPerMonthWei", {
+        type: "Wei",
+        nullable: true,
+        description: "What they may cost in a month; null: no limit but the day's.",
+      }),
     }),
   });
   const usage = builder.objectRef<Account>("Usage").implement({

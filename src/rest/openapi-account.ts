@@ -42,8 +42,8 @@ const minting = z
     minting_limits: counts("subscription_mints_included", "max_mints"),
     contract_deployment_usage: counts("total_contracts_deployed", "subscription_contracts_deployed"),
     contract_deployment_limits: counts("subscription_contracts_included", "max_contracts"),
-    gas_usage: z.object({ wei_today: wei }).partial(),
-    gas_limits: z.object({ max_wei_per_day: wei }).partial(),
+    gas_usage: z.object({ wei_today: wei, wei_this_month: wei }).partial(),
+    gas_limits: z.object({ max_wei_per_day: wei, max_wei_per_month: wei }).partial(),
   })
   .partial();
 const keyId = path("id", text);

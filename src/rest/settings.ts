@@ -93,8 +93,14 @@ function mintingOf(account: Account, chain: string) {
       max_contracts: plan.maxContracts ?? unlimited,
     },
     // Wei as texts: they do not fit a JSON number. A chain that is not served has none.
-    gas_usage: { wei_today: known ? String(known.gasTodayWei) : null },
-    gas_limits: { max_wei_per_day: known ? String(known.maxGasPerDayWei) : null },
+    gas_usage: {
+      wei_today: known ? String(known.gasTodayWei) : null,
+      wei_this_month: known ? String(known.gasThisMonthWei) : null,
+    },
+    gas_limits: {
+      max_wei_per_day: known ? String(known.maxGasPerDayWei) : null,
+      max_wei_per_month: known?.maxGasPerMonthWei ? String(known.maxGasPerMonthWei) : null,
+    },
   };
 }
 

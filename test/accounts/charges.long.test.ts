@@ -104,11 +104,11 @@ test("settings tell what an account's gas of today is and may be, by both APIs, 
   const { body } = await api.send("GET", "/v0/me/settings", mine.key);
   const max = String(goerliChain.relay.tenantDayWei);
   expect(body.minting_usage_and_limits.goerli).toMatchObject({
-    gas_usage: { wei_today: "12" },
-    gas_limits: { max_wei_per_day: max },
+    gas_usage: { wei_today: "12", wei_this_month: "0" },
+    gas_limits: { max_wei_per_day: max, max_wei_per_month: null },
   });
   const query = `{ viewer { plan { transactionsPerDay transactionsPerMonth deployRequestsPerDay uploadRequestsPerDay }
-    usage { transactionsToday transactionsThisPeriod chains { chain gasTodayWei maxGasPerDayWei } } } }`;
+    usage { transactionsToday transactionsThisPeriod chains { chain gasTodayWei maxGasPerDayWei gasThisMonthWei maxGasPerMonthWei } } } }`;
   const shown = await api.send("POST", "/graphql", mine.key, { query });
   expect(shown.body.errors).toBeUndefined();
   expect(shown.body.data.viewer.plan).toEqual({
@@ -122,6 +122,8 @@ test("settings tell what an account's gas of today is and may be, by both APIs, 
     chain: "goerli",
     gasTodayWei: "12",
     maxGasPerDayWei: max,
+    gasThisMonthWei: "0",
+    maxGasPerMonthWei: null,
   });
 });
 

@@ -190,6 +190,37 @@ test("what free accounts cost together is bounded in euros, however many there a
   expect(Number(spent) - worth).toBeLessThan(10 + worth / 1_000);
 });
 
+test("a free account's month is bounded beside its day, what was spent before counts, and a paid one has no such limit", async () => {
+  const one = await reservationOfOne(h.process(asPublic));
+  // A coin is worth ten euros, and 40 per cent of the month's are gas: room for about three reservations, and for many in a day.
+  const month = ((Number(one) * 32) / 0.4 / 1e18).toFixed(6);
+  const api = h.process({
+    ...asPublic,
+    COIN_EUR_GOERLI: "10",
+    FREE_ACCOUNT_DAY_EUR: "50",
+    FREE_ACCOUNT_MONTH_EUR: month,
+    FREE_ACCOUNTS_DAY_EUR: "50",
+  });
+  const caller = await h.caller("free");
+  // Two thirds of it on another day of the month.
+  await h.database.pool.query(
+    `INSERT INTO service.budget (scope, period, allowed, spent)
+     VALUES ($1, date_trunc('month', clock_timestamp()), $2, $2)`,
+    [`tenant-month:${caller.accountId}:${h.node.id}`, String(one * 2n)],
+  );
+  const { deployment } = await deployCollection(api, caller, launch());
+  const error = await refusalOf(api, caller, launch());
+  expect(error).toMatchObject({ code: "rate_limit_exceeded", details: { limit: "tenant-month" } });
+  expect(error.message).toMatch(/in a month \(UTC\)/);
+  await deployCollection(api, await h.caller("free"), launch());
+  await deployCollection(api, await h.caller("growth"), launch());
+  await h.until(api, deployment.id, ["confirmed"]);
+  expect(await place(`tenant-month:${caller.accountId}:%`)).toMatchObject({
+    reserved: 0n,
+    spent: one * 2n + (await costOf(deployment.transactionHash)),
+  });
+});
+
 test("a limit that only waits for blocks is waited for; when it does not help, Retry-After is true", async () => {
   const one = await reservationOfOne(h.process(asPublic));
   const api = h.process({ ...asPublic, BUDGET_TENANT_DAY_GOERLI: (Number((one * 17n) / 10n) / 1e18).toFixed(18) });

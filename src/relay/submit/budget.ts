@@ -16,9 +16,11 @@ export interface GasReservation {
   limits: readonly Limit[];
 }
 
+type LimitUnit = "month" | "day" | "hour";
+
 export interface Limit {
   scope: string;
-  unit: "day" | "hour";
+  unit: LimitUnit;
   amount: bigint;
   allowed: bigint;
   /** The client's error when it is used up. */
@@ -68,6 +70,11 @@ export function accountScope(accountId: string, chainId: number): string {
   return `tenant:${accountId}:${chainId}`;
 }
 
+/** The same of a month: another name, since a month begins with a day. */
+export function accountMonthScope(accountId: string, chainId: number): string {
+  return `tenant-month:${accountId}:${chainId}`;
+}
+
 /** What all free accounts cost together on all chains, in millionths of a euro (`service.settle_entries`). */
 const eurScope = "free-eur";
 const oneCoin = 10n ** 18n;
@@ -77,9 +84,14 @@ export function accountDayWei({ relay: { tenantDayWei, freeAccountDayWei } }: Ch
   return tier === "free" && freeAccountDayWei !== null ? least(tenantDayWei, freeAccountDayWei) : tenantDayWei;
 }
 
+/** What they may cost in a month; null: there is no limit but the day's. */
+export function accountMonthWei({ relay }: Chain, tier: Tier): bigint | null {
+  return tier === "free" ? relay.freeAccountMonthWei : null;
+}
+
 /**
- * Every limit that a transaction of an account counts in. Of a free account: its own day, then the share that free
- * accounts have together, so that paid plans always have the rest, and what all of them may cost on all chains.
+ * Every limit that a transaction of an account counts in. Of a free account: its own day and month, then the share that
+ * free accounts have together, so that paid plans always have the rest, and what all of them may cost on all chains.
  *
  * @param use `new` for a request, which leaves the part for fee peaks alone; `raise` for one that was accepted.
  */
@@ -99,16 +111,14 @@ export function limitsOf(
   const busy = "service_unavailable" as const;
   const together = "all accounts together";
   const freeTogether = "free accounts together (a paid plan has a part of its own)";
+  const month = accountMonthWei(chain, tier);
+  const ofAccount = { amount: wei, code: "rate_limit_exceeded", whose: "this account" } as const;
   const microEur = (wei * chain.relay.coinMicroEur + oneCoin - 1n) / oneCoin;
   return [
-    {
-      scope: accountScope(tenantId, chain.id),
-      unit: "day",
-      amount: wei,
-      allowed: accountDayWei(chain, tier),
-      code: "rate_limit_exceeded",
-      whose: "this account",
-    },
+    { ...ofAccount, scope: accountScope(tenantId, chain.id), unit: "day", allowed: accountDayWei(chain, tier) },
+    ...(month === null
+      ? []
+      : [{ ...ofAccount, scope: accountMonthScope(tenantId, chain.id), unit: "month", allowed: month } as const]),
     ...(free
       ? (
           [
@@ -184,7 +194,7 @@ export interface FullLimit {
   limit: Limit;
   /** True: what is in the way is only set aside, and blocks will give most of it back. */
   passes: boolean;
-  /** Until the limit's hour or day ends. */
+  /** Until the limit's hour, day or month ends. */
   secondsLeft: number;
 }
 
@@ -227,6 +237,6 @@ export function refusalOf({ limit, passes, secondsLeft }: FullLimit): ServiceErr
   });
 }
 
-function article(unit: "day" | "hour"): string {
-  return unit === "hour" ? "an hour" : "a day (UTC)";
+function article(unit: LimitUnit): string {
+  return { hour: "an hour", day: "a day (UTC)", month: "a month (UTC)" }[unit];
 }
