@@ -1,11 +1,14 @@
-import type { RateBudget } from "../auth/rate-limit.ts";
+import type { Session } from "../auth/caller.ts";
+import { perDay, type RateBudget } from "../auth/rate-limit.ts";
 import type { Services } from "../services.ts";
 import { type Admission, tooFast } from "./admit.ts";
 
 /** Questions without a key from one address: a minting page asks one or two for each visitor. */
 export const questions: RateBudget = { perSecond: 5, burst: 60 };
-/** And in a day: two calls of a node for each are a bill of some cents (docs/limits.md). Whoever needs more takes a key. */
-export const questionsOfDay: RateBudget = { perSecond: 2_000 / 86_400, burst: 2_000 };
+/** And in a day: two calls of a node for each are a bill of some cents (docs/limits.md). Whoever needs more takes a plan. */
+export const questionsOfDay = perDay(400);
+/** The same of what pages make this server ask. */
+export const readingsOfDay = perDay(500);
 /** What pages make this server ask, in questions: half as many as it asks of a node, the chain's id among them. */
 export const costOfReading = { balance: 1, sale: 2, takings: 3 };
 export type PageReading = keyof typeof costOfReading;
@@ -31,7 +34,7 @@ export async function admitAddress(
       answer.retryAfterSeconds,
       `this address asks more than ${answer.limit} questions without a key at once`,
     );
-  await admitDay(services, `open-day:${address}`, cost);
+  await admitDay(services, `open-day:${address}`, questionsOfDay, cost);
 }
 
 /**
@@ -47,14 +50,29 @@ export async function admitReading(services: Services, address: string | null, w
       answer.retryAfterSeconds,
       "pages of this address ask for more sales and balances than they may at once",
     );
-  await admitDay(services, `page-day:${address}`, cost);
+  await admitDay(services, `page-day:${address}`, readingsOfDay, cost);
 }
 
-async function admitDay({ auth }: Services, name: string, cost: number): Promise<void> {
-  const day = await auth.limiter.take(name, questionsOfDay, cost);
+/**
+ * The same for what an account asks of nodes with a key, where its plan counts days: its reads alone would be a bill, since
+ * each may ask about thirty wallets.
+ *
+ * @throws ServiceError `rate_limit_exceeded`.
+ */
+export async function admitQuestions(services: Services, { accountId, plan }: Session, cost: number): Promise<void> {
+  if (cost === 0 || plan.deployRequestsPerDay === null || !services.config.rateLimits) return;
+  const day = await services.auth.limiter.take(`open-day:account:${accountId}`, questionsOfDay, cost);
+  if (!day.allowed)
+    throw tooFast(day.retryAfterSeconds, `your plan includes ${inADay(questionsOfDay)} questions to nodes in a day`);
+}
+
+async function admitDay({ auth }: Services, name: string, budget: RateBudget, cost: number): Promise<void> {
+  const day = await auth.limiter.take(name, budget, cost);
   if (!day.allowed)
     throw tooFast(
       day.retryAfterSeconds,
-      `this address has asked ${day.limit} questions without a key today; a free key asks more`,
+      `this address has asked the questions that it has in a day without a key, ${inADay(budget)}; with a key you have your own`,
     );
 }
+
+const inADay = ({ burst, perSecond }: RateBudget) => Math.round(burst + perSecond * 86_400);

@@ -6,19 +6,16 @@ import { FairQueue } from "../fair-queue.ts";
 import { turnOf } from "../long-work.ts";
 import type { Services } from "../services.ts";
 import { tooFast } from "./admit.ts";
-
-/** Milliseconds of this process's time: how many come back in a second, and how many there are at most. */
-interface Budget {
-  perSecond: number;
-  most: number;
-}
+import { dayOf, isDay, type TimeBudget, timeOfDay } from "./time-budget.ts";
 
 /** Of an account whose key worked when it was last used here. */
-const ofAccount: Budget = { perSecond: 200, most: 2_000 };
+const ofAccount: TimeBudget = { perSecond: 200, most: 2_000 };
 /** Of an address, for whoever else comes from there. */
-export const ofAddress: Budget = { perSecond: 50, most: 500 };
+export const ofAddress: TimeBudget = { perSecond: 50, most: 500 };
 /** Of all addresses together: many of them cannot take more. */
-export const ofAddresses: Budget = { perSecond: 200, most: 2_000 };
+export const ofAddresses: TimeBudget = { perSecond: 200, most: 2_000 };
+/** Of an account and of an address in a day: what comes in a second, all day, is a bill (docs/limits.md). */
+export const documentsOfDay = timeOfDay(200_000);
 /** A document costs that at least: what was not measured has its price too. */
 const leastMs = 0.5;
 /** After a document as many times what it took pass before the next one: so much of the process stays for others. */
@@ -30,7 +27,7 @@ const aroundMs = 3;
 const [atOnceMs, betweenMs] = [20, 5];
 /** And costs so much more: what reading its request and writing its answer take. */
 const aroundCostMs = 1;
-const maxBuckets = 20_000;
+const maxBuckets = 40_000;
 const maxWaiting = 128;
 /** A refusal comes that late: whoever sends on at once would have this process do little else than refuse. */
 const refusedAfterMs = 250;
@@ -169,10 +166,11 @@ export function documentOwner(services: Services, authorization: readonly string
 }
 
 function bucketsOf(owner: string): string[] {
-  return owner.startsWith("account ") ? [owner] : [owner, everybody];
+  return [owner, dayOf(owner), ...(owner.startsWith("account ") ? [] : [everybody])];
 }
 
-function budgetOf(name: string): Budget {
+function budgetOf(name: string): TimeBudget {
+  if (isDay(name)) return documentsOfDay;
   if (name === everybody) return ofAddresses;
   return name.startsWith("account ") ? ofAccount : ofAddress;
 }

@@ -3,25 +3,22 @@ import { entryBound } from "../cache-bounds.ts";
 import { FairQueue } from "../fair-queue.ts";
 import { turnOf } from "../long-work.ts";
 import { tooFast } from "./admit.ts";
-
-/** Milliseconds of this process's time: how many come back in a second, and how many there are at most. */
-interface Budget {
-  perSecond: number;
-  most: number;
-}
+import { dayOf, isDay, type TimeBudget, timeOfDay } from "./time-budget.ts";
 
 /** Of an account whose key worked when it was last used here. */
-const ofAccount: Budget = { perSecond: 400, most: 4_000 };
+const ofAccount: TimeBudget = { perSecond: 400, most: 4_000 };
 /** Of an address, for whoever else comes from there. */
-export const workOfAddress: Budget = { perSecond: 200, most: 2_000 };
+export const workOfAddress: TimeBudget = { perSecond: 200, most: 2_000 };
 /** Of all addresses together: many of them cannot take more. */
-export const workOfAddresses: Budget = { perSecond: 400, most: 4_000 };
+export const workOfAddresses: TimeBudget = { perSecond: 400, most: 4_000 };
+/** Of each of them in a day: a rented core is paid by the time it works (docs/limits.md). */
+export const workOfDay = timeOfDay(150_000);
 /** A pool of connections owes that many milliseconds at most: who comes from there later waits no longer. */
 const mostOwed = 5_000;
 /** Requests of one owner that wait before they begin, and all that wait, answers under way included. */
 const maxBeginning = 64;
 const maxWaiting = 8_000;
-const maxBuckets = 20_000;
+const maxBuckets = 40_000;
 const everyMs = 5;
 /** A part of an answer that takes longer has a turn of long work. */
 const longMs = 1;
@@ -143,10 +140,11 @@ function busy() {
 }
 
 function bucketsOf(owner: string): string[] {
-  return owner.startsWith("account ") ? [owner] : [owner, everybody];
+  return [owner, dayOf(owner), ...(owner.startsWith("account ") ? [] : [everybody])];
 }
 
-function budgetOf(name: string): Budget {
+function budgetOf(name: string): TimeBudget {
+  if (isDay(name)) return workOfDay;
   if (name === everybody) return workOfAddresses;
   return name.startsWith("account ") ? ofAccount : workOfAddress;
 }

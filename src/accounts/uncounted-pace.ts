@@ -1,3 +1,7 @@
+import { perDay } from "../auth/rate-limit.ts";
+
+/** Of one owner in a day; then one is begun as often as they come back. */
+export const uncountedOfDay = perDay(30_000);
 /** Requests that come back in a second, and how many there are at most. */
 const perSecond = 25;
 const most = 100;
@@ -10,6 +14,8 @@ const maxOwners = 20_000;
 
 interface Owner {
   left: number;
+  /** Of the day's. */
+  leftToday: number;
   at: number;
   /** When the next one may begin. */
   nextAt: number;
@@ -22,7 +28,8 @@ interface Owner {
  * Slows down whoever sends what no rate counts: requests that fail before they are counted (a rate that is used up, a
  * wrong key, a document that is refused) and questions that cost nothing. Such a request takes about a millisecond of the
  * process, and a client that repeats it without a pause sends the next one as soon as it is answered. From an owner that
- * sent twenty of them, one request is begun every 8 ms, and after a hundred one every 40 ms; what is counted costs nothing
+ * sent twenty of them, one request is begun every 8 ms, after a hundred one every 40 ms, and after the day's one every
+ * 5.8 s; what is counted costs nothing
  * here.
  */
 export class UncountedPace {
@@ -56,9 +63,17 @@ export class UncountedPace {
 
   /** Says that a request of this owner was counted by nothing else. */
   charge(owner: string): void {
-    const known = this.#owners.get(owner) ?? { left: most, at: performance.now(), nextAt: 0, waiting: [], charged: 0 };
+    const known = this.#owners.get(owner) ?? {
+      left: most,
+      leftToday: uncountedOfDay.burst,
+      at: performance.now(),
+      nextAt: 0,
+      waiting: [],
+      charged: 0,
+    };
     // One that has requests under way when it is used up owes a second at most.
     known.left = Math.max(this.#fill(known) - 1, -perSecond);
+    known.leftToday = Math.max(known.leftToday - 1, -1);
     known.charged += 1;
     // A Map keeps the order of insertion: the last used stands at the end.
     this.#owners.delete(owner);
@@ -75,6 +90,8 @@ export class UncountedPace {
   #fill(owner: Owner): number {
     const now = performance.now();
     owner.left = Math.min(most, owner.left + ((now - owner.at) / 1_000) * perSecond);
+    const back = ((now - owner.at) / 1_000) * uncountedOfDay.perSecond;
+    owner.leftToday = Math.min(uncountedOfDay.burst, owner.leftToday + back);
     owner.at = now;
     return owner.left;
   }
@@ -82,9 +99,11 @@ export class UncountedPace {
   /** Takes the owner's turn, if it has one now. */
   #mayBegin(owner: Owner): boolean {
     const left = this.#fill(owner);
-    if (left > most - atOnce) return true;
+    const isUsedUp = owner.leftToday <= 0;
+    if (left > most - atOnce && !isUsedUp) return true;
     if (owner.nextAt > owner.at) return false;
-    owner.nextAt = owner.at + (left > 0 ? betweenMs : 1_000 / perSecond);
+    const slowMs = 1_000 / (isUsedUp ? uncountedOfDay.perSecond : perSecond);
+    owner.nextAt = owner.at + (left > 0 && !isUsedUp ? betweenMs : slowMs);
     return true;
   }
 

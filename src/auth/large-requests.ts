@@ -5,7 +5,7 @@ import { planOf } from "./plans.ts";
 import type { RateLimiter } from "./rate-limit.ts";
 
 /** What costs as much of an account's rates as one upload: files of a directory, and their bytes. */
-export const forOneUpload = { files: 500, bytes: 1_048_576 };
+export const forOneUpload = { files: 250, bytes: 1_048_576 };
 /** Entries of a presale list that cost as much as one deployment. */
 export const entriesForOneDeployment = 5_000;
 

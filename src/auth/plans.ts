@@ -40,7 +40,7 @@ export const defaultPlans: Record<Tier, Plan> = {
     deployGas: 3_000_000n,
     updateGas: 6_000_000n,
     tokenGas: 500_000n,
-    deployRequestsPerDay: 500,
+    deployRequestsPerDay: 300,
     uploadRequestsPerDay: 20_000,
     maxWebhooks: 5,
     webhookTriesPerDay: 10_000,

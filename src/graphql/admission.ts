@@ -12,7 +12,7 @@ import {
 } from "graphql";
 import type { Plugin } from "graphql-yoga";
 import type { Context } from "hono";
-import { admitAddress } from "../accounts/admit-address.ts";
+import { admitAddress, admitQuestions } from "../accounts/admit-address.ts";
 import { countedFields, openFields, openSubscriptions, operationOfField } from "../accounts/operations.ts";
 import { admitOnce } from "../admission/admit-once.ts";
 import { recordCounted } from "../admission/pace-uncounted.ts";
@@ -68,6 +68,7 @@ export function admission(services: Services): Plugin<Record<string, never>, Ser
       await admitAddress(services, address, questions, (state) => setRateHeaders(hono, state));
       return recordCounted(hono.env.incoming);
     }
+    await admitQuestions(services, session, questions);
     const parts = needsKey.flatMap((field) => (field === "viewer" ? viewerFields(document, nodes) : [field]));
     const wanted = (parts.length > 0 ? parts : ["__schema"]).map((field) => ({
       ...operationOfField(operation.operation, field),

@@ -1,5 +1,7 @@
 import { type Kysely, sql, type Transaction } from "kysely";
 import type { Caller } from "../auth/caller.ts";
+import { planOf } from "../auth/plans.ts";
+import { perDay } from "../auth/rate-limit.ts";
 import { findChain } from "../chains.ts";
 import { toBytes } from "../db/bytes.ts";
 import type { Database } from "../db/database.ts";
@@ -26,21 +28,26 @@ export const refreshMessages: Record<RefreshStatus, string> = {
   REFRESHED_RECENTLY: "The metadata was read a few minutes ago; ask again later.",
 };
 
+/** Tokens that a plan that counts days has read again in one: each is calls of a node, and requests to whatever server it names. */
+export const refreshesOfDay = perDay(200);
+
 const recently = sql<Date>`clock_timestamp() - interval '5 minutes'`;
 const now = sql<Date>`clock_timestamp()`;
 
 /**
  * Has the metadata of a token, or of a whole contract, read again before everything else.
  *
- * @throws ServiceError `not_found` for a contract or token the index has never seen.
+ * @throws ServiceError `not_found` for a contract or token the index has never seen; `rate_limit_exceeded` and
+ *   `plan_limit_exceeded` where the plan counts them.
  */
 export async function refreshMetadata(
   services: Services,
-  _caller: Caller,
+  caller: Caller,
   input: RefreshMetadataInput,
 ): Promise<RefreshStatus> {
   const chain = findChain(services.chains, input.chain);
   const contract = toBytes(input.contract);
+  await admitRefresh(services, caller, chain.id, contract, input.tokenId === undefined);
   return await services.db
     .transaction()
     .execute((db) =>
@@ -48,6 +55,37 @@ export async function refreshMetadata(
         ? refreshContract(db, chain.id, contract)
         : refreshToken(db, chain.id, contract, String(input.tokenId)),
     );
+}
+
+/** A contract counts as its tokens. What their owner changes is announced by the chain, and read again without this. */
+async function admitRefresh(
+  { db, auth, config }: Services,
+  caller: Caller,
+  chainId: number,
+  contract: Buffer,
+  isWhole: boolean,
+): Promise<void> {
+  if (planOf(caller).deployRequestsPerDay === null || !config.rateLimits) return;
+  let tokens = 1;
+  if (isWhole) {
+    const { rows } = await sql<{ count: number }>`SELECT c.token_count::float8 AS count FROM nft.contracts c
+      WHERE c.chain_id = ${chainId} AND c.address = ${contract}`.execute(db);
+    tokens = Math.max(1, rows[0]?.count ?? 1);
+  }
+  const { burst } = refreshesOfDay;
+  if (tokens > burst)
+    throw new ServiceError(
+      "plan_limit_exceeded",
+      `this contract has ${tokens} tokens, and your plan has ${burst} read again at once: ask for single tokens`,
+      { details: { limit: burst, tokens } },
+    );
+  const day = await auth.limiter.take(`refresh-day:${caller.accountId}`, refreshesOfDay, tokens);
+  if (day.allowed) return;
+  throw new ServiceError(
+    "rate_limit_exceeded",
+    `your plan includes ${2 * burst} tokens in a day that are read again; wait ${day.retryAfterSeconds} s`,
+    { retryAfterSeconds: day.retryAfterSeconds },
+  );
 }
 
 async function refreshToken(

@@ -31,8 +31,8 @@ import { carType, chooseBlocks, chooseFormat, documentTypes, rawType } from "./g
 import { refuse } from "./gateway-refusal.ts";
 import { documentPage, listedEntries, listingPage, pagesVersion } from "./listing-page.ts";
 
-/** Milliseconds of the process that a listing takes, and converting a block, and a block on the way of a CAR. */
-const [listingMs, convertingMs, blockMs] = [20, 5, 0.2];
+/** Milliseconds of the process that a listing takes, converting a block, a block on the way of a CAR, and the beginning of a stored one. */
+const [listingMs, convertingMs, blockMs, storedCarMs] = [20, 5, 0.2, 5];
 
 const indexPolicy =
   "sandbox; default-src 'none'; style-src 'unsafe-inline' 'self'; img-src data: 'self'; media-src 'self'; font-src 'self'";
@@ -239,7 +239,8 @@ async function answerCar(request: GatewayRequest): Promise<Response> {
 
 /** All content of a root that has very many blocks: the file in which it is stored. */
 async function answerStoredCar(request: GatewayRequest, { file, size, stream }: StoredCarFile): Promise<Response> {
-  const { root, query } = request;
+  const { c, services, root, query } = request;
+  await payMore(services, c.env?.incoming, storedCarMs);
   return await respond(request, {
     // The same content may be stored again, in another order.
     etag: `"${root}.car.${file}"`,

@@ -77,7 +77,7 @@ test("sixteen requests at once do not get past a free plan's five contracts", as
   });
   expect(body.request_limits).toEqual({
     max_deploy_requests_per_minute: 60,
-    max_deploy_requests_per_day: 500,
+    max_deploy_requests_per_day: 300,
     max_upload_requests_per_minute: 120,
     max_upload_requests_per_day: 20_000,
   });
@@ -114,7 +114,7 @@ test("settings tell what an account's gas of today is and may be, by both APIs, 
   expect(shown.body.data.viewer.plan).toEqual({
     transactionsPerDay: 20,
     transactionsPerMonth: 100,
-    deployRequestsPerDay: 500,
+    deployRequestsPerDay: 300,
     uploadRequestsPerDay: 20_000,
   });
   expect(shown.body.data.viewer.usage).toMatchObject({ transactionsToday: 0, transactionsThisPeriod: 0 });

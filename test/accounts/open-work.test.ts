@@ -1,5 +1,5 @@
-import { expect, test } from "vitest";
-import { OpenWork, workOfAddress, workOfAddresses } from "../../src/accounts/open-work.ts";
+import { expect, test, vi } from "vitest";
+import { OpenWork, workOfAddress, workOfAddresses, workOfDay } from "../../src/accounts/open-work.ts";
 
 test("whoever has used up what it may waits for it to come back, and nobody else does", async () => {
   const work = new OpenWork(true);
@@ -37,6 +37,28 @@ test("many addresses together get what all addresses may, and take turns", async
   // One that asks for much, and one that comes later.
   await Promise.all([...Array.from({ length: 5 }, () => wait("address x")), wait("address y")]);
   expect(order.indexOf("address y")).toBeLessThan(2);
+});
+
+test("a day has an end, also for whoever waits whenever it is told to, and it comes back by itself", () => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  try {
+    const work = new OpenWork(true);
+    let taken = 0;
+    const hour = () => {
+      for (let second = 0; second < 3_600; second += 1) {
+        vi.advanceTimersByTime(1_000);
+        while (work.takeNow("address a", 50)) taken += 50;
+      }
+    };
+    for (let hours = 0; hours < 24; hours += 1) hour();
+    const { most, perSecond } = workOfDay;
+    expect(taken).toBeGreaterThan(most);
+    expect(taken).toBeLessThan(most + perSecond * 86_400 + 1_000);
+    expect(work.takeNow("address a", 50)).toBe(false);
+    expect(work.takeNow("address b", 50)).toBe(true);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 test("where a gateway in front limits rates nobody waits", () => {

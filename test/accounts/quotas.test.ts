@@ -2,11 +2,14 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { addressBlock } from "../../src/accounts/address-block.ts";
+import { questionsOfDay } from "../../src/accounts/admit-address.ts";
 import { forOneUpload, LargeRequest } from "../../src/auth/large-requests.ts";
 import { defaultPlans } from "../../src/auth/plans.ts";
 import { perDay } from "../../src/auth/rate-limit.ts";
 import { takeAllowlist } from "../../src/collections/allowlist-tree.ts";
+import { refreshesOfDay } from "../../src/nfts/refresh-metadata.ts";
 import { ApiServer } from "../setup/api-server.ts";
+import { addressOf, nobody } from "../setup/nft-fixture.ts";
 import { send } from "../setup/send.ts";
 
 let api: ApiServer;
@@ -195,7 +198,7 @@ test("each mutation of a GraphQL operation counts on its own, whatever it is cal
   const keys = Array.from({ length: 8 }, (_, index) => `k${index}: createKey(name: "k", scopes: [READ]) { key }`);
   const first = await api.graphql(key, `mutation { ${keys.join("\n")} }`);
   const second = await api.graphql(key, `mutation { ${keys.join("\n")} }`);
-  await pool.query("UPDATE service.plan SET deploy_requests_per_day = 500 WHERE tier = 'free'");
+  await pool.query("UPDATE service.plan SET deploy_requests_per_day = 300 WHERE tier = 'free'");
   expect(Object.keys(first.body.data)).toHaveLength(8);
   expect(second.body.errors).toMatchObject([{ extensions: { code: "rate_limit_exceeded" } }]);
 });
@@ -207,8 +210,44 @@ test("a free account's requests that may spend have a day's number, whatever bec
   const statuses: number[] = [];
   for (let count = 0; count < 5; count += 1)
     statuses.push((await api.send("POST", "/v0/contracts/collections", key, {})).status);
-  await pool.query("UPDATE service.plan SET deploy_requests_per_day = 500 WHERE tier = 'free'");
+  await pool.query("UPDATE service.plan SET deploy_requests_per_day = 300 WHERE tier = 'free'");
   expect(statuses).toEqual([422, 422, 422, 429, 429]);
+});
+
+test("a free account has so many tokens a day read again, of a contract as many as it has, and a paid one is not counted", async () => {
+  const [free, paid] = [await api.account("free"), await api.account("growth")];
+  const contract = addressOf(0x71);
+  const { burst } = refreshesOfDay;
+  const tokens = Array.from({ length: burst + 1 }, (_, id) => ({
+    contract,
+    tokenId: BigInt(id),
+    from: nobody,
+    to: contract,
+  }));
+  await api.nfts.add(tokens);
+  const refresh = async (key: string, more: string) =>
+    (
+      await api.graphql(
+        key,
+        `mutation { refreshMetadata(chain: "goerli", contract: "${contract}" ${more}) { status } }`,
+      )
+    ).body;
+  const refusal = (code: string) => [{ extensions: expect.objectContaining({ code }) }];
+  expect((await refresh(free.key, "")).errors).toMatchObject(refusal("plan_limit_exceeded"));
+  expect((await refresh(free.key, 'tokenId: "1"')).data.refreshMetadata.status).toBe("ADDED");
+  await api.services.auth.limiter.take(`refresh-day:${free.id}`, refreshesOfDay, burst - 1);
+  expect((await refresh(free.key, 'tokenId: "2"')).errors).toMatchObject(refusal("rate_limit_exceeded"));
+  expect((await refresh(paid.key, "")).data.refreshMetadata.status).toBe("ADDED");
+});
+
+test("what a free account asks nodes with its key has a day's number of its own", async () => {
+  const [free, paid] = [await api.account("free"), await api.account("growth")];
+  const ask = async (key: string) => (await api.graphql(key, "{ status { database } }")).status;
+  const { limiter } = api.services.auth;
+  for (const { id } of [free, paid])
+    await limiter.take(`open-day:account:${id}`, questionsOfDay, questionsOfDay.burst - 1);
+  expect([await ask(free.key), await ask(free.key), await ask(free.key)]).toEqual([200, 429, 429]);
+  expect([await ask(paid.key), await ask(paid.key)]).toEqual([200, 200]);
 });
 
 test("a large request counts as many: files and bytes of a directory, entries of a list", async () => {
@@ -220,8 +259,8 @@ test("a large request counts as many: files and bytes of a directory, entries of
   expect(upload).toBeGreaterThanOrEqual(118);
   const price = new LargeRequest(api.services.auth.limiter, caller, "upload");
   for (let files = 1; files <= 25_000; files += 1) await price.count(files / forOneUpload.files, "it");
-  // 25,000 files are 50 uploads, of which the request itself was one.
-  expect(upload - (await left("/v0/metadata/directory?dry_run=true", "POST"))).toBeGreaterThanOrEqual(45);
+  // 25,000 files are 100 uploads, of which the request itself was one.
+  expect(upload - (await left("/v0/metadata/directory?dry_run=true", "POST"))).toBeGreaterThanOrEqual(90);
   // An address that is none costs nothing else.
   const list = Array.from({ length: 100_000 }, () => "x");
   const take = () => takeAllowlist(api.services, caller, list).catch((error: unknown) => error);

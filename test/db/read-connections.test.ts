@@ -1,8 +1,8 @@
 import { createServer, request } from "node:http";
 import { type AddressInfo, connect, createServer as createRelay } from "node:net";
 import { constants, getPriority } from "node:os";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { DatabaseTime } from "../../src/db/pool/database-time.ts";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { DatabaseTime, freeMinutesOfDay } from "../../src/db/pool/database-time.ts";
 import { closeReads, openReads } from "../../src/db/pool/open-reads.ts";
 import { createPool } from "../../src/db/pool/pool.ts";
 import { ReadConnections } from "../../src/db/pool/read-connections.ts";
@@ -205,6 +205,28 @@ test("an account that has had its time of the database begins nothing more, also
   expect(await askBy(places, { account: "a", tier: "growth" }, "SELECT 'paid'")).toBe("SELECT 'paid'");
   expect((await places.query({ text: "SELECT 1 AS one" })).rows).toEqual([{ one: 1 }]);
   await places.end();
+});
+
+test("a free account has so many minutes' worth of the database in a day, and a paid one has every minute's", () => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  try {
+    const time = new DatabaseTime({ free: 100, growth: 100, scale: 100 });
+    const used = (tier: "free" | "growth") => {
+      let ms = 0;
+      for (let minute = 0; minute < 24 * 60; minute += 1) {
+        vi.advanceTimersByTime(60_000);
+        for (; time.refusal({ account: tier, tier }) === null; ms += 50) time.charge({ account: tier, tier }, 50);
+      }
+      return ms;
+    };
+    expect(used("free")).toBeLessThan(100 * freeMinutesOfDay + 200);
+    expect(time.refusal({ account: "free", tier: "free" })).toMatchObject({
+      details: { budget: "database_ms_per_day" },
+    });
+    expect(used("growth")).toBeGreaterThan(100 * 24 * 60 - 200);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 test("the server's process of heavy reads has the processor after those of others", async () => {

@@ -13,4 +13,5 @@ export const pricesEur = {
   gigabyteDay: 0.1 / 30,
   /** A kilobyte of database with its indexes, log and backup, kept for a day. */
   rowDay: (1e-6 * 0.25 * 4) / 30,
+  databaseGigabyteDay: (0.25 * 4) / 30,
 } as const;

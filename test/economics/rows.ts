@@ -1,72 +1,71 @@
-import { costOfReading, questions, questionsOfDay } from "../../src/accounts/admit-address.ts";
-import { ofAddress, ofAddresses } from "../../src/accounts/document-budget.ts";
-import { workOfAddress, workOfAddresses } from "../../src/accounts/open-work.ts";
+import { costOfReading, questions } from "../../src/accounts/admit-address.ts";
+import { documentsOfDay, ofAddress, ofAddresses } from "../../src/accounts/document-budget.ts";
+import { workOfAddress, workOfAddresses, workOfDay } from "../../src/accounts/open-work.ts";
 import { entriesForOneDeployment, forOneUpload } from "../../src/auth/large-requests.ts";
-import { defaultPlans } from "../../src/auth/plans.ts";
 import { usualStreams } from "../../src/auth/stream-permits.ts";
-import { gasShare } from "../../src/config/chain-settings.ts";
-import { loadConfig } from "../../src/config/config.ts";
+import { gasShare, monthGasShare } from "../../src/config/chain-settings.ts";
+import { freeMinutesOfDay } from "../../src/db/pool/database-time.ts";
 import { hostRates } from "../../src/events/host-rates.ts";
 import { challengesOfEndpoint } from "../../src/events/retry-schedule.ts";
 import { mostFailed, shownOfEndpoint } from "../../src/events/webhook-results.ts";
 import { maxConnections } from "../../src/http/limits.ts";
 import { countedGas } from "../../src/relay/submit/gas-ceiling.ts";
+import { bytesOfRow } from "../../src/uploads/upload-record.ts";
+import { type Billed, messageMs } from "./bill.ts";
+import { type BoundName, free, mostIn, usual } from "./bounds.ts";
 import type { Cost } from "./meter.ts";
 import type { Row } from "./table.ts";
+import type { Attacker } from "./walk.ts";
 
-const free = defaultPlans.free;
-/** What an installation has that sets nothing. */
-const usual = loadConfig({ DATABASE_URL: "postgres://mintyard@127.0.0.1/mintyard" });
 const inWords = (figure: number) => figure.toLocaleString("en");
 
-/** What a message takes of the worker, its receiver beside it: test/events/webhook-attacks.long.test.ts. */
-export const messageMs = 5;
-
-/** What one request of each kind took. */
-export type Seen = Readonly<Record<string, Cost>>;
-
 export interface Found {
-  seen: Seen;
+  billed: readonly Billed[];
   /** Of the dearest transaction. */
   gasOfOne: number;
   /** All reservations of a free account by all that it spent. */
   reservedBySpent: number;
   dayEur: number;
-}
-
-/** @throws Error for what was not measured: a line without a figure would say that it costs nothing. */
-export function costOf(seen: Seen, name: string): Cost {
-  const cost = seen[name];
-  if (!cost) throw new Error(`${name} was not measured`);
-  return cost;
+  monthEur: number;
+  /** What times are multiplied with: a table that is written has room for slower machines. */
+  headroom: number;
 }
 
 /** A figure that differs from machine to machine, rounded up to one that does not. */
 const coarse = (value: number, steps: readonly number[]) => steps.find((step) => value <= step) ?? Math.ceil(value);
 
 /** Each scarce thing, who can use it, and what was found; what bounds it is a setting or a plan's number. */
-export function describeCosts({ seen, gasOfOne, reservedBySpent, dayEur }: Found): Row[] {
-  const most = (names: readonly string[], read: (cost: Cost) => number) =>
-    Math.max(...names.map((name) => read(costOf(seen, name))));
-  const ms = (...names: string[]) =>
-    `${coarse(
-      most(names, (cost) => cost.processorMs),
-      [250, 1_000, 4_000],
-    )} ms`;
-  const calls = (...names: string[]) => most(names, (cost) => cost.rpcCalls);
-  const rowsOf = (...names: string[]) => most(names, (cost) => cost.rows);
+export function describeCosts({ billed, gasOfOne, reservedBySpent, dayEur, monthEur, headroom }: Found): Row[] {
+  /** The most of a resource that one request took, with the operation's name. */
+  const most = (attacker: Attacker, bounds: readonly BoundName[], read: (cost: Cost) => number, perPlace = false) => {
+    const candidates = billed.filter((one) => one.attacker === attacker && bounds.includes(one.bound));
+    const figures = candidates.map((one) => ({ ...one, figure: read(one.cost) / (perPlace ? one.places : 1) }));
+    const worst = figures.reduce((found, one) => (one.figure > found.figure ? one : found), {
+      ...{ figure: 0, operation: "nothing" },
+    });
+    return { figure: Math.ceil(worst.figure), operation: `\`${worst.operation}\`` };
+  };
+  const rpc = ({ rpcCalls }: Cost) => rpcCalls;
+  const added = ({ rows }: Cost) => rows;
+  const work = ({ processorMs }: Cost) => processorMs * headroom;
+  const ofDatabase = ({ databaseMs }: Cost) => databaseMs * headroom;
+  const named = ({ figure, operation }: ReturnType<typeof most>, steps: readonly number[], unit: string) =>
+    `${inWords(coarse(figure, steps))} ${unit} (${operation})`;
+  const times = [25, 50, 100, 250, 500, 1_000, 4_000];
+  const few = [2, 4, 6, 10, 15, 25, 50, 100, 150, 250];
   const allGas = Math.ceil(gasOfOne / 50_000) * 50_000;
   const perDay = `${free.transactionsPerDay} deployments and updates a day, ${free.transactionsPerMonth} a month`;
   const counted = `${perDay}, each counted once for ${inWords(Number(countedGas))} gas`;
   const ofPlan = `${inWords(Number(free.deployGas))} for a deployment, ${inWords(Number(free.updateGas))} for an update, ${inWords(Number(free.tokenGas))} for a token`;
   const requests = `${free.deployRequestsPerDay} requests a day that may spend, dry runs and refused ones included`;
   const uploads = `${free.uploadRequestsPerDay?.toLocaleString("en")} uploads a day`;
+  const ofAccount = ["read", "spend", "upload", "question"] as const;
   return [
     {
       thing: "gas",
       who: "free account",
       worst: `${allGas.toLocaleString("en")} gas as measured, by the plan ${ofPlan}`,
-      bound: `${gasShare} % of FREE_ACCOUNT_DAY_EUR (${dayEur} EUR) a day; ${counted}`,
+      bound: `${gasShare} % of FREE_ACCOUNT_DAY_EUR (${dayEur} EUR) a day, ${monthGasShare} % of FREE_ACCOUNT_MONTH_EUR (${monthEur} EUR) a month; ${counted}`,
     },
     {
       thing: "gas",
@@ -89,31 +88,43 @@ export function describeCosts({ seen, gasOfOne, reservedBySpent, dayEur }: Found
     {
       thing: "RPC call",
       who: "free account",
-      worst: `${coarse(calls("deployment", "update"), [100, 250])} calls until it is final, ${calls("dry run")} for a dry run`,
-      bound: `${perDay}; ${requests}; for mode SIGN a fifth of READER_CALLS_PER_SECOND of a chain in a process`,
+      worst: `${named(most("free account", ["transaction"], rpc), few, "calls until it is final")}, ${named(most("free account", ["spend"], rpc, true), few, "for a request that ends without")}, ${named(most("free account", ["question"], rpc, true), few, "for a question")}`,
+      bound: `${perDay}; ${requests}; ${inWords(mostIn("question", 1))} questions a day; for mode SIGN a fifth of READER_CALLS_PER_SECOND of a chain in a process`,
+    },
+    {
+      thing: "RPC call and document",
+      who: "free account",
+      worst: named(most("free account", ["refresh"], rpc, true), few, "calls for a token that is read again"),
+      bound: `${inWords(mostIn("refresh", 1))} tokens a day; METADATA_PER_CONTRACT_MINUTE, METADATA_CALL_GAS, METADATA_CALL_BYTES`,
     },
     {
       thing: "RPC call",
       who: "no key",
-      worst: `${calls("eligibility", "status")} calls (eligibility)`,
-      bound: `${questions.burst} questions of an address at once, ${questions.perSecond} a second, ${inWords(questionsOfDay.burst)} a day; READER_CALLS_PER_SECOND of a chain in a process`,
+      worst: named(most("no key", ["question"], rpc, true), few, "calls"),
+      bound: `${questions.burst} questions of an address at once, ${questions.perSecond} a second, ${inWords(mostIn("question", 1))} a day; READER_CALLS_PER_SECOND of a chain in a process`,
     },
     {
       thing: "RPC call",
       who: "no key, by open pages",
-      worst: `${calls("sale")} calls (sale)`,
-      bound: `as many questions again; a sale counts as ${costOfReading.sale}, takings as ${costOfReading.takings}, a balance as ${costOfReading.balance}`,
+      worst: named(most("no key", ["reading"], rpc), few, "calls"),
+      bound: `${inWords(mostIn("reading", 1))} questions a day beside them; a sale counts as ${costOfReading.sale}, takings as ${costOfReading.takings}, a balance as ${costOfReading.balance}`,
     },
     {
       thing: "row",
       who: "free account",
-      worst: `${coarse(rowsOf("deployment", "update"), [35, 60])} rows for a transaction, ${rowsOf("upload", "key")} for another request`,
-      bound: `${perDay}; ${requests}; ${uploads}`,
+      worst: `${named(most("free account", ["transaction"], added), [35, 60], "rows for a transaction")}, ${named(most("free account", ["spend", "read", "question"], added, true), few, "for another request")}`,
+      bound: `${perDay}; ${requests}; ${inWords(Number(free.requestsPerMonth))} reads a month`,
+    },
+    {
+      thing: "row of content",
+      who: "free account",
+      worst: named(most("free account", ["upload"], added), [1_600, 4_000], "rows"),
+      bound: `${uploads}; the bytes of uploads, of which a row counts as ${inWords(bytesOfRow)} at least`,
     },
     {
       thing: "row",
       who: "no key",
-      worst: `${rowsOf("sign-up")} rows (sign-up)`,
+      worst: named(most("no key", ["sign-up"], added), [8], "rows"),
       bound: "SIGN_UPS_PER_HOUR and a twentieth of SIGN_UPS_PER_DAY for a block of addresses; SIGN_UPS_PER_DAY for all",
     },
     {
@@ -131,7 +142,7 @@ export function describeCosts({ seen, gasOfOne, reservedBySpent, dayEur }: Found
     {
       thing: "byte of disk",
       who: "free account",
-      worst: "1 byte for each byte sent",
+      worst: "1 byte for each byte that counts",
       bound: `${Number(free.storageBytes) / 2 ** 30} GiB of uploads, ${Number(free.allowlistBytes) / 2 ** 20} MiB of presale lists; FREE_ACCOUNTS_MAX_BYTES of all free accounts; MIN_FREE_DISK_BYTES stay free`,
     },
     {
@@ -143,20 +154,54 @@ export function describeCosts({ seen, gasOfOne, reservedBySpent, dayEur }: Found
     {
       thing: "processor second",
       who: "free account",
-      worst: `${ms("deployment", "update", "dry run", "upload", "read")}`,
-      bound: `${requests}; ${uploads}; ${Number(free.requestsPerMonth).toLocaleString("en")} reads a month; ${inWords(forOneUpload.files)} files or ${forOneUpload.bytes / 2 ** 20} MiB of a directory count as one upload, ${inWords(entriesForOneDeployment)} entries of a presale list as one request that may spend`,
+      worst: named(most("free account", [...ofAccount, "transaction"], work), times, "ms"),
+      bound: `${requests}; ${uploads}; ${inWords(Number(free.requestsPerMonth))} reads a month; ${inWords(mostIn("uncounted", 1))} requests a day that nothing counts; ${inWords(forOneUpload.files)} files or ${forOneUpload.bytes / 2 ** 20} MiB of a directory count as one upload, ${inWords(entriesForOneDeployment)} entries of a presale list as one request that may spend`,
     },
     {
       thing: "second of the database",
       who: "free account",
-      worst: `${usual.readLimits.report / 1_000} s (a report)`,
-      bound: `${inWords(usual.heavyTimes.free ?? 0)} ms of heavy reads a minute in a process (HEAVY_READ_MS_FREE); of all free accounts half of MAX_HEAVY_READS, and one place at least`,
+      worst: `${usual.readLimits.report / 1_000} s (a report), ${named(most("free account", [...ofAccount, "transaction"], ofDatabase), times, "ms")} of what was attacked`,
+      bound: `${inWords(usual.heavyTimes.free ?? 0)} ms of heavy reads a minute in a process (HEAVY_READ_MS_FREE), ${freeMinutesOfDay} minutes' worth a day; of all free accounts half of MAX_HEAVY_READS, and one place at least`,
     },
     {
       thing: "processor second",
       who: "no key",
-      worst: ms("eligibility", "status", "refused"),
-      bound: `for new documents ${ofAddress.perSecond} ms a second of an address and ${ofAddresses.perSecond} ms a second of all in a process; for content and pages ${workOfAddress.perSecond} and ${workOfAddresses.perSecond}; MAX_REQUESTS_IN_FLIGHT`,
+      worst: named(most("no key", ["page", "question", "reading", "uncounted"], work), times, "ms"),
+      bound: `for new documents ${ofAddress.perSecond} ms a second of an address and ${ofAddresses.perSecond} ms a second of all in a process, ${inWords((documentsOfDay.most * 2) / 1_000)} s a day of an address; for content and pages ${workOfAddress.perSecond} and ${workOfAddresses.perSecond}, ${inWords((workOfDay.most * 2) / 1_000)} s a day; ${inWords(mostIn("uncounted", 1))} requests a day that nothing counts; MAX_REQUESTS_IN_FLIGHT`,
     },
   ];
+}
+
+const eurSteps = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1, 1.5, 2, 3, 5];
+
+const boundsInWords: Record<BoundName, string> = {
+  read: "reads of a month",
+  upload: "uploads",
+  spend: "requests that may spend",
+  transaction: "transactions",
+  question: "questions to nodes",
+  reading: "sales and balances, in questions",
+  refresh: "tokens read again",
+  "sign-up": "sign-ups of a block of addresses",
+  page: "milliseconds of content and pages",
+  uncounted: "requests that nothing counts",
+};
+
+/** The dearest operation of each bound, and what it costs when all that the bound lets through is used for it. */
+export function describeOperations(billed: readonly Billed[], headroom: number): Row[] {
+  const rounded = (eur: number) => coarse(eur * headroom, eurSteps);
+  const rows: Row[] = [];
+  for (const who of ["free account", "no key"] as const)
+    for (const [bound, words] of Object.entries(boundsInWords) as [BoundName, string][]) {
+      const all = billed.filter((one) => one.attacker === who && one.bound === bound);
+      if (bound === "sign-up" && who === "free account") continue;
+      const worst = all.reduce<Billed | null>((found, one) => (found && found.dayEur > one.dayEur ? found : one), null);
+      if (!worst && billed.length > 0) continue;
+      const ofMonth = who === "no key" ? "" : `, ${rounded(worst?.monthEur ?? 0)} EUR a month`;
+      rows.push({
+        ...{ thing: words, who, worst: `\`${worst?.operation}\`: ${rounded(worst?.dayEur ?? 0)} EUR a day${ofMonth}` },
+        bound: `${inWords(mostIn(bound, 1))} a day${who === "no key" ? "" : `, ${inWords(mostIn(bound, 30))} in thirty`}`,
+      });
+    }
+  return rows;
 }

@@ -1,6 +1,6 @@
 import { Agent, request } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { UncountedPace } from "../../src/accounts/uncounted-pace.ts";
+import { UncountedPace, uncountedOfDay } from "../../src/accounts/uncounted-pace.ts";
 import { ApiServer } from "../setup/api-server.ts";
 import { patient } from "../setup/wait.ts";
 
@@ -89,6 +89,18 @@ test("what an account's rate counts is never slowed, however it ends", async () 
     const statuses = new Set(await Promise.all(replies));
     expect([...statuses].filter((status) => status < 400 || status === 429)).toEqual([]);
   }
+});
+
+test("once the day's are used up one is begun every few seconds", async () => {
+  const pace = new UncountedPace();
+  for (let at = 0; at < uncountedOfDay.burst + 10; at += 1) pace.charge("address x");
+  const startedAt = performance.now();
+  let begun = 0;
+  for (let at = 0; at < 3; at += 1) pace.begin("address x", () => (begun += 1));
+  pace.begin("address y", () => (begun += 100));
+  expect(begun).toBe(100);
+  await expect.poll(() => begun, patient).toBe(102);
+  expect(performance.now() - startedAt).toBeGreaterThan(1_000 / uncountedOfDay.perSecond - 10);
 });
 
 test("more than twenty of them are begun one after the other, and those of others in between", async () => {

@@ -9,8 +9,21 @@ interface Bucket {
   at: number;
 }
 
-const maxAccounts = 20_000;
+interface Budget {
+  name: string;
+  /** Milliseconds at once, and as many that come back in a period. */
+  most: number;
+  periodMs: number;
+  /** In words, and as a client's code reads it. */
+  what: string;
+  detail: string;
+}
+
+const maxAccounts = 40_000;
 const minuteMs = 60_000;
+/** Of a free account's day, as many minutes' worth: half of them at once, and the others as the day goes on. */
+export const freeMinutesOfDay = 60;
+const dayMs = 86_400_000;
 
 /**
  * What accounts may have of the database's time in a minute, by plan, for statements that may touch many rows. A statement's
@@ -26,33 +39,43 @@ export class DatabaseTime {
 
   /** Why this reader may begin no statement now; null: it may. */
   refusal(reader: Reader | null): ServiceError | null {
-    const perMinute = this.#perMinute(reader);
-    if (!reader || perMinute === null) return null;
-    const { leftMs } = this.#bucket(reader.account, perMinute);
-    if (leftMs > 0) return null;
-    const seconds = Math.max(1, Math.ceil(((-leftMs / perMinute) * minuteMs) / 1_000));
-    return new ServiceError(
-      "rate_limit_exceeded",
-      `reads of this cost took all of the database's time that the ${reader.tier} plan has, ${perMinute} ms a minute; wait ${seconds} s`,
-      { retryAfterSeconds: seconds, details: { limit: perMinute, budget: "database_ms_per_minute" } },
-    );
+    if (!reader) return null;
+    for (const budget of this.#budgetsOf(reader)) {
+      const { most, periodMs, what, detail } = budget;
+      const { leftMs } = this.#bucket(budget);
+      if (leftMs > 0) continue;
+      const seconds = Math.max(1, Math.ceil(((-leftMs / most) * periodMs) / 1_000));
+      return new ServiceError(
+        "rate_limit_exceeded",
+        `reads of this cost took all of the database's time that the ${reader.tier} plan has, ${what}; wait ${seconds} s`,
+        { retryAfterSeconds: seconds, details: { limit: most, budget: detail } },
+      );
+    }
+    return null;
   }
 
   charge(reader: Reader | null, ms: number): void {
-    const perMinute = this.#perMinute(reader);
-    if (reader && perMinute !== null) this.#bucket(reader.account, perMinute).leftMs -= ms;
+    if (reader) for (const budget of this.#budgetsOf(reader)) this.#bucket(budget).leftMs -= ms;
   }
 
-  #perMinute(reader: Reader | null): number | null {
-    return !reader || reader.tier === "enterprise" ? null : this.#times[reader.tier];
+  #budgetsOf({ account, tier }: Reader): Budget[] {
+    const perMinute = tier === "enterprise" ? null : this.#times[tier];
+    if (perMinute === null) return [];
+    const most = perMinute;
+    const ofMinute = { name: account, most, periodMs: minuteMs, what: `${most} ms a minute` };
+    const minute = { ...ofMinute, detail: "database_ms_per_minute" };
+    if (tier !== "free") return [minute];
+    const half = (perMinute * freeMinutesOfDay) / 2;
+    const ofDay = { name: `day of ${account}`, most: half, periodMs: dayMs, what: `${half * 2} ms a day` };
+    return [minute, { ...ofDay, detail: "database_ms_per_day" }];
   }
 
-  #bucket(account: string, perMinute: number): Bucket {
+  #bucket({ name, most, periodMs }: Budget): Bucket {
     const now = performance.now();
-    const known = this.#accounts.get(account);
-    const leftMs = known ? Math.min(perMinute, known.leftMs + ((now - known.at) / minuteMs) * perMinute) : perMinute;
+    const known = this.#accounts.get(name);
+    const leftMs = known ? Math.min(most, known.leftMs + ((now - known.at) / periodMs) * most) : most;
     const bucket = { leftMs, at: now };
-    this.#accounts.set(account, bucket);
+    this.#accounts.set(name, bucket);
     return bucket;
   }
 }
