@@ -5,8 +5,10 @@ import { type Admission, tooFast } from "./admit.ts";
 
 /** Questions without a key from one address: a minting page asks one or two for each visitor. */
 export const questions: RateBudget = { perSecond: 5, burst: 60 };
-/** And in a day: two calls of a node for each are a bill of some cents (docs/limits.md). Whoever needs more takes a plan. */
-export const questionsOfDay = perDay(400);
+/** And in a day: two calls of a node for each are a bill of some cents (docs/limits.md). An address may be that of many visitors. */
+export const questionsOfDay = perDay(800);
+/** The same of an account, where its plan counts days. Whoever needs more takes another plan. */
+export const questionsOfAccount = perDay(400);
 /** The same of what pages make this server ask. */
 export const readingsOfDay = perDay(500);
 /** What pages make this server ask, in questions: half as many as it asks of a node, the chain's id among them. */
@@ -61,9 +63,12 @@ export async function admitReading(services: Services, address: string | null, w
  */
 export async function admitQuestions(services: Services, { accountId, plan }: Session, cost: number): Promise<void> {
   if (cost === 0 || plan.deployRequestsPerDay === null || !services.config.rateLimits) return;
-  const day = await services.auth.limiter.take(`open-day:account:${accountId}`, questionsOfDay, cost);
+  const day = await services.auth.limiter.take(`open-day:account:${accountId}`, questionsOfAccount, cost);
   if (!day.allowed)
-    throw tooFast(day.retryAfterSeconds, `your plan includes ${inADay(questionsOfDay)} questions to nodes in a day`);
+    throw tooFast(
+      day.retryAfterSeconds,
+      `your plan includes ${inADay(questionsOfAccount)} questions to nodes in a day`,
+    );
 }
 
 async function admitDay({ auth }: Services, name: string, budget: RateBudget, cost: number): Promise<void> {

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { addressBlock } from "../../src/accounts/address-block.ts";
-import { questionsOfDay } from "../../src/accounts/admit-address.ts";
+import { questionsOfAccount } from "../../src/accounts/admit-address.ts";
 import { forOneUpload, LargeRequest } from "../../src/auth/large-requests.ts";
 import { defaultPlans } from "../../src/auth/plans.ts";
 import { perDay } from "../../src/auth/rate-limit.ts";
@@ -245,7 +245,7 @@ test("what a free account asks nodes with its key has a day's number of its own"
   const ask = async (key: string) => (await api.graphql(key, "{ status { database } }")).status;
   const { limiter } = api.services.auth;
   for (const { id } of [free, paid])
-    await limiter.take(`open-day:account:${id}`, questionsOfDay, questionsOfDay.burst - 1);
+    await limiter.take(`open-day:account:${id}`, questionsOfAccount, questionsOfAccount.burst - 1);
   expect([await ask(free.key), await ask(free.key), await ask(free.key)]).toEqual([200, 429, 429]);
   expect([await ask(paid.key), await ask(paid.key)]).toEqual([200, 200]);
 });

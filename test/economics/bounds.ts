@@ -1,4 +1,4 @@
-import { costOfReading, questionsOfDay, readingsOfDay } from "../../src/accounts/admit-address.ts";
+import { costOfReading, questionsOfAccount, questionsOfDay, readingsOfDay } from "../../src/accounts/admit-address.ts";
 import { documentsOfDay } from "../../src/accounts/document-budget.ts";
 import { workOfDay } from "../../src/accounts/open-work.ts";
 import { operationOfField, operationOfRoute } from "../../src/accounts/operations.ts";
@@ -17,6 +17,7 @@ export type BoundName =
   | "spend"
   | "transaction"
   | "question"
+  | "open question"
   | "reading"
   | "refresh"
   | "sign-up"
@@ -48,6 +49,8 @@ export function mostIn(bound: BoundName, days: 1 | 30): number {
     case "transaction":
       return (days === 1 ? free.transactionsPerDay : free.transactionsPerMonth) ?? none;
     case "question":
+      return ofDay(questionsOfAccount);
+    case "open question":
       return ofDay(questionsOfDay);
     case "reading":
       return ofDay(readingsOfDay);
@@ -76,9 +79,10 @@ export function boundOf(operation: string, attacker: Attacker, transaction: bool
   const [kind = "", name = ""] = operation.split(" ");
   if (transaction) return "transaction";
   if (/signup|signUp/.test(name)) return "sign-up";
-  if (/^\/auth\/(nonce|sign-in)$/.test(name)) return "question";
+  const question = attacker === "no key" ? "open question" : "question";
+  if (/^\/auth\/(nonce|sign-in)$/.test(name)) return question;
   if (/\/(sale|balance|takings)(\/|$)/.test(name) || /^GET \/mint/.test(operation)) return "reading";
-  if (/^(query (eligibility|status)|subscription collection)$/.test(operation)) return "question";
+  if (/^(query (eligibility|status)|subscription collection)$/.test(operation)) return question;
   if (/^\/(graphql|auth)/.test(name)) return "uncounted";
   const isOfApi = /^\/v[01](\/|$)/.test(name) || !name.startsWith("/");
   if (!isOfApi) return "page";

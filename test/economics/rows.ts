@@ -100,8 +100,8 @@ export function describeCosts({ billed, gasOfOne, reservedBySpent, dayEur, month
     {
       thing: "RPC call",
       who: "no key",
-      worst: named(most("no key", ["question"], rpc, true), few, "calls"),
-      bound: `${questions.burst} questions of an address at once, ${questions.perSecond} a second, ${inWords(mostIn("question", 1))} a day; READER_CALLS_PER_SECOND of a chain in a process`,
+      worst: named(most("no key", ["open question"], rpc, true), few, "calls"),
+      bound: `${questions.burst} questions of an address at once, ${questions.perSecond} a second, ${inWords(mostIn("open question", 1))} a day; READER_CALLS_PER_SECOND of a chain in a process`,
     },
     {
       thing: "RPC call",
@@ -166,7 +166,7 @@ export function describeCosts({ billed, gasOfOne, reservedBySpent, dayEur, month
     {
       thing: "processor second",
       who: "no key",
-      worst: named(most("no key", ["page", "question", "reading", "uncounted"], work), times, "ms"),
+      worst: named(most("no key", ["page", "open question", "reading", "uncounted"], work), times, "ms"),
       bound: `for new documents ${ofAddress.perSecond} ms a second of an address and ${ofAddresses.perSecond} ms a second of all in a process, ${inWords((documentsOfDay.most * 2) / 1_000)} s a day of an address; for content and pages ${workOfAddress.perSecond} and ${workOfAddresses.perSecond}, ${inWords((workOfDay.most * 2) / 1_000)} s a day; ${inWords(mostIn("uncounted", 1))} requests a day that nothing counts; MAX_REQUESTS_IN_FLIGHT`,
     },
   ];
@@ -180,6 +180,7 @@ const boundsInWords: Record<BoundName, string> = {
   spend: "requests that may spend",
   transaction: "transactions",
   question: "questions to nodes",
+  "open question": "questions to nodes",
   reading: "sales and balances, in questions",
   refresh: "tokens read again",
   "sign-up": "sign-ups of a block of addresses",
@@ -194,6 +195,7 @@ export function describeOperations(billed: readonly Billed[], headroom: number):
   for (const who of ["free account", "no key"] as const)
     for (const [bound, words] of Object.entries(boundsInWords) as [BoundName, string][]) {
       const all = billed.filter((one) => one.attacker === who && one.bound === bound);
+      if (bound === (who === "no key" ? "question" : "open question")) continue;
       if (bound === "sign-up" && who === "free account") continue;
       const worst = all.reduce<Billed | null>((found, one) => (found && found.dayEur > one.dayEur ? found : one), null);
       if (!worst && billed.length > 0) continue;
