@@ -5,27 +5,31 @@ import { type Admission, tooFast } from "./admit.ts";
 
 /** Questions without a key from one address: a minting page asks one or two for each visitor. */
 export const questions: RateBudget = { perSecond: 5, burst: 60 };
-/** And in a day: two calls of a node for each are a bill of some cents (docs/limits.md). An address may be that of many visitors. */
-export const questionsOfDay = perDay(800);
+/**
+ * And 800 in a day: two calls of a node for each are a bill of some cents (docs/limits.md). An address may be that of the two hundred
+ * visitors of a launch, who ask three each within an hour; hence so many at once.
+ */
+export const questionsOfDay: RateBudget = { burst: 600, perSecond: 200 / 86_400 };
 /** The same of an account, where its plan counts days. Whoever needs more takes another plan. */
 export const questionsOfAccount = perDay(400);
-/** The same of what pages make this server ask. */
-export const readingsOfDay = perDay(500);
-/** What pages make this server ask, in questions: half as many as it asks of a node, the chain's id among them. */
-export const costOfReading = { balance: 1, sale: 2, takings: 3 };
-export type PageReading = keyof typeof costOfReading;
+/**
+ * Calls of nodes that pages of an address may cause in a day, and those of an account in the console: one comes back each minute, which
+ * is what a mint page of a quiet collection takes all day, and 200 are there beside them.
+ */
+export const readingsOfDay: RateBudget = { burst: 200, perSecond: 1 / 60 };
 
 /**
  * Lets questions in that need no key, by the address they come from: all processes together give it no more.
  *
  * @param address of the client; null: the connection has gone, and nobody reads the answer.
  * @param cost questions of the request.
+ * @param ofDay those of them that cost something: nodes of local chains do not.
  * @throws ServiceError `rate_limit_exceeded`.
  */
 export async function admitAddress(
   services: Services,
   address: string | null,
-  cost: number,
+  { cost, ofDay }: { cost: number; ofDay: number },
   report: (admission: Admission) => void,
 ): Promise<void> {
   if (address === null || !services.config.rateLimits) return;
@@ -36,23 +40,32 @@ export async function admitAddress(
       answer.retryAfterSeconds,
       `this address asks more than ${answer.limit} questions without a key at once`,
     );
-  await admitDay(services, `open-day:${address}`, questionsOfDay, cost);
+  await admitDay(services, `open-day:${address}`, questionsOfDay, ofDay);
 }
+
+/** An account that pays for itself. */
+export type Payer = Pick<Session, "accountId" | "plan">;
 
 /**
  * The same for what an open page makes this server ask again and again. Its day is one of its own: a page that is open for
  * hours must not keep its visitor from the question whether a wallet may mint.
+ *
+ * @param who an address, or an account that has signed in and takes nothing from its address then.
+ * @param calls of a node.
  */
-export async function admitReading(services: Services, address: string | null, what: PageReading): Promise<void> {
-  if (address === null || !services.config.rateLimits) return;
-  const cost = costOfReading[what];
-  const answer = await services.auth.limiter.take(`page:${address}`, questions, cost);
+export async function admitReading(services: Services, who: string | Payer | null, calls: number): Promise<void> {
+  if (who === null || !services.config.rateLimits) return;
+  const name = typeof who === "string" ? who : `account:${who.accountId}`;
+  const answer = await services.auth.limiter.take(`page:${name}`, questions, calls);
   if (!answer.allowed)
-    throw tooFast(
-      answer.retryAfterSeconds,
-      "pages of this address ask for more sales and balances than they may at once",
-    );
-  await admitDay(services, `page-day:${address}`, readingsOfDay, cost);
+    throw tooFast(answer.retryAfterSeconds, "these pages ask for more sales and balances than they may at once");
+  if (typeof who !== "string" && who.plan.deployRequestsPerDay === null) return;
+  await admitDay(services, `page-day:${name}`, readingsOfDay, calls);
+}
+
+/** Whether all nodes that this installation asks are its own: then a question to whichever of them costs nothing. */
+export function asksLocalChainsOnly({ chains }: Pick<Services, "chains">): boolean {
+  return chains.every(({ local, rpcUrls }) => local || rpcUrls.length === 0);
 }
 
 /**
@@ -72,6 +85,7 @@ export async function admitQuestions(services: Services, { accountId, plan }: Se
 }
 
 async function admitDay({ auth }: Services, name: string, budget: RateBudget, cost: number): Promise<void> {
+  if (cost === 0) return;
   const day = await auth.limiter.take(name, budget, cost);
   if (!day.allowed)
     throw tooFast(

@@ -42,7 +42,7 @@ export type AcquiredPage = Page<Nft> & { total: null };
  */
 export async function listAcquiredOfEach(
   services: Services,
-  _caller: Caller,
+  caller: Caller,
   input: Omit<ListAcquiredNftsInput, "account">,
   accounts: readonly string[],
 ): Promise<Outcome<AcquiredPage>[]> {
@@ -66,7 +66,7 @@ export async function listAcquiredOfEach(
     const page = pageOf(rows, bounds, (row) => {
       const node = toNft(nameOf.get(row.chain_id) ?? "", row);
       if (!node) throw new Error("a token that is held is in no list of tokens");
-      services.demand.shown(row.chain_id, node.contractAddress, String(node.tokenId));
+      services.demand.shown(caller, row.chain_id, node.contractAddress, String(node.tokenId));
       return {
         node,
         cursor: sealCursor(

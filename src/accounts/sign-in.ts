@@ -14,7 +14,7 @@ import {
 import { newBrowserSecret, sha256Of } from "../auth/session-secret.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
-import { admitAddress } from "./admit-address.ts";
+import { admitAddress, asksLocalChainsOnly } from "./admit-address.ts";
 import { type OpenedSession, openSession } from "./sessions.ts";
 import { readSignInMessage, type SignInClaim, signInMs, signInStatement } from "./sign-in-message.ts";
 import { accountOfWallet, joinWallet, openWalletAccount } from "./wallet-accounts.ts";
@@ -51,6 +51,9 @@ const verificationGas = 1_500_000;
 /** Of the readers' budget: a node works as long for that as for so many calls of a collection. */
 const verificationCalls = 10;
 
+/** Which chain a contract wallet is on is known later. */
+const questionsOf = (services: Services, cost: number) => ({ cost, ofDay: asksLocalChainsOnly(services) ? 0 : cost });
+
 /** The secret of a browser that asks for a nonce. */
 export function newBrowser(): string {
   return newBrowserSecret();
@@ -67,7 +70,7 @@ export async function newChallenge(
   browser: string,
   request: SignInRequest,
 ): Promise<SignInChallenge> {
-  await admitAddress(services, request.address, 1, () => undefined);
+  await admitAddress(services, request.address, questionsOf(services, 1), () => undefined);
   const nonce = randomBytes(16).toString("hex");
   await services.db.deleteFrom("service.sign_in_nonce").where(sql<boolean>`expires_at < clock_timestamp()`).execute();
   const { expires_at } = await services.db
@@ -90,7 +93,7 @@ export async function newChallenge(
  *   wrong signature, `sign_up_closed`, `account_suspended`, `rate_limit_exceeded`.
  */
 export async function signIn(services: Services, input: SignInInput, request: SignInRequest): Promise<OpenedSession> {
-  await admitAddress(services, request.address, 2, () => undefined);
+  await admitAddress(services, request.address, questionsOf(services, 2), () => undefined);
   const { config, chains } = services;
   const claim = readSignInMessage(input.message, { publicUrl: config.publicUrl, chains, now: Date.now() });
   if (!/^0x([0-9a-f]{2})+$/i.test(input.signature) || input.signature.length > maxSignature)

@@ -15,7 +15,10 @@ export const free: ReadonlySet<string> = new Set(["/livez"]);
 /** Milliseconds of the process that a request takes at least: a statement, a piece of a file, and what is around them. */
 export const requestMs = 1;
 /** Of a small file that the process still has in its memory. */
-const keptFileMs = 0.1;
+const keptFileMs = 0.2;
+/** Of a sale, which open pages ask for again and again and which is in the memory nearly always. */
+export const saleMs = 0.3;
+const ofSales = /^\/mint\/[^/?]+\/[^/?]+\/sale$/;
 
 const works = new WeakMap<Services, OpenWork>();
 const payers = new WeakMap<IncomingMessage, string>();
@@ -42,7 +45,7 @@ export function payForWork(services: Services, ordinary: Listener): Listener {
     payers.set(request, owner);
     let turn: Promise<void> | undefined;
     try {
-      turn = work.begin(owner, requestMs);
+      turn = work.begin(owner, ofSales.test(url) ? saleMs : requestMs);
     } catch {
       return refuse(
         request,

@@ -1,16 +1,14 @@
 import { sql } from "kysely";
 import { LRUCache } from "lru-cache";
-import { type Address, decodeFunctionResult, encodeFunctionData, type Hex, maxUint256 } from "viem";
-import { collectionAbi } from "../../contracts/abi/collection.ts";
+import { type Address, maxUint256 } from "viem";
 import { entryBound } from "../cache-bounds.ts";
 import { type Chain, findChain } from "../chains.ts";
 import { toBytes } from "../db/bytes.ts";
-import { ServiceError } from "../errors/errors.ts";
-import { askNode } from "../relay/chain/node-failure.ts";
-import { NodeFault, type RpcResult } from "../rpc/batch.ts";
 import type { Services } from "../services.ts";
 import { type CollectionPreview, readPreview } from "./collection-preview.ts";
 import { KeptReadings, type Reader } from "./kept-readings.ts";
+import { callsOfSale, readSaleOf } from "./read-sale.ts";
+import { readSigns } from "./sale-signs.ts";
 
 /** What a minting page shows: as the contract says it at one block, or two. */
 export interface PublicSale {
@@ -33,28 +31,35 @@ export interface PublicSale {
   /** The newest block, and the time of it in Unix seconds, of a local chain that of the next one: the clock that decides. */
   block: bigint;
   blockTime: bigint;
+  /** When the chain was asked, in Unix milliseconds of this machine's clock: up to a minute ago. */
+  readAtMs: number;
   /** This installation holds its presale list. */
   deployedHere: boolean;
   preview: CollectionPreview | null;
 }
 
-/** While something changes, a counter is less than two seconds old with the page's own second, else less than seven. */
-const saleRules = { keptMs: 500, mostKeptMs: 5_000, oldestMs: 60_000, isSame: isSameSale };
-const clockMs = 500;
+/**
+ * Of a quiet sale nothing changes without a sign but what its admin sets from a wallet of theirs: prices and starts, for which
+ * the contract has no event. A page shows them a minute late at most, and the contract itself gives back what is paid
+ * beyond the price and refuses what is below it.
+ */
+const rules = { keptMs: 2_000, mostKeptMs: 60_000, oldestMs: 600_000, signsMs: 1_000, isSame: isSameSale };
+/** Calls of a local chain cost nothing. */
+const localRules = { ...rules, keptMs: 500, mostKeptMs: 5_000, signsMs: 250 };
 const most = 1_000;
 
 /** Of one process. */
 interface Kept {
   sales: KeptReadings<PublicSale>;
-  clocks: LRUCache<number, { block: bigint; blockTime: bigint }>;
+  local: KeptReadings<PublicSale>;
   own: LRUCache<string, true>;
 }
 const keptBy = new WeakMap<Services, Kept>();
 
 function keptOf(services: Services): Kept {
   const kept = keptBy.get(services) ?? {
-    sales: new KeptReadings(saleRules),
-    clocks: new LRUCache({ ...entryBound(100), ttl: clockMs }),
+    sales: new KeptReadings(rules),
+    local: new KeptReadings(localRules),
     own: new LRUCache(entryBound(most)),
   };
   keptBy.set(services, kept);
@@ -75,8 +80,17 @@ export async function getPublicSale(
 ): Promise<PublicSale> {
   const chain = findChain(services.chains, input.chain);
   const { collection } = input;
-  const read = () => readSale(services, chain, collection, owner);
-  return await keptOf(services).sales.get(`${chain.id}:${collection}`, admit, read);
+  const { sales, local } = keptOf(services);
+  return await (chain.local ? local : sales).get(`${chain.id}:${collection}`, {
+    admit: () => admit(callsOfSale.together),
+    read: () => readSale(services, chain, collection, { owner, admitMore: admit }),
+    signs: {
+      look: () => readSigns(services, chain, collection),
+      has: (sale, { block }) => sale.block >= block,
+      // Whoever makes something happen to a collection of this installation pays the chain's gas for it: a hundred readings.
+      isPaid: ({ deployedHere }) => deployedHere && chain.relay.coinMicroEur > 0n,
+    },
+  });
 }
 
 /** Whether a visitor sees no difference; the block alone is none. */
@@ -93,32 +107,28 @@ export function isSameSale(one: PublicSale, other: PublicSale): boolean {
   return changing.every((name) => one[name] === other[name]);
 }
 
-async function readSale(services: Services, chain: Chain, address: Address, owner: string): Promise<PublicSale> {
-  // In one request to the node.
-  const [info, minted, reserved, clock] = await askNode(chain, () =>
-    Promise.all([
-      read(services, chain, address, "getInfo", { owner }),
-      read(services, chain, address, "totalSupply", { owner, fresh: true }),
-      read(services, chain, address, "reserveRemaining", { owner }),
-      readClock(services, chain, owner),
-    ]),
-  );
-  const { deploymentConfig: fixed, runtimeConfig: settings } = decode(info, address, infoOf);
+async function readSale(
+  services: Services,
+  chain: Chain,
+  address: Address,
+  reader: { owner: string; admitMore: Reader["admit"] },
+): Promise<PublicSale> {
+  const { info, ...counted } = await readSaleOf(services, chain, address, reader);
+  const { deploymentConfig: fixed, runtimeConfig: settings } = info;
   return {
     chain,
     address,
     name: fixed.name,
     symbol: fixed.symbol,
     maxSupply: fixed.maxSupply,
-    minted: decode(minted, address, countOf),
-    reserved: decode(reserved, address, countOf),
     tokensPerMint: fixed.tokensPerMint,
     publicPriceWei: settings.publicMintPrice,
     presalePriceWei: settings.presaleMintPrice,
     publicStart: settings.publicMintStart === maxUint256 ? null : settings.publicMintStart,
     presaleStart: settings.presaleMintStart === 0n ? null : settings.presaleMintStart,
     baseUri: settings.baseURI,
-    ...clock,
+    ...counted,
+    readAtMs: Date.now(),
     deployedHere: await isOwnCollection(services, chain, address),
     preview: await readPreview(services, settings.baseURI ? `${settings.baseURI}0` : settings.prerevealTokenURI),
   };
@@ -133,61 +143,4 @@ export async function isOwnCollection(services: Services, chain: Chain, address:
     WHERE chain_id = ${chain.id} AND address = ${toBytes(address)} AND stood LIMIT 1`.execute(services.db);
   if (rows.length > 0) own.set(name, true);
   return rows.length > 0;
-}
-
-type View = "getInfo" | "totalSupply" | "reserveRemaining";
-
-/** @param reader `fresh` for what every mint changes; settings and the reserve may be two seconds old. */
-async function read(
-  services: Services,
-  chain: Chain,
-  address: Address,
-  functionName: View,
-  reader: { owner: string; fresh?: boolean },
-): Promise<RpcResult> {
-  const data = encodeFunctionData({ abi: collectionAbi, functionName });
-  return await services.readerCalls.call(chain, address, data, reader);
-}
-
-/**
- * What an address without such a contract answers is no failure of the node's.
- *
- * @throws ServiceError `not_found`.
- */
-function decode<T>(answer: RpcResult, address: Address, run: (data: Hex) => T): T {
-  try {
-    if ("result" in answer) return run(answer.result as Hex);
-  } catch {
-    // Bytes of another contract.
-  }
-  throw new ServiceError("not_found", `there is no collection of this kind at ${address}`, { field: "collection" });
-}
-
-const infoOf = (data: Hex) => decodeFunctionResult({ abi: collectionAbi, functionName: "getInfo", data });
-const countOf = (data: Hex) => decodeFunctionResult({ abi: collectionAbi, functionName: "totalSupply", data });
-
-async function readClock(
-  services: Services,
-  chain: Chain,
-  owner: string,
-): Promise<{ block: bigint; blockTime: bigint }> {
-  const { clocks } = keptOf(services);
-  const known = clocks.get(chain.id);
-  if (known) return known;
-  // A local chain makes no block until somebody sends a transaction: its clock is the time of the block that would come.
-  const tags = chain.local ? ["latest", "pending"] : ["latest"];
-  const answers = await Promise.all(
-    tags.map((tag) => services.readerCalls.ask(chain, { method: "eth_getBlockByNumber", params: [tag, false] }, owner)),
-  );
-  type Header = { number?: unknown; timestamp?: unknown } | null;
-  const [header = null, next = header] = answers.map((answer) =>
-    "result" in answer ? (answer.result as Header) : null,
-  );
-  const quantity = (value: unknown): bigint => {
-    if (typeof value === "string" && /^0x[0-9a-f]{1,16}$/i.test(value)) return BigInt(value);
-    throw new NodeFault("the newest block has no number or time");
-  };
-  const clock = { block: quantity(header?.number), blockTime: quantity((next ?? header)?.timestamp) };
-  clocks.set(chain.id, clock);
-  return clock;
 }

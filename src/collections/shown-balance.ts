@@ -5,10 +5,12 @@ import { NodeFault } from "../rpc/batch.ts";
 import type { Services } from "../services.ts";
 import { KeptReadings, type Reader } from "./kept-readings.ts";
 
+/** Of the node, the chain's id among them. */
+export const callsOfBalance = 2;
 const rules = {
   keptMs: 5_000,
   mostKeptMs: 60_000,
-  oldestMs: 600_000,
+  oldestMs: 3_600_000,
   isSame: (one: bigint, other: bigint) => one === other,
 };
 const keptBy = new WeakMap<Services, KeptReadings<bigint>>();
@@ -36,5 +38,8 @@ export async function getShownBalance(
     if (typeof value === "string" && /^0x[0-9a-f]{1,64}$/i.test(value)) return BigInt(value);
     throw new NodeFault("the node names no balance");
   };
-  return await kept.get(`${chain.id}:${input.address}`, admit, () => askNode(chain, read));
+  return await kept.get(`${chain.id}:${input.address}`, {
+    admit: () => admit(callsOfBalance),
+    read: () => askNode(chain, read),
+  });
 }

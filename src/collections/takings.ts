@@ -17,10 +17,10 @@ export interface Takings {
   reserved: bigint;
 }
 
-/** Of the node. */
-const callsOfReading = 4;
+/** Of the node, the chain's id of both requests among them. */
+export const callsOfTakings = 6;
 const rules = {
-  ...{ keptMs: 5_000, mostKeptMs: 60_000, oldestMs: 600_000 },
+  ...{ keptMs: 5_000, mostKeptMs: 60_000, oldestMs: 3_600_000 },
   isSame: (one: Takings, other: Takings) =>
     one.balanceWei === other.balanceWei && one.minted === other.minted && one.reserved === other.reserved,
 };
@@ -46,7 +46,7 @@ export async function getTakings(
   if (!(await isOwnCollection(services, chain, collection)))
     throw new ServiceError("not_found", "no collection of this installation stands there", { field: "collection" });
   const read = async () => {
-    await services.readerCalls.turn(chain, owner, callsOfReading);
+    await services.readerCalls.turn(chain, owner, callsOfTakings);
     return await services.relay.nodes(chain).first(async (node) => {
       const [latest] = await node.ask([calls.block("latest")]);
       const { number: block } = parseBlock(latest);
@@ -69,5 +69,8 @@ export async function getTakings(
       };
     });
   };
-  return await kept.get(`${chain.id}:${collection}`, admit, () => askNode(chain, read));
+  return await kept.get(`${chain.id}:${collection}`, {
+    admit: () => admit(callsOfTakings),
+    read: () => askNode(chain, read),
+  });
 }

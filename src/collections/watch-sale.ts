@@ -4,7 +4,6 @@ import { endableStream } from "../endable-stream.ts";
 import type { Services } from "../services.ts";
 import { getPublicSale, isSameSale, type PublicSale } from "./public-sale.ts";
 
-/** With the half second that an answer is kept while something changes, a counter is less than two seconds old then. */
 const pollMs = 1_000;
 const watchMs = 30 * 60_000;
 
@@ -22,7 +21,7 @@ export async function watchSale(
   services: Services,
   watcher: string,
   input: { chain: string; collection: Address },
-  admit: () => Promise<void>,
+  admit: (calls: number) => Promise<void>,
 ): Promise<AsyncGenerator<PublicSale, void>> {
   const release = services.auth.streams.take(watcher);
   try {

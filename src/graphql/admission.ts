@@ -12,7 +12,7 @@ import {
 } from "graphql";
 import type { Plugin } from "graphql-yoga";
 import type { Context } from "hono";
-import { admitAddress, admitQuestions } from "../accounts/admit-address.ts";
+import { admitAddress, admitQuestions, asksLocalChainsOnly } from "../accounts/admit-address.ts";
 import { countedFields, openFields, openSubscriptions, operationOfField } from "../accounts/operations.ts";
 import { admitOnce } from "../admission/admit-once.ts";
 import { recordCounted } from "../admission/pace-uncounted.ts";
@@ -59,16 +59,20 @@ export function admission(services: Services): Plugin<Record<string, never>, Ser
     const counted = operation.operation === "subscription" ? openSubscriptions : countedFields;
     const needsKey = [...fields.keys()].filter((field) => !open.has(field));
     const closed = reflects && services.config.introspection === "key";
-    const questions = [...fields].reduce((sum, [name, keys]) => sum + (counted.has(name) ? keys.size : 0), 0);
+    const asked = nodes.filter(({ name }) => counted.has(name.value));
+    const questions = [...namesOf(asked).values()].reduce((sum, keys) => sum + keys.size, 0);
+    const ofDay = [
+      ...namesOf(asked.filter((node) => !isOfLocalChain(services, node, variableValues ?? {}))).values(),
+    ].reduce((sum, keys) => sum + keys.size, 0);
     hono.set("needsKey", needsKey.length > 0 || closed);
     if (needsKey.length === 0 && !closed && questions === 0) return;
     const session = needsKey.length === 0 && !closed ? await callerIfAny(hono, caller) : await caller();
     if (!session) {
       const address = clientAddress(hono.env.incoming, services.config.trustedProxies);
-      await admitAddress(services, address, questions, (state) => setRateHeaders(hono, state));
+      await admitAddress(services, address, { cost: questions, ofDay }, (state) => setRateHeaders(hono, state));
       return recordCounted(hono.env.incoming);
     }
-    await admitQuestions(services, session, questions);
+    await admitQuestions(services, session, ofDay);
     const parts = needsKey.flatMap((field) => (field === "viewer" ? viewerFields(document, nodes) : [field]));
     const wanted = (parts.length > 0 ? parts : ["__schema"]).map((field) => ({
       ...operationOfField(operation.operation, field),
@@ -102,6 +106,18 @@ async function callerIfAny(hono: Context<AppEnv>, caller: () => Promise<Session>
     if (error instanceof ServiceError && [401, 403].includes(error.status)) return null;
     throw error;
   }
+}
+
+/** Whether a question is about a chain whose node is this installation's own: its calls cost nothing. One that names none is about all. */
+function isOfLocalChain(
+  services: Services,
+  { arguments: given }: FieldNode,
+  variables: Record<string, unknown>,
+): boolean {
+  const argument = given?.find(({ name }) => name.value === "chain");
+  if (!argument) return asksLocalChainsOnly(services);
+  const wanted: unknown = valueFromASTUntyped(argument.value, variables);
+  return services.chains.some(({ name, local }) => local && name === wanted);
 }
 
 /** The fields by their name, each with the names it gets in the answer. */

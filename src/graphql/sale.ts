@@ -1,9 +1,10 @@
 import type { Address } from "viem";
 import { admitReading } from "../accounts/admit-address.ts";
+import { findChain } from "../chains.ts";
 import type { PublicSale } from "../collections/public-sale.ts";
 import { watchSale } from "../collections/watch-sale.ts";
 import { askerOf } from "./asker.ts";
-import type { Builder } from "./builder.ts";
+import { type Builder, sessionOf } from "./builder.ts";
 
 /** The counter of a minting page, told as it changes: from browsers, so it needs no key. */
 export function addSale(builder: Builder): void {
@@ -35,26 +36,30 @@ export function addSale(builder: Builder): void {
       }),
       revealed: t.boolean({ resolve: ({ baseUri }) => baseUri !== "" }),
       block: t.expose("block", { type: "Uint256" }),
-      blockTime: t.expose("blockTime", { type: "Uint256", description: "Unix seconds: the clock that decides." }),
+      blockTime: t.expose("blockTime", {
+        type: "Uint256",
+        description: "Unix seconds, as of the reading, which may be a minute old: the clock that decides.",
+      }),
     }),
   });
   builder.subscriptionField("collection", (t) =>
     t.field({
       type: sale,
       description:
-        "Supply and sale of a collection, now and after each change, for half an hour. Needs no key. The counter is less than two seconds old while tokens are minted, and less than seven after a while without.",
+        "Supply and sale of a collection, now and after each change, for half an hour. Needs no key. The counter is some seconds behind the index, and at most a minute old of a contract that the index does not tell of.",
       complexity: 50,
       args: {
         chain: t.arg({ type: "ChainName", required: true }),
         collection: t.arg({ type: "Address", required: true }),
       },
-      subscribe: async (_root, { chain, collection }, context) =>
-        await watchSale(
-          context.services,
-          await askerOf(context),
-          { chain, collection: collection as Address },
-          async () => await admitReading(context.services, context.address ?? null, "sale"),
-        ),
+      subscribe: async (_root, { chain, collection }, context) => {
+        const { services, address } = context;
+        const account = await sessionOf(context).catch(() => null);
+        const admit = async (calls: number) => {
+          if (!findChain(services.chains, chain).local) await admitReading(services, account ?? address ?? null, calls);
+        };
+        return await watchSale(services, await askerOf(context), { chain, collection: collection as Address }, admit);
+      },
       resolve: (item: PublicSale) => item,
     }),
   );

@@ -19,13 +19,13 @@ export interface GetNftInput {
  */
 export async function getNft(
   services: Services,
-  _caller: Caller,
+  caller: Caller,
   input: GetNftInput,
 ): Promise<Nft & { contractRecord: ContractRecord }> {
   const chainId = findChain(services.chains, input.chain).id;
   const needs = needsOfParts({ metadata: true, contract: true });
   const { item, layout, record } = await selectNft(services, { ...input, chainId }, needs);
-  services.demand.token(chainId, input.contract, input.tokenId);
+  services.demand.token(caller, chainId, input.contract, input.tokenId);
   const facts = factsOf(services.config, input.chain, false);
   const contractRecord = toContractRecord(facts, record);
   return { ...toNft(facts, layout, item, contractRecord), contractRecord };

@@ -23,7 +23,7 @@ export interface NftKey {
  */
 export async function getNfts(
   services: Services,
-  _caller: Caller,
+  caller: Caller,
   keys: readonly NftKey[],
   parts: NftParts,
 ): Promise<(Nft | null)[]> {
@@ -49,7 +49,7 @@ export async function getNfts(
       const place = places[Number(row.place) - 1];
       const key = place === undefined ? undefined : keys[place];
       if (place === undefined || !key) continue;
-      services.demand.token(findChain(services.chains, key.chain).id, key.contract, key.tokenId);
+      services.demand.token(caller, findChain(services.chains, key.chain).id, key.contract, key.tokenId);
       nfts[place] = toNft(key.chain, row);
     }
   };

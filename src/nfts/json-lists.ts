@@ -70,7 +70,7 @@ export interface JsonNft {
 /** See `getNft`. */
 export async function nftDetails(
   services: Services,
-  _caller: Caller,
+  caller: Caller,
   input: {
     chain: string;
     contract: string;
@@ -81,7 +81,7 @@ export async function nftDetails(
 ): Promise<JsonNft> {
   const chainId = findChain(services.chains, input.chain).id;
   const { items, contracts, layout, release } = await selectNftBytes(services, { ...input, chainId }, needsFor(input));
-  services.demand.token(chainId, input.contract, input.tokenId);
+  services.demand.token(caller, chainId, input.contract, input.tokenId);
   const facts = factsOf(services.config, input.chain, true);
   const nft = itemsWriter(input.shape, layout)({ items, contracts, facts }, 1);
   const found: JsonNft = { nft, owner: null, contract: null };

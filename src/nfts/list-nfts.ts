@@ -108,7 +108,8 @@ export async function listNewestOfEach(
   const list = newestList(chainId, caller, creators[0] !== undefined);
   return await listsOf(services, input, list, named, (page, _selected, _key, bounds) => {
     refuseTooDeep(bounds, input.page, null);
-    for (const { node } of page.items) services.demand.shown(chainId, node.contractAddress, String(node.tokenId));
+    for (const { node } of page.items)
+      services.demand.shown(caller, chainId, node.contractAddress, String(node.tokenId));
     return page;
   });
 }

@@ -28,7 +28,10 @@ export const refreshMessages: Record<RefreshStatus, string> = {
   REFRESHED_RECENTLY: "The metadata was read a few minutes ago; ask again later.",
 };
 
-/** Tokens that a plan that counts days has read again in one: each is calls of a node, and requests to whatever server it names. */
+/**
+ * Tokens that a plan that counts days has read again in one, those that failed and were shown again among them: each is calls of a
+ * node, and requests to whatever server it names.
+ */
 export const refreshesOfDay = perDay(200);
 
 const recently = sql<Date>`clock_timestamp() - interval '5 minutes'`;

@@ -14,6 +14,7 @@ import { PrimaryPositions } from "../db/replicas/primary-positions.ts";
 import { Replica, type ReplicaTrouble } from "../db/replicas/replica.ts";
 import { openContentStore } from "../ipfs/content-store.ts";
 import { MetadataDemand } from "../metadata/discover/metadata-demand.ts";
+import { refreshesOfDay } from "../nfts/refresh-metadata.ts";
 import { EventFeed } from "../outbox/event-feed.ts";
 import { createRelay } from "../relay/relay.ts";
 import { armFailpoints } from "../relay/store/failpoint.ts";
@@ -56,6 +57,9 @@ export function createServices(
   const relay = createRelay(openSigning(config, log, options.operator ?? false));
   armFailpoints(config.failpoints);
   const logOnce = new LogOnce(log);
+  const limiter = new RateLimiter(admission);
+  const mayRetry = async (accountId: string) =>
+    !config.rateLimits || (await limiter.take(`refresh-day:${accountId}`, refreshesOfDay)).allowed;
   const eventConnection = connectionOptions(databaseUrl, `${processName}-events`);
   return {
     config,
@@ -70,7 +74,7 @@ export function createServices(
     rpc,
     auth: {
       keys: new KeyCache(createDatabase(admission), config.keyPepper),
-      limiter: new RateLimiter(admission),
+      limiter,
       usage: new UsageCounter(pool, log),
       permits: new UploadPermits(),
       streams: new StreamPermits(),
@@ -84,7 +88,7 @@ export function createServices(
     content: openContentStore(config, db),
     feed: new EventFeed({ pool, connection: eventConnection, chains: config.chains, logOnce }),
     disk: new DiskRoom(config, pool, log),
-    demand: new MetadataDemand(pool, log),
+    demand: new MetadataDemand(pool, log, mayRetry),
   };
 }
 

@@ -5,6 +5,8 @@ import { splitCredentials } from "./endpoint-url.ts";
 export interface RpcCall {
   method: string;
   params: readonly unknown[];
+  /** Reads the chain's id out of the result, where it has that: then it is not asked for beside it. */
+  chainIn?: (result: unknown) => number | null;
 }
 
 /** One call's outcome as the node gave it; `data` of an error is a revert's. */
@@ -35,7 +37,8 @@ export interface Endpoint {
   /**
    * Asks several things in one request, together with the chain's id: an answer that does not come with the right id in
    * the same breath may be about another chain, and is none. An endpoint that takes no lists, or short ones, is asked in
-   * as many requests as it needs; each list has the id, and so have calls that are sent alone, beside them.
+   * as many requests as it needs; each list has the id, and so have calls that are sent alone, beside them. Calls that bring
+   * the id in their own results (`chainIn`) are asked without it.
    *
    * @returns one result per call, in the order of the calls.
    * @throws NodeFault; its text never contains the URL, which may hold a key.
@@ -53,6 +56,8 @@ export function openEndpoint(address: string, chain: Chain): Endpoint {
 
   async function ask(calls: readonly RpcCall[]): Promise<RpcResult[]> {
     if (performance.now() >= lowerUntil) most = Number.POSITIVE_INFINITY;
+    const named = calls.length < most && calls.every(({ chainIn }) => chainIn) ? await askNamed(calls) : null;
+    if (named) return named;
     for (let size = most; ; ) {
       try {
         const results = size === 1 ? await askAlone(calls) : await askInLists(calls, size - 1);
@@ -68,6 +73,19 @@ export function openEndpoint(address: string, chain: Chain): Endpoint {
     }
   }
 
+  /** Calls whose results name the chain themselves. @returns null where one does not: a refusal may be another chain's. */
+  async function askNamed(calls: readonly RpcCall[]): Promise<RpcResult[] | null> {
+    const { status, body } = await post(calls.map((call, id) => bare(call, id)));
+    try {
+      const results = parseList(body, calls.length, status);
+      const names = results.map((answer, at) => ("result" in answer ? calls[at]?.chainIn?.(answer.result) : null));
+      return names.every((id) => id === chain.id) ? results : null;
+    } catch (error) {
+      if (error instanceof ListRefused) return null;
+      throw error;
+    }
+  }
+
   async function askInLists(calls: readonly RpcCall[], each: number): Promise<RpcResult[]> {
     const lists: (readonly RpcCall[])[] = [];
     for (let at = 0; at < calls.length; at += each) lists.push(calls.slice(at, at + each));
@@ -76,7 +94,7 @@ export function openEndpoint(address: string, chain: Chain): Endpoint {
 
   async function askList(calls: readonly RpcCall[]): Promise<RpcResult[]> {
     const asked = [chainIdCall, ...calls];
-    const { status, body } = await post(asked.map((call, id) => ({ jsonrpc: "2.0", id, ...call })));
+    const { status, body } = await post(asked.map((call, id) => bare(call, id)));
     const [id, ...results] = parseList(body, asked.length, status);
     if (id && "error" in id) throw new ListRefused("an error instead of the chain's id");
     checkChain(id);
@@ -86,7 +104,7 @@ export function openEndpoint(address: string, chain: Chain): Endpoint {
   /** Each call in a request of its own, the chain's id first among them. */
   async function askAlone(calls: readonly RpcCall[]): Promise<RpcResult[]> {
     const [id, ...results] = await inGroups([chainIdCall, ...calls], async (call) => {
-      const { status, body } = await post({ jsonrpc: "2.0", id: 0, ...call });
+      const { status, body } = await post(bare(call, 0));
       return parseAnswer(body, status);
     });
     checkChain(id);
@@ -129,6 +147,7 @@ export function openEndpoint(address: string, chain: Chain): Endpoint {
   };
 }
 
+const bare = ({ method, params }: RpcCall, id: number) => ({ jsonrpc: "2.0", id, method, params });
 const chainIdCall: RpcCall = { method: "eth_chainId", params: [] };
 
 async function inGroups<In, Out>(items: readonly In[], run: (item: In) => Promise<Out>): Promise<Out[]> {

@@ -28,7 +28,7 @@ export function addConsole(app: Hono<AppEnv>, services: Services, pages: WebPage
     const { chain, address } = c.req.param();
     if (!isAddress(address, { strict: false }))
       throw new ServiceError("invalid_address", "this is no address", { field: "address" });
-    const reader = pageReader(services, c.env.incoming, "balance");
+    const reader = pageReader(services, c.env.incoming, chain);
     const wei = await getShownBalance(services, { chain, address: address.toLowerCase() as Address }, reader);
     return c.json({ wei: String(wei) }, 200, { "Cache-Control": "no-cache" });
   });
@@ -36,7 +36,7 @@ export function addConsole(app: Hono<AppEnv>, services: Services, pages: WebPage
     const { chain, collection } = c.req.param();
     if (!isAddress(collection, { strict: false }))
       throw new ServiceError("invalid_address", "this is no address", { field: "collection" });
-    const reader = pageReader(services, c.env.incoming, "takings");
+    const reader = pageReader(services, c.env.incoming, chain);
     const takings = await getTakings(services, { chain, collection: collection.toLowerCase() as Address }, reader);
     const { block, balanceWei, minted, reserved } = takings;
     const body = { block: String(block), balance_wei: String(balanceWei), minted: String(minted) };

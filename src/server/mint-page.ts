@@ -1,5 +1,6 @@
 import type { Context, Hono } from "hono";
 import { type Address, isAddress } from "viem";
+import { payMore, requestMs, saleMs } from "../admission/pay-for-work.ts";
 import { getPublicSale, type PublicSale } from "../collections/public-sale.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { AppEnv } from "../http/app-env.ts";
@@ -28,7 +29,12 @@ export function addMintPage(app: Hono<AppEnv>, services: Services, pages: WebPag
   );
   app.get("/mint/:chain/:collection/sale", async (c) => {
     c.header("Cache-Control", "no-cache");
-    return c.json(saleBody(await saleOf(c, services)));
+    const sale = await saleOf(c, services).catch(async (error: unknown) => {
+      // What is refused takes as long as any other request.
+      await payMore(services, c.env.incoming, requestMs - saleMs);
+      throw error;
+    });
+    return c.json(saleBody(sale));
   });
 }
 
@@ -36,7 +42,7 @@ async function saleOf(c: Context<AppEnv>, services: Services): Promise<PublicSal
   const { chain = "", collection = "" } = c.req.param();
   if (!isAddress(collection, { strict: false }))
     throw new ServiceError("invalid_address", "the link has no contract's address", { field: "collection" });
-  const reader = pageReader(services, c.env.incoming, "sale");
+  const reader = pageReader(services, c.env.incoming, chain);
   return await getPublicSale(services, { chain, collection: collection.toLowerCase() as Address }, reader);
 }
 
@@ -64,6 +70,7 @@ function saleBody(sale: PublicSale) {
     revealed: sale.baseUri !== "",
     block: String(sale.block),
     block_time: String(sale.blockTime),
+    read_ms: sale.readAtMs,
     now_ms: Date.now(),
     deployed_here: sale.deployedHere,
     preview: sale.preview,

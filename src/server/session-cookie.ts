@@ -10,6 +10,9 @@ import type { Services } from "../services.ts";
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
+/** What the console's pages ask beside the APIs: its account pays for it, not the address that it has with others. */
+const ofPages = /^\/(console\/(balance|takings)\/|mint\/[^/?]+\/[^/?]+\/sale\b)/;
+
 /** `session` is the key of a signed-in browser; `browser` ties a nonce to the browser that asked for it. */
 type CookieName = "session" | "browser";
 
@@ -61,13 +64,22 @@ export function isSameOrigin({ config }: Services, request: IncomingMessage): bo
 export function acceptSessions(services: Services, ordinary: Listener): Listener {
   return (request, response) => {
     const { url = "", method = "GET", headers } = request;
-    if (headers.cookie === undefined || headers.authorization !== undefined || !/^\/(graphql|v0)\b/.test(url))
+    const isOfPage = ofPages.test(url);
+    if (
+      headers.cookie === undefined ||
+      headers.authorization !== undefined ||
+      !(isOfPage || /^\/(graphql|v0)\b/.test(url))
+    )
       return ordinary(request, response);
     const secret = readCookie(services, request, "session");
     if (secret === null) return ordinary(request, response);
     const isRead = method === "GET" || method === "HEAD";
-    if (method === "OPTIONS" || (!isRead && headers["x-csrf-token"] === undefined)) return ordinary(request, response);
-    if (!mayUseSession(services, request, secret)) return refuse(url, response);
+    if (method === "OPTIONS" || (isOfPage && !isRead) || (!isRead && headers["x-csrf-token"] === undefined))
+      return ordinary(request, response);
+    const isAllowed = mayUseSession(services, request, secret);
+    // A page is shown without a session too.
+    if (!isAllowed && isOfPage) return ordinary(request, response);
+    if (!isAllowed) return refuse(url, response);
     // What reads the key reads the header, in either form.
     request.rawHeaders.push("Authorization", secret);
     request.headers.authorization = secret;

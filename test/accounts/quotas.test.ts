@@ -14,7 +14,12 @@ import { send } from "../setup/send.ts";
 
 let api: ApiServer;
 beforeAll(async () => {
-  api = await ApiServer.start({ TRUSTED_PROXIES: "127.0.0.1", SIGN_UPS_PER_HOUR: "5", SIGN_UPS_PER_DAY: "100" });
+  api = await ApiServer.start({
+    TRUSTED_PROXIES: "127.0.0.1",
+    LOCAL_GOERLI: "false",
+    SIGN_UPS_PER_HOUR: "5",
+    SIGN_UPS_PER_DAY: "100",
+  });
 });
 afterAll(() => api?.close());
 

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
 import { RelayHarness } from "../relay/harness.ts";
+import { createIndexedDatabase } from "../setup/database.ts";
 import { HttpApi } from "./http-api.ts";
 
 export const wallet = "0x25D5bf305aA1FbD778B05Aaa454405D0094Cfa96";
@@ -45,7 +46,8 @@ export class LaunchFixture {
 
   /** @param settings variables of the process, beside the chain's. */
   static async start(settings: Record<string, string> = {}): Promise<LaunchFixture> {
-    const h = await RelayHarness.start();
+    // What a mint page shows is looked up in the index too, which is empty here.
+    const h = await RelayHarness.start(async () => (await createIndexedDatabase([31337])).database);
     return new LaunchFixture(h, await HttpApi.start(h.process(settings)));
   }
 

@@ -15,7 +15,7 @@ let collection: string;
 
 beforeAll(async () => {
   fixture = await LaunchFixture.start();
-  api = await HttpApi.start(fixture.h.process({ TRUSTED_PROXIES: "127.0.0.0/8" }));
+  api = await HttpApi.start(fixture.h.process({ TRUSTED_PROXIES: "127.0.0.0/8", LOCAL_GOERLI: "false" }));
   await fixture.deployed({ presale_whitelisted_addresses: wallets, presale_mint_start: "2022-07-01" });
   const { rows } = await api.services.pool.query(
     "SELECT '0x' || encode(predicted_addr, 'hex') AS address FROM service.intent WHERE kind = 'deploy'",
@@ -141,7 +141,7 @@ test("what is said of the service is read once for all who ask at once", async (
   expect(statements).toBeLessThan(20);
 });
 
-test("an address has so many questions in a day, half of them at once, of IPv6 a whole /64; then it is told to take a key", async () => {
+test("an address has so many questions in a day, most of them at once, of IPv6 a whole /64; then it is told to take a key", async () => {
   const { limiter } = api.services.auth;
   const day = questionsOfDay;
   for (const [client, address] of [
@@ -153,7 +153,7 @@ test("an address has so many questions in a day, half of them at once, of IPv6 a
     const { status, body } = await ask(api, wallets.slice(0, 30), from(address ?? ""));
     expect(status).toBe(429);
     expect(JSON.stringify(body["errors"])).toContain(
-      `has in a day without a key, ${2 * day.burst}; with a key you have your own`,
+      `has in a day without a key, ${Math.round(day.burst + day.perSecond * 86_400)}; with a key you have your own`,
     );
   }
 });
@@ -191,6 +191,6 @@ test("a balance that somebody asked for is free to ask again; of others an addre
     expect(await balance(collection)).toMatchObject({ status: 200, body: { wei: "0" } });
   // All at once: one a second comes back, and asked one by one a busy machine would never use them up.
   const others = await Promise.all(Array.from({ length: 300 }, async (_, at) => (await balance(walletOf(at))).status));
-  expect(others.filter((status) => status === 200).length).toBeGreaterThanOrEqual(50);
+  expect(others.filter((status) => status === 200).length).toBeGreaterThanOrEqual(25);
   expect(new Set(others)).toEqual(new Set([200, 429]));
 });

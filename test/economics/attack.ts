@@ -81,8 +81,12 @@ export function compareEntries(operations: readonly string[], entries: Readonly<
 }
 
 /** A GET with the worst path. */
-export function get(worst: string, path: (target: Target, index: number) => string): Attack {
-  return { worst, run: async (target, asker, index) => await asker.send("GET", path(target, index)) };
+export function get(
+  worst: string,
+  path: (target: Target, index: number) => string,
+  more: Pick<Attack, "places"> = {},
+): Attack {
+  return { worst, ...more, run: async (target, asker, index) => await asker.send("GET", path(target, index)) };
 }
 
 /** A request with a JSON body. */

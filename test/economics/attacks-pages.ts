@@ -1,4 +1,7 @@
 import { createSiweMessage } from "viem/siwe";
+import { callsOfSale } from "../../src/collections/read-sale.ts";
+import { callsOfBalance } from "../../src/collections/shown-balance.ts";
+import { callsOfTakings } from "../../src/collections/takings.ts";
 import { randomAddress } from "../relay/harness.ts";
 import type { Asker, Entry, Reply, Target } from "./attack.ts";
 import { get } from "./attack.ts";
@@ -43,7 +46,10 @@ export const pageAttacks: Record<string, Entry> = {
     worst: "a new document that ends in an error after 2,000 tokens",
     run: async (_, asker, index) => await asker.graphql(`{ ${"status { database } ".repeat(490)} x${index} }`),
   },
-  "GET /livez": page("/livez"),
+  "GET /livez": {
+    cannotCost:
+      "is answered whatever is used up, and takes as little as a refusal, which nothing counts either: docs/limits.md says so",
+  },
   "GET /readyz": page("/readyz?strict"),
   "GET /status": page("/status"),
   "GET /metrics": { cannotCost: "operator only: without METRICS_TOKEN, or from another machine, it is not found" },
@@ -66,16 +72,19 @@ export const pageAttacks: Record<string, Entry> = {
   "GET /mint/:chain/:collection": get("a collection", (target) => `/mint/${chain}/${target.collection}`),
   "GET /mint/:chain/:collection/sale": [
     get("a contract that is none, each time another", () => `/mint/${chain}/${randomAddress()}/sale`),
-    get("a contract that returns 100 KB", (target) => `/mint/${chain}/${target.returning}/sale`),
+    get("a contract that returns 100 KB", (target) => `/mint/${chain}/${target.returning}/sale`, {
+      places: callsOfSale.together + callsOfSale.apart,
+    }),
     get("a contract that never ends", (target) => `/mint/${chain}/${target.looping}/sale`),
   ],
   "GET /console/installation.json": page("/console/installation.json"),
   "GET /console/balance/:chain/:address": get(
     "each time another",
     () => `/console/balance/${chain}/${randomAddress()}`,
+    { places: callsOfBalance },
   ),
   "GET /console/takings/:chain/:collection": [
-    get("a collection", (target) => `/console/takings/${chain}/${target.collection}`),
+    get("a collection", (target) => `/console/takings/${chain}/${target.collection}`, { places: callsOfTakings }),
     get("a contract that is none, each time another", () => `/console/takings/${chain}/${randomAddress()}`),
   ],
   "GET /console": page("/console"),

@@ -1,5 +1,5 @@
 import { mostFailed, shownOfEndpoint } from "../../src/events/webhook-results.ts";
-import { type BoundName, boundOf, costOfPage, documentMs, free, heavyMs, mostIn } from "./bounds.ts";
+import { type BoundName, boundOf, documentMs, free, heavyMs, mostIn } from "./bounds.ts";
 import type { Cost } from "./meter.ts";
 import { pricesEur } from "./prices.ts";
 import type { Attacker, Finding } from "./walk.ts";
@@ -41,7 +41,7 @@ export function billed(finding: Finding): Billed {
     const each = eurOf(cost, days, bound === "upload");
     // Of pages the budget is time, and a request has paid some of it.
     if (bound === "page") return (most / Math.max(paidMs, 0.1)) * each;
-    return (most / (bound === "reading" ? costOfPage(finding.operation) : places)) * each;
+    return (most / places) * each;
   };
   return { ...finding, bound, dayEur: inDays(1), monthEur: inDays(30) };
 }

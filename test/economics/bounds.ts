@@ -1,4 +1,4 @@
-import { costOfReading, questionsOfAccount, questionsOfDay, readingsOfDay } from "../../src/accounts/admit-address.ts";
+import { questionsOfAccount, questionsOfDay, readingsOfDay } from "../../src/accounts/admit-address.ts";
 import { documentsOfDay } from "../../src/accounts/document-budget.ts";
 import { workOfDay } from "../../src/accounts/open-work.ts";
 import { operationOfField, operationOfRoute } from "../../src/accounts/operations.ts";
@@ -92,10 +92,4 @@ export function boundOf(operation: string, attacker: Attacker, transaction: bool
     ? operationOfRoute(kind, name)
     : operationOfField(kind as "query" | "mutation" | "subscription", name);
   return bucket === "deploy" ? "spend" : bucket;
-}
-
-/** What a reading of a page counts for. */
-export function costOfPage(operation: string): number {
-  if (/takings/.test(operation)) return costOfReading.takings;
-  return /balance/.test(operation) ? costOfReading.balance : costOfReading.sale;
 }

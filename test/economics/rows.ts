@@ -1,8 +1,11 @@
-import { costOfReading, questions } from "../../src/accounts/admit-address.ts";
+import { questions } from "../../src/accounts/admit-address.ts";
 import { documentsOfDay, ofAddress, ofAddresses } from "../../src/accounts/document-budget.ts";
 import { workOfAddress, workOfAddresses, workOfDay } from "../../src/accounts/open-work.ts";
 import { entriesForOneDeployment, forOneUpload } from "../../src/auth/large-requests.ts";
 import { usualStreams } from "../../src/auth/stream-permits.ts";
+import { callsOfSale } from "../../src/collections/read-sale.ts";
+import { callsOfBalance } from "../../src/collections/shown-balance.ts";
+import { callsOfTakings } from "../../src/collections/takings.ts";
 import { gasShare, monthGasShare } from "../../src/config/chain-settings.ts";
 import { freeMinutesOfDay } from "../../src/db/pool/database-time.ts";
 import { hostRates } from "../../src/events/host-rates.ts";
@@ -52,7 +55,7 @@ export function describeCosts({ billed, gasOfOne, reservedBySpent, dayEur, month
   const named = ({ figure, operation }: ReturnType<typeof most>, steps: readonly number[], unit: string) =>
     `${inWords(coarse(figure, steps))} ${unit} (${operation})`;
   const times = [25, 50, 100, 250, 500, 1_000, 4_000];
-  const few = [2, 4, 6, 10, 15, 25, 50, 100, 150, 250];
+  const few = [1, 2, 4, 6, 10, 15, 25, 50, 100, 150, 250];
   const allGas = Math.ceil(gasOfOne / 50_000) * 50_000;
   const perDay = `${free.transactionsPerDay} deployments and updates a day, ${free.transactionsPerMonth} a month`;
   const counted = `${perDay}, each counted once for ${inWords(Number(countedGas))} gas`;
@@ -106,8 +109,8 @@ export function describeCosts({ billed, gasOfOne, reservedBySpent, dayEur, month
     {
       thing: "RPC call",
       who: "no key, by open pages",
-      worst: named(most("no key", ["reading"], rpc), few, "calls"),
-      bound: `${inWords(mostIn("reading", 1))} questions a day beside them; a sale counts as ${costOfReading.sale}, takings as ${costOfReading.takings}, a balance as ${costOfReading.balance}`,
+      worst: named(most("no key", ["reading"], rpc, true), few, "calls for one that counts"),
+      bound: `${inWords(mostIn("reading", 1))} calls a day beside them, one of which comes back each minute; a sale is ${callsOfSale.together}, takings are ${callsOfTakings}, a balance ${callsOfBalance}`,
     },
     {
       thing: "row",
@@ -181,7 +184,7 @@ const boundsInWords: Record<BoundName, string> = {
   transaction: "transactions",
   question: "questions to nodes",
   "open question": "questions to nodes",
-  reading: "sales and balances, in questions",
+  reading: "sales and balances, in calls",
   refresh: "tokens read again",
   "sign-up": "sign-ups of a block of addresses",
   page: "milliseconds of content and pages",

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Caller } from "../../src/auth/caller.ts";
 import { applyDemand } from "../../src/metadata/discover/apply-demand.ts";
 import { discover, sweep } from "../../src/metadata/discover/discover.ts";
 import { MetadataDemand } from "../../src/metadata/discover/metadata-demand.ts";
@@ -141,8 +142,9 @@ test("tries of a token end, and a demand after an hour is another try", async ()
     database.pool.query(`UPDATE service.token_metadata SET ${columns} WHERE contract = $1 AND token_id = 3`, [
       contract,
     ]);
+  let caller: Caller = { accountId: "rich", tier: "growth", requestId: "test" };
   const askAgain = async () => {
-    apis.services.demand.shown(chainId, unasked, "3");
+    apis.services.demand.shown(caller, chainId, unasked, "3");
     await afterDemand();
     return (await row(unasked, 3))?.next_attempt_at;
   };
@@ -159,7 +161,25 @@ test("tries of a token end, and a demand after an hour is another try", async ()
   expect(await askAgain()).toBeNull();
   await update("attempted_at = clock_timestamp() - interval '2 hours'");
   // The same demand is recorded once in ten minutes by one process.
-  apis.services.demand = new MetadataDemand(database.pool, apis.services.log);
+  const again = (mayRetry?: (account: string) => Promise<boolean>) => {
+    apis.services.demand = new MetadataDemand(database.pool, apis.services.log, mayRetry);
+  };
+  // A plan that counts days pays for such a try; without room for it there is none, and nobody else's is kept from being one.
+  const asked: string[] = [];
+  let room = false;
+  again(async (account) => {
+    asked.push(account);
+    return room;
+  });
+  caller = { ...caller, tier: "free", accountId: "poor" };
+  expect(await askAgain()).toBeNull();
+  room = true;
+  caller = { ...caller, accountId: "other" };
+  expect(await askAgain()).not.toBeNull();
+  expect(asked).toEqual(["poor", "other"]);
+  await update("next_attempt_at = NULL");
+  again(async () => false);
+  caller = { ...caller, tier: "growth" };
   expect(await askAgain()).not.toBeNull();
 });
 

@@ -15,7 +15,7 @@ export interface EligibilityTarget {
   deployedHere: boolean;
 }
 
-/** Needs no key. @returns null for a collection whose list this server does not hold. */
+/** Needs no key. @returns null for a collection whose list this server does not hold. @throws Error when asking later may help. */
 export async function readEligibility(
   { deployedHere, ...target }: EligibilityTarget,
   wallet: string,
@@ -26,6 +26,7 @@ export async function readEligibility(
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify({ query, variables: { ...target, wallet } }),
   });
+  if (!response.ok) throw new Error("the server refused to answer now");
   const { data } = (await response.json()) as { data?: { eligibility: Eligibility | null } };
   return data?.eligibility ?? null;
 }

@@ -27,13 +27,17 @@ export function MintForm({ sale, phase, connected }: { sale: Sale; phase: Phase;
   useEffect(() => {
     if (!wantsList) return;
     let ended = false;
+    let timer: ReturnType<typeof setTimeout>;
     const ask = () =>
       void readEligibility(target, wallet).then(
         (answer) => !ended && setList(answer),
-        () => undefined,
+        () => {
+          // When a presale opens all visitors ask at once, and those behind one router are let through one after another.
+          if (!ended) timer = setTimeout(ask, 3_000 + Math.random() * 12_000);
+        },
       );
     // What the server says of the contract may be two seconds old.
-    const timer = setTimeout(ask, done ? 3_000 : 0);
+    timer = setTimeout(ask, done ? 3_000 : 0);
     return () => {
       clearTimeout(timer);
       ended = true;

@@ -15,6 +15,8 @@ interface SaleBody {
   revealed: boolean;
   block: string;
   block_time: string;
+  /** When the chain was asked, and now, by the server's clock. */
+  read_ms: number;
   now_ms: number;
   deployed_here: boolean;
   preview: { name: string | null; description: string | null; image: string | null } | null;
@@ -60,7 +62,7 @@ export async function readSale(path: string): Promise<Sale> {
   if (!response.ok) throw new SaleUnknown(body.error?.message ?? "the server refused to answer", response.status < 429);
   const seconds = (text: string | null) => (text === null ? null : Number(text));
   const [maxSupply, minted, reserved] = [BigInt(body.max_supply), BigInt(body.minted), BigInt(body.reserved)];
-  const blockAhead = Number(body.block_time) * 1000 - body.now_ms;
+  const blockAhead = Number(body.block_time) * 1000 - body.read_ms;
   return {
     chain: body.chain,
     address: body.address,

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { keepClock, readSale, type Sale, SaleUnknown } from "./sale.ts";
 
-const visibleMs = 1_000;
+const visibleMs = { local: 1_000, elsewhere: 2_000 };
 const hiddenMs = 30_000;
 
 export interface SaleState {
@@ -17,10 +17,12 @@ export function useSale(path: string): SaleState {
   const [state, setState] = useState<SaleState>({ sale: null, trouble: null, lasting: false });
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout>;
+    let pauseMs = visibleMs.elsewhere;
     let ended = false;
     const look = async () => {
       try {
         const sale = await readSale(path);
+        pauseMs = sale.chain.local ? visibleMs.local : visibleMs.elsewhere;
         if (!ended) setState((before) => ({ sale: keepClock(sale, before.sale), trouble: null, lasting: false }));
       } catch (error) {
         const lasting = error instanceof SaleUnknown && error.lasting;
@@ -28,7 +30,7 @@ export function useSale(path: string): SaleState {
         if (!ended) setState((before) => ({ ...before, trouble, lasting }));
         if (lasting) return;
       }
-      if (!ended) timer = setTimeout(look, document.hidden ? hiddenMs : visibleMs);
+      if (!ended) timer = setTimeout(look, document.hidden ? hiddenMs : pauseMs);
     };
     const shown = () => {
       if (document.hidden) return;

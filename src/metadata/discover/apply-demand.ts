@@ -1,7 +1,7 @@
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Database } from "../../db/database.ts";
 import { withheldContracts, withheldToken } from "../../db/withheld-token.ts";
-import type { DemandKind } from "./metadata-demand.ts";
+import { type DemandKind, triedAgainAfter } from "./metadata-demand.ts";
 
 /** Demands that one round queues. */
 const most = 500;
@@ -12,9 +12,6 @@ const perList = 200;
  * work for hours, and thousands of such reads are no more than that. The rest follows as the queue empties.
  */
 const usualBounds = { portion: 1_000, waiting: 5_000 };
-/** A token whose tries have ended is tried once more when it is asked for, no sooner than this after the last one. */
-const triedAgainAfter = sql`interval '1 hour'`;
-
 interface Demand {
   kind: DemandKind;
   address: Buffer;
@@ -73,7 +70,7 @@ async function queueTokens(db: Kysely<Database>, chainId: number, tokens: readon
     ORDER BY l.contract, l.token_id
     ON CONFLICT (chain_id, contract, token_id) DO UPDATE SET priority = 0, next_attempt_at = clock_timestamp()
     WHERE (m.status = 'pending' AND m.attempts = 0 AND m.priority > 0)
-      OR (m.status = 'failed' AND m.next_attempt_at IS NULL AND m.attempted_at < clock_timestamp() - ${triedAgainAfter})
+      OR (m.status = 'failed' AND m.next_attempt_at IS NULL AND m.attempted_at < clock_timestamp() - ${triedAgainAfter}::interval)
   `.execute(db);
 }
 

@@ -1,0 +1,170 @@
+import { type Address, decodeFunctionResult, encodeFunctionData, type Hex, hexToBigInt, slice } from "viem";
+import { collectionAbi } from "../../contracts/abi/collection.ts";
+import type { Chain } from "../chains.ts";
+import { ServiceError } from "../errors/errors.ts";
+import { askNode } from "../relay/chain/node-failure.ts";
+import { NodeFault, type RpcCall, type RpcResult } from "../rpc/batch.ts";
+import type { Services } from "../services.ts";
+
+/** Calls of a node that a reading is where it is one, and so many more where that one is refused: it is asked again with the chain's id. */
+export const callsOfSale = { together: 1, apart: 7 };
+
+/** What a collection's contract says of its sale. */
+export interface SaleReading {
+  info: ReturnType<typeof infoOf>;
+  minted: bigint;
+  reserved: bigint;
+  /** The newest block, and the time of it in Unix seconds, of a local chain that of the next one. */
+  block: bigint;
+  blockTime: bigint;
+}
+
+type View = "getInfo" | "totalSupply" | "reserveRemaining";
+
+/**
+ * Reads everything that a mint page shows of a contract, of one block and in one call: a program that is created for the
+ * call asks the contract and the block, and answers for them. What is too large for that, or a node that runs no such
+ * program, is asked in several calls.
+ *
+ * @param admitMore is called before those.
+ * @throws ServiceError `not_found` for an address without such a contract, `service_unavailable`; what `admitMore` throws.
+ */
+export async function readSaleOf(
+  services: Services,
+  chain: Chain,
+  address: Address,
+  reader: { owner: string; admitMore: (calls: number) => Promise<void> },
+): Promise<SaleReading> {
+  const answer = await askNode(chain, () => services.readerCalls.ask(chain, programCall(address), reader.owner));
+  if (!("result" in answer)) {
+    await reader.admitMore(callsOfSale.apart);
+    return await readApart(services, chain, address, reader.owner);
+  }
+  const head = slice(answer.result as Hex, 0, headBytes);
+  const [, block = 0n, blockTime = 0n, minted = 0n, reserved = 0n] = wordsOf(head);
+  const info = found(address, () => infoOf(slice(answer.result as Hex, headBytes)));
+  const clock = chain.local
+    ? await askNode(chain, () => readClock(services, chain, reader.owner))
+    : { block, blockTime };
+  return { info, minted, reserved, ...clock };
+}
+
+/** Chain, block, its time, supply, reserve; the rest is what `getInfo` returned. */
+const headBytes = 5 * 32;
+/** What the program takes at most; a node bounds a call by what it has for all. */
+const gas = "0xe4e1c0";
+/** Of `getInfo`: a chain takes no program's answer of more than 24,576 bytes. */
+const mostBytes = 23_000;
+
+function programCall(address: Address): RpcCall {
+  return {
+    method: "eth_call",
+    params: [{ data: programOf(address), gas }, "latest"],
+    chainIn: (result) => {
+      const isAnswer =
+        typeof result === "string" && /^0x([0-9a-f]{2})+$/i.test(result) && result.length >= 2 + 2 * headBytes;
+      return isAnswer ? Number(hexToBigInt(slice(result as Hex, 0, 32))) : null;
+    },
+  };
+}
+
+const selectorOf = (functionName: View): Hex => encodeFunctionData({ abi: collectionAbi, functionName });
+
+/**
+ * The program. Memory: five words of the head, then the selector that is asked, over which the answer of `getInfo` comes.
+ * It leaves out the latter if one of the calls failed, and reverts where there is too much of it.
+ */
+function programOf(address: Address): Hex {
+  const to = address.slice(2);
+  const push4 = (functionName: View) => `63${selectorOf(functionName).slice(2)}`;
+  /** STATICCALL with the selector; what it returns comes to `at`, as far as it fits `size`. */
+  const call = (functionName: View, at: string, size: string) =>
+    `${push4(functionName)}60a052${size}${at}600460bc73${to}5afa`;
+  const code = [
+    // CHAINID, NUMBER, TIMESTAMP into the first words.
+    "46600052",
+    "43602052",
+    "42604052",
+    call("totalSupply", "6060", "6020"),
+    call("reserveRemaining", "6080", "6020"),
+    call("getInfo", "6000", "6000"),
+    // All three: else to `small`.
+    "1616",
+    "1560SMALL57",
+    // RETURNDATASIZE > mostBytes: to `large`.
+    `61${mostBytes.toString(16).padStart(4, "0")}3d1160LARGE57`,
+    // RETURNDATACOPY behind the head, and RETURN both.
+    "3d600060a03e",
+    "3d60a0016000f3",
+  ];
+  const end = code.join("").replace("SMALL", "00").replace("LARGE", "00").length / 2;
+  const place = (at: number) => at.toString(16).padStart(2, "0");
+  const small = "5b60a06000f3";
+  const text = code
+    .join("")
+    .replace("SMALL", place(end))
+    .replace("LARGE", place(end + small.length / 2));
+  return `0x${text}${small}5b60006000fd`;
+}
+
+async function readApart(services: Services, chain: Chain, address: Address, owner: string): Promise<SaleReading> {
+  const read = (functionName: View) =>
+    services.readerCalls.call(chain, address, selectorOf(functionName), { owner, fresh: true });
+  // In one request to the node.
+  const [info, minted, reserved, clock] = await askNode(chain, () =>
+    Promise.all([read("getInfo"), read("totalSupply"), read("reserveRemaining"), readClock(services, chain, owner)]),
+  );
+  return {
+    info: found(address, () => infoOf(resultOf(info))),
+    minted: found(address, () => countOf(resultOf(minted))),
+    reserved: found(address, () => countOf(resultOf(reserved))),
+    ...clock,
+  };
+}
+
+/**
+ * What an address without such a contract answers is no failure of the node's.
+ *
+ * @throws ServiceError `not_found`.
+ */
+function found<T>(address: Address, run: () => T): T {
+  try {
+    return run();
+  } catch {
+    // Bytes of another contract.
+    throw new ServiceError("not_found", `there is no collection of this kind at ${address}`, { field: "collection" });
+  }
+}
+
+function resultOf(answer: RpcResult): Hex {
+  if ("result" in answer) return answer.result as Hex;
+  throw new Error("the contract refused");
+}
+
+const infoOf = (data: Hex) => decodeFunctionResult({ abi: collectionAbi, functionName: "getInfo", data });
+const countOf = (data: Hex) => decodeFunctionResult({ abi: collectionAbi, functionName: "totalSupply", data });
+
+function wordsOf(head: Hex): bigint[] {
+  return Array.from({ length: headBytes / 32 }, (_, at) => hexToBigInt(slice(head, 32 * at, 32 * at + 32)));
+}
+
+/** A local chain makes no block until somebody sends a transaction: its clock is the time of the block that would come. */
+async function readClock(
+  services: Services,
+  chain: Chain,
+  owner: string,
+): Promise<{ block: bigint; blockTime: bigint }> {
+  const tags = chain.local ? ["latest", "pending"] : ["latest"];
+  const answers = await Promise.all(
+    tags.map((tag) => services.readerCalls.ask(chain, { method: "eth_getBlockByNumber", params: [tag, false] }, owner)),
+  );
+  type Header = { number?: unknown; timestamp?: unknown } | null;
+  const [header = null, next = header] = answers.map((answer) =>
+    "result" in answer ? (answer.result as Header) : null,
+  );
+  const quantity = (value: unknown): bigint => {
+    if (typeof value === "string" && /^0x[0-9a-f]{1,16}$/i.test(value)) return BigInt(value);
+    throw new NodeFault("the newest block has no number or time");
+  };
+  return { block: quantity(header?.number), blockTime: quantity((next ?? header)?.timestamp) };
+}

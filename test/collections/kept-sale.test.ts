@@ -1,0 +1,159 @@
+import { type Address, createWalletClient, http, parseEther } from "viem";
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { collectionAbi } from "../../contracts/abi/collection.ts";
+import { KeptReadings, type Sign } from "../../src/collections/kept-readings.ts";
+import { getPublicSale } from "../../src/collections/public-sale.ts";
+import { ServiceError } from "../../src/errors/errors.ts";
+import type { Services } from "../../src/services.ts";
+import { RelayHarness, randomAddress } from "../relay/harness.ts";
+import { createIndexedDatabase } from "../setup/database.ts";
+import { addressOf, type NftFixture } from "../setup/nft-fixture.ts";
+import { patient } from "../setup/wait.ts";
+import { HttpApi } from "./http-api.ts";
+import { LaunchFixture } from "./launch-fixture.ts";
+
+let fixture: LaunchFixture;
+let index: NftFixture;
+/** A process for which the chain is no local one, and its coin is worth something. */
+let services: Services;
+let collection: Address;
+const owner = privateKeyToAccount(generatePrivateKey());
+
+beforeAll(async () => {
+  const h = await RelayHarness.start(async () => {
+    const made = await createIndexedDatabase([31337]);
+    if (made.nfts[0]) [index] = made.nfts as [NftFixture];
+    return made.database;
+  });
+  fixture = LaunchFixture.of(h, await HttpApi.start(h.process()));
+  services = h.process({ LOCAL_GOERLI: "false", COIN_EUR_GOERLI: "0.5" });
+  const body = await fixture.deployed({ owner_address: owner.address, max_supply: 50 });
+  collection = String(body["predicted_address"]).toLowerCase() as Address;
+  await h.chain.setBalance({ address: owner.address, value: parseEther("10") });
+  await h.chain.mine({ blocks: 10 });
+  await index.setHead(1);
+});
+afterAll(() => fixture?.stop());
+
+let paid = 0;
+let mayPay = true;
+const reader = {
+  owner: "address:198.51.100.1",
+  admit: async (calls: number) => {
+    if (!mayPay) throw new ServiceError("rate_limit_exceeded", "no more");
+    paid += calls;
+  },
+};
+const sale = (address = collection) => getPublicSale(services, { chain: "goerli", collection: address }, reader);
+const asked = () => fixture.h.proxy.seen.length;
+
+async function mint(): Promise<void> {
+  const wallet = createWalletClient({ account: owner, transport: http(fixture.h.node.url) });
+  const hash = await wallet.writeContract({
+    ...{ address: collection, abi: collectionAbi, functionName: "mint", args: [1n], chain: null },
+    value: parseEther("0.01"),
+  });
+  expect((await fixture.h.chain.waitForTransactionReceipt({ hash })).status).toBe("success");
+}
+
+test("a reading is one call of the node, of one block, for all who ask; the contract itself says the same", async () => {
+  await sale();
+  const other = String((await fixture.deployed({ max_supply: 7, tokens_per_mint: 2 }))["predicted_address"]) as Address;
+  const [calls, before] = [asked(), paid];
+  const answers = await Promise.all(Array.from({ length: 50 }, () => sale(other.toLowerCase() as Address)));
+  expect([asked() - calls, paid - before]).toEqual([1, 1]);
+  expect(new Set(answers).size).toBe(1);
+  const { chain } = fixture.h;
+  const info = await chain.readContract({ address: other, abi: collectionAbi, functionName: "getInfo" });
+  const head = await chain.getBlock();
+  expect(answers[0]).toMatchObject({
+    ...{ name: info.deploymentConfig.name, maxSupply: 7n, tokensPerMint: 2n, minted: 0n, reserved: 0n },
+    ...{ publicPriceWei: parseEther("0.01"), block: head.number, blockTime: head.timestamp, deployedHere: true },
+  });
+});
+
+test("an address without such a contract is none; one that answers too much is asked in parts, which count", async () => {
+  await expect(sale(randomAddress().toLowerCase() as Address)).rejects.toMatchObject({ code: "not_found" });
+  const talker = randomAddress().toLowerCase() as Address;
+  await fixture.h.chain.setCode({ address: talker, bytecode: "0x620186a06000f3" });
+  const [calls, before] = [asked(), paid];
+  await sale(talker).catch(() => null);
+  expect(asked() - calls).toBeLessThanOrEqual(paid - before);
+});
+
+test("what the index has of a collection is seen soon, and nobody pays; without it nothing is asked", async () => {
+  mayPay = false;
+  const [calls, before] = [asked(), (await sale()).minted];
+  await mint();
+  await index.add([{ from: addressOf(0), to: owner.address.toLowerCase(), contract: collection, tokenId: 0n }]);
+  await expect.poll(async () => (await sale()).minted, patient).toBe(before + 1n);
+  const after = asked() - calls;
+  expect(after).toBeLessThanOrEqual(3);
+  // A start that the service's own update changed has no event.
+  mayPay = true;
+  const { data } = await fixture.api.graphql(
+    `mutation { updateCollection(input: { chain: "goerli", collection: "${collection}", publicMintStart: "2022-07-13T00:00:00Z" }) {
+      update { id } userErrors { message } } }`,
+  );
+  const id = String(data["updateCollection"]?.["update"]?.["id"]);
+  await fixture.h.until(fixture.api.services, id, ["mined", "confirmed", "finalized"]);
+  mayPay = false;
+  await expect.poll(async () => (await sale()).publicStart, patient).toBe(1_657_670_400n);
+  mayPay = true;
+});
+
+test("where an event costs nobody anything whoever looks pays for the reading, and sees the old one when it cannot", async () => {
+  const cheap = fixture.h.process({ LOCAL_GOERLI: "false", COIN_EUR_GOERLI: "0" });
+  const look = () => getPublicSale(cheap, { chain: "goerli", collection }, reader);
+  const before = (await look()).minted;
+  await mint();
+  await index.add([{ from: addressOf(0), to: owner.address.toLowerCase(), contract: collection, tokenId: 1n }]);
+  mayPay = false;
+  const until = performance.now() + 4_000;
+  while (performance.now() < until) expect((await look()).minted).toBe(before);
+  mayPay = true;
+  await expect.poll(async () => (await look()).minted, patient).toBe(before + 1n);
+});
+
+/** Hours of a page, without a node: what a reading is, and when something happens, is given. */
+async function watch(hours: number, everyMs: number, visitors: number, happens: (second: number) => number) {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  try {
+    let readings = 0;
+    let oldest = 0;
+    let readAt = 0;
+    const kept = new KeptReadings<{ at: number }>({
+      ...{ keptMs: 2_000, mostKeptMs: 60_000, oldestMs: 600_000, signsMs: 1_000, isSame: () => true },
+    });
+    const second = () => Math.floor(performance.now() / 1_000);
+    const sign = (): Sign => ({ name: String(happens(second())), block: 0n, mostKeptMs: 60_000 });
+    const question = {
+      admit: async () => undefined,
+      read: async () => {
+        readings += 1;
+        readAt = performance.now();
+        return { at: happens(second()) };
+      },
+      signs: { look: async () => sign(), has: () => true, isPaid: () => true },
+    };
+    for (let at = 0; at < (hours * 3_600_000) / everyMs; at += 1) {
+      vi.advanceTimersByTime(everyMs);
+      await Promise.all(Array.from({ length: visitors }, () => kept.get("sale", question)));
+      oldest = Math.max(oldest, performance.now() - readAt);
+    }
+    return { readings, oldest };
+  } finally {
+    vi.useRealTimers();
+  }
+}
+
+test("a page that is open for a day on a quiet collection is a call a minute; a thousand visitors are what one is", async () => {
+  const day = await watch(24, 2_000, 1, () => 0);
+  expect(day.readings).toBeGreaterThan(1_380);
+  expect(day.readings).toBeLessThanOrEqual(1_440 + 10);
+  expect(day.oldest).toBeLessThanOrEqual(62_000);
+  const launch = (second: number) => Math.floor(second / 3);
+  const [one, thousand] = [await watch(0.2, 2_000, 1, launch), await watch(0.2, 2_000, 1_000, launch)];
+  expect(thousand).toEqual(one);
+});
