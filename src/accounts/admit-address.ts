@@ -6,10 +6,10 @@ import { type Admission, tooFast } from "./admit.ts";
 /** Questions without a key from one address: a minting page asks one or two for each visitor. */
 export const questions: RateBudget = { perSecond: 5, burst: 60 };
 /**
- * And 800 in a day: two calls of a node for each are a bill of some cents (docs/limits.md). An address may be that of the two hundred
+ * And 750 in a day: two calls of a node for each are a bill of some cents (docs/limits.md). An address may be that of the two hundred
  * visitors of a launch, who ask three each within an hour; hence so many at once.
  */
-export const questionsOfDay: RateBudget = { burst: 600, perSecond: 200 / 86_400 };
+export const questionsOfDay: RateBudget = { burst: 600, perSecond: 150 / 86_400 };
 /** The same of an account, where its plan counts days. Whoever needs more takes another plan. */
 export const questionsOfAccount = perDay(400);
 /**

@@ -4,6 +4,7 @@ import { setTenant } from "../db/tenancy/tenant.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
 import { tooFast } from "./admit.ts";
+import type { Payer } from "./admit-address.ts";
 
 /** Guesses of one address: a person mistypes a few times, a scanner does not stop. */
 const guesses = { perSecond: 0.5, burst: 30 };
@@ -55,4 +56,15 @@ export function cachedSession(
   const owner = keys.believed(key);
   if (owner) return { ...owner, requestId };
   return keys.knows(key) ? keys.owner(key).then((found) => ({ ...found, requestId })) : null;
+}
+
+/** The account whose key or session comes with a request of a page; null without one that works: it is shown all the same. */
+export async function payerOf(services: Services, authorization: readonly string[]): Promise<Payer | null> {
+  if (authorization.length === 0) return null;
+  try {
+    return await services.auth.keys.owner(parseAuthorization(authorization));
+  } catch (error) {
+    if (error instanceof ServiceError) return null;
+    throw error;
+  }
 }

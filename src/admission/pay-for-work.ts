@@ -15,7 +15,7 @@ export const free: ReadonlySet<string> = new Set(["/livez"]);
 /** Milliseconds of the process that a request takes at least: a statement, a piece of a file, and what is around them. */
 export const requestMs = 1;
 /** Of a small file that the process still has in its memory. */
-const keptFileMs = 0.2;
+const keptFileMs = 0.3;
 /** Of a sale, which open pages ask for again and again and which is in the memory nearly always. */
 export const saleMs = 0.3;
 const ofSales = /^\/mint\/[^/?]+\/[^/?]+\/sale$/;

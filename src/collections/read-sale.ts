@@ -51,8 +51,9 @@ export async function readSaleOf(
 
 /** Chain, block, its time, supply, reserve; the rest is what `getInfo` returned. */
 const headBytes = 5 * 32;
-/** What the program takes at most; a node bounds a call by what it has for all. */
-const gas = "0xe4e1c0";
+/** What the program takes at most, and each of the calls in it: one that never ends must leave enough to say so. */
+const gas = "0x1312d00";
+const callGas = { count: "0f4240", info: "989680" };
 /** Of `getInfo`: a chain takes no program's answer of more than 24,576 bytes. */
 const mostBytes = 23_000;
 
@@ -78,16 +79,16 @@ function programOf(address: Address): Hex {
   const to = address.slice(2);
   const push4 = (functionName: View) => `63${selectorOf(functionName).slice(2)}`;
   /** STATICCALL with the selector; what it returns comes to `at`, as far as it fits `size`. */
-  const call = (functionName: View, at: string, size: string) =>
-    `${push4(functionName)}60a052${size}${at}600460bc73${to}5afa`;
+  const call = (functionName: View, at: string, size: string, most: string) =>
+    `${push4(functionName)}60a052${size}${at}600460bc73${to}62${most}fa`;
   const code = [
     // CHAINID, NUMBER, TIMESTAMP into the first words.
     "46600052",
     "43602052",
     "42604052",
-    call("totalSupply", "6060", "6020"),
-    call("reserveRemaining", "6080", "6020"),
-    call("getInfo", "6000", "6000"),
+    call("totalSupply", "6060", "6020", callGas.count),
+    call("reserveRemaining", "6080", "6020", callGas.count),
+    call("getInfo", "6000", "6000", callGas.info),
     // All three: else to `small`.
     "1616",
     "1560SMALL57",

@@ -32,7 +32,7 @@ import { refuse } from "./gateway-refusal.ts";
 import { documentPage, listedEntries, listingPage, pagesVersion } from "./listing-page.ts";
 
 /** Milliseconds of the process that a listing takes, converting a block, a block on the way of a CAR, and the beginning of a stored one. */
-const [listingMs, convertingMs, blockMs, storedCarMs] = [20, 5, 0.2, 5];
+const [listingMs, convertingMs, blockMs, storedCarMs] = [20, 5, 0.2, 10];
 
 const indexPolicy =
   "sandbox; default-src 'none'; style-src 'unsafe-inline' 'self'; img-src data: 'self'; media-src 'self'; font-src 'self'";

@@ -79,6 +79,11 @@ test("an address without such a contract is none; one that answers too much is a
   await fixture.h.chain.setCode({ address: talker, bytecode: "0x620186a06000f3" });
   const [calls, before] = [asked(), paid];
   await sale(talker).catch(() => null);
+  const endless = randomAddress().toLowerCase() as Address;
+  await fixture.h.chain.setCode({ address: endless, bytecode: "0x5b600056" });
+  const once = asked();
+  await expect(sale(endless)).rejects.toMatchObject({ code: "not_found" });
+  expect(asked() - once).toBe(1);
   expect(asked() - calls).toBeLessThanOrEqual(paid - before);
 });
 

@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { questionsOfDay, readingsOfDay } from "../../src/accounts/admit-address.ts";
 import { OpenWork, workOfDay } from "../../src/accounts/open-work.ts";
+import { openSession } from "../../src/accounts/sessions.ts";
 import { workOf } from "../../src/admission/pay-for-work.ts";
 import { createHttpServer } from "../../src/server/http-server.ts";
 import type { Services } from "../../src/services.ts";
@@ -41,9 +42,14 @@ afterAll(async () => {
   await fixture?.stop();
 });
 
-async function ask(path: string, address: string, body?: unknown): Promise<{ status: number; text: string }> {
+async function ask(
+  path: string,
+  address: string,
+  body?: unknown,
+  more: Record<string, string> = {},
+): Promise<{ status: number; text: string }> {
   const text = body === undefined ? undefined : JSON.stringify(body);
-  const headers = { "X-Forwarded-For": address, ...(text ? { "Content-Type": "application/json" } : {}) };
+  const headers = { "X-Forwarded-For": address, ...(text ? { "Content-Type": "application/json" } : {}), ...more };
   const { port } = server.address() as AddressInfo;
   return await new Promise((done, failed) => {
     const outgoing = request(
@@ -135,6 +141,19 @@ test("who asks for what nobody else wants is refused when the day is used up, an
   expect(statuses.at(-1)).toBe(429);
   expect(fixture.h.proxy.seen.length - calls).toBeLessThanOrEqual(22);
   for (let at = 0; at < 5; at += 1) expect((await ask(`${page}/sale`, attacker)).status).toBe(200);
+  // In the console an account pays, by its session or its key, and its address nothing.
+  const { accountId } = await fixture.h.caller("free", services);
+  const wallet = { address: randomAddress(), chainId: 0 };
+  const { secret } = await openSession(services, accountId, wallet, "req_test");
+  const another = () => `/mint/goerli/${randomAddress()}/sale`;
+  for (const headers of [{ Cookie: `mintyard_session=${secret}` }, { Authorization: secret }])
+    expect((await ask(another(), attacker, undefined, headers)).status).toBe(404);
+  await limiter.take(`page-day:account:${accountId}`, readingsOfDay, readingsOfDay.burst - 3);
+  const used: number[] = [];
+  for (let at = 0; at < 3; at += 1)
+    used.push((await ask(another(), "198.51.100.22", undefined, { Cookie: `mintyard_session=${secret}` })).status);
+  expect(used).toContain(429);
+  expect((await ask(another(), "198.51.100.22")).status).toBe(404);
   // All that an address may make nodes do in a day.
   const inADay = ({ burst, perSecond }: typeof readingsOfDay) => burst + perSecond * 86_400;
   const eur = (inADay(readingsOfDay) + 2 * inADay(questionsOfDay)) * pricesEur.rpcCall;

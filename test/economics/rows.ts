@@ -1,6 +1,6 @@
 import { questions } from "../../src/accounts/admit-address.ts";
 import { documentsOfDay, ofAddress, ofAddresses } from "../../src/accounts/document-budget.ts";
-import { workOfAddress, workOfAddresses, workOfDay } from "../../src/accounts/open-work.ts";
+import { workOfAddress, workOfAddresses } from "../../src/accounts/open-work.ts";
 import { entriesForOneDeployment, forOneUpload } from "../../src/auth/large-requests.ts";
 import { usualStreams } from "../../src/auth/stream-permits.ts";
 import { callsOfSale } from "../../src/collections/read-sale.ts";
@@ -170,7 +170,7 @@ export function describeCosts({ billed, gasOfOne, reservedBySpent, dayEur, month
       thing: "processor second",
       who: "no key",
       worst: named(most("no key", ["page", "open question", "reading", "uncounted"], work), times, "ms"),
-      bound: `for new documents ${ofAddress.perSecond} ms a second of an address and ${ofAddresses.perSecond} ms a second of all in a process, ${inWords((documentsOfDay.most * 2) / 1_000)} s a day of an address; for content and pages ${workOfAddress.perSecond} and ${workOfAddresses.perSecond}, ${inWords((workOfDay.most * 2) / 1_000)} s a day; ${inWords(mostIn("uncounted", 1))} requests a day that nothing counts; MAX_REQUESTS_IN_FLIGHT`,
+      bound: `for new documents ${ofAddress.perSecond} ms a second of an address and ${ofAddresses.perSecond} ms a second of all in a process, ${inWords((documentsOfDay.most * 2) / 1_000)} s a day of an address; for content and pages ${workOfAddress.perSecond} and ${workOfAddresses.perSecond}, ${inWords(mostIn("page", 1) / 1_000)} s a day; ${inWords(mostIn("uncounted", 1))} requests a day that nothing counts; MAX_REQUESTS_IN_FLIGHT`,
     },
   ];
 }
