@@ -66,6 +66,9 @@ export interface Attack {
   times?: number;
 }
 
+/** Uploads of few bytes, measured together: the database grows by pages, each of which is several of them. */
+export const fewBytes = { times: 40 };
+
 /** One operation's: how it is attacked, or why it cannot cost anything. */
 export type Entry = Attack | readonly Attack[] | { cannotCost: string };
 

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { randomAddress } from "../relay/harness.ts";
-import { type Attack, aliased, asked, type Entry, freshAddresses, type Target } from "./attack.ts";
+import { type Attack, aliased, asked, type Entry, fewBytes, freshAddresses, type Target } from "./attack.ts";
 
 const chain = "goerli";
 const at = `chain: "${chain}"`;
@@ -32,9 +32,15 @@ function deployment(target: Target, more: string): string {
     { ${errors} deployment { id transactionHash } }`;
 }
 
-function upload(query: string, part: string, files: (index: number) => readonly string[], worst: string): Attack {
+function upload(
+  query: string,
+  part: string,
+  files: (index: number) => readonly string[],
+  worst: string,
+  more: Pick<Attack, "times"> = {},
+): Attack {
   return {
-    worst,
+    ...{ worst, ...more },
     run: async (_, asker, index) => {
       const texts = files(index);
       const isList = part === "files";
@@ -307,11 +313,13 @@ const mutations: Record<string, Entry> = {
     "file",
     () => [other()],
     "a file of a few bytes",
+    fewBytes,
   ),
   "mutation uploadMetadata": mutation(
     "a document of a few bytes",
     () =>
       `uploadMetadata(input: { name: "${other()}", description: "d", fileUrl: "${uri}" }) { upload { cid } ${errors} }`,
+    fewBytes,
   ),
   "mutation uploadMetadataDirectory": upload(
     "mutation ($files: [Upload!]!) { uploadMetadataDirectory(files: $files) { cid userErrors { code } } }",

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { randomAddress } from "../relay/harness.ts";
-import { type Attack, type Entry, freshAddresses, get, sent, type Target } from "./attack.ts";
+import { type Attack, type Entry, fewBytes, freshAddresses, get, sent, type Target } from "./attack.ts";
 
 const chain = "goerli";
 const uri = `ipfs://bafkreiepfwroxy47wzvllrfyu5dwecz6blkiztzmc3r3frryasdve74zii/${"a".repeat(400)}`;
@@ -76,6 +76,7 @@ export const restAttacks: Record<string, Entry> = {
   "POST /v0/files": [
     {
       worst: "a file of one byte and a bit",
+      ...fewBytes,
       run: async (_, asker, index) => await asker.send("POST", "/v0/files", formOf([unique(index, 0)], "file")),
     },
     {
