@@ -14,6 +14,7 @@ import {
   type Step,
   type StepResult,
   types,
+  unused,
   vitest,
   webTypes,
 } from "./tests/steps.ts";
@@ -38,7 +39,7 @@ interface RowResult {
 }
 
 /**
- * `npm test`. Without words it runs the default tier, with `--long` the long tier; names of steps (lint, types,
+ * `npm test`. Without words it runs the default tier, with `--long` the long tier; names of steps (lint, unused, types,
  * contracts, service, long) run just those, other words the test files whose path has one of them.
  *
  * @returns the exit code: 0 when everything passed.
@@ -109,10 +110,13 @@ function planOf(
     const reached = testsReachedBy(changedFiles(since), long ? of("long") : of("default"));
     process.stdout.write(`${reached.length} test files can be reached by what changed since ${since}\n`);
     const tests = long ? longTier(reached) : reached.length > 0 ? [[service(reached)]] : [];
-    return [[lint, types, webTypes], ...tests];
+    return [[lint, unused, types, webTypes], ...tests];
   }
   if (words.length > 0 || testNamePattern !== undefined) {
-    const steps: Plan = [[lint], [types], [webTypes], [contracts], [service(of("default"))], ...longTier(of("long"))];
+    const steps: Plan = [
+      ...[lint, unused, types, webTypes, contracts].map((step) => [step]),
+      ...[[service(of("default"))], ...longTier(of("long"))],
+    ];
     const names = new Set(steps.flat().map(({ name }) => name));
     if (words.length > 0 && words.every((word) => names.has(word)))
       return steps.filter((row) => row.some(({ name }) => words.includes(name)));
@@ -126,7 +130,7 @@ function planOf(
     return [...(quick.length > 0 ? [[service([...quick, ...only])]] : []), ...longTier(slow, only)];
   }
   if (long) return [[contractsLong], ...longTier(of("long"))];
-  return [[lint, types, webTypes, contracts], [service(of("default"))]];
+  return [[lint, unused, types, webTypes, contracts], [service(of("default"))]];
 }
 
 function printTiers(): number {

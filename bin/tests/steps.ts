@@ -26,6 +26,9 @@ export const lint: Step = {
   command: [bin("@biomejs/biome/bin/biome"), "check", "--error-on-warnings"],
 };
 
+/** What nobody imports: exports, files, packages that are used and not named. */
+export const unused: Step = { name: "unused", command: [bin("knip/bin/knip.js")] };
+
 /** The native compiler, by one thread: two of them check what both need twice. Its programming interface is not stable yet. */
 const tsc = [bin("typescript-native/bin/tsc"), "--noEmit", "--singleThreaded"];
 export const types: Step = { name: "types", command: [...tsc, "-p", "."] };

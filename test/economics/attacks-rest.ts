@@ -7,7 +7,7 @@ const uri = `ipfs://bafkreiepfwroxy47wzvllrfyu5dwecz6blkiztzmc3r3frryasdve74zii/
 const notBuilt = { cannotCost: "it is not built: its answer is the same refusal for all, before anything is read" };
 
 /** A deployment of the largest kind that a free plan has. */
-export function deploymentBody(more: Record<string, unknown> = {}) {
+function deploymentBody(more: Record<string, unknown> = {}) {
   const owner = randomAddress();
   return {
     ...{ chain, name: `Cost ${randomUUID()}`, symbol: "CST", max_supply: 100, mint_price: 0.01, tokens_per_mint: 5 },

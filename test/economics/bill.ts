@@ -20,7 +20,7 @@ const ms = (amount: number) => (amount / 1_000) * pricesEur.processorSecond;
 const rowDays = (days: 1 | 30) => (days === 1 ? 1 : (days + 1) / 2);
 
 /** What one request costs that comes in a day or in a month, without what it stores of content, which has a limit of its own. */
-export function eurOf({ rpcCalls, rows, processorMs, databaseMs }: Cost, days: 1 | 30, storesContent = false): number {
+function eurOf({ rpcCalls, rows, processorMs, databaseMs }: Cost, days: 1 | 30, storesContent = false): number {
   const kept = storesContent ? 0 : rows * pricesEur.rowDay * rowDays(days);
   return rpcCalls * pricesEur.rpcCall + kept + ms(processorMs + databaseMs);
 }

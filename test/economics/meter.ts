@@ -19,11 +19,6 @@ export interface Cost {
   outgoing: number;
 }
 
-/** A figure of a request that took nothing. */
-export const nothing: Cost = {
-  ...{ rpcCalls: 0, rows: 0, processorMs: 0, databaseMs: 0, databaseBytes: 0, fileBytes: 0, outgoing: 0 },
-};
-
 export interface Measured {
   proxy: RpcProxy;
   pool: pg.Pool;

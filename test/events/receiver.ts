@@ -15,7 +15,7 @@ export type Answer =
   | "reset";
 
 /** The challenge of a message that asks whether an endpoint wants any; null: it is another message. */
-export function challengeOf({ body }: Pick<Received, "body">): string | null {
+function challengeOf({ body }: Pick<Received, "body">): string | null {
   const isChallenge = body.startsWith('{"type":"webhook.verification"');
   return isChallenge ? (JSON.parse(body) as { data: { challenge: string } }).data.challenge : null;
 }

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import type { ApiServer } from "../setup/api-server.ts";
 import { addressOf, type Movement, nobody } from "../setup/nft-fixture.ts";
 
-export const [keys, potions, alice, bob] = [0xa1, 0xb2, 0x11, 0x22].map(addressOf) as [string, string, string, string];
+const [keys, potions, alice, bob] = [0xa1, 0xb2, 0x11, 0x22].map(addressOf) as [string, string, string, string];
 
 /** Puts rows into every list there is, in front of, between and behind those that are there. */
 export class GrowingLists {

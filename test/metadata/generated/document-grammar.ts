@@ -30,7 +30,7 @@ const svgTags = [
   'width="0" height="0"',
 ];
 
-export function drawing(random: SeededGenerator): string {
+function drawing(random: SeededGenerator): string {
   const tag = `<svg xmlns="http://www.w3.org/2000/svg" ${random.pick(svgTags)}>`;
   const inside = random.chance(0.1)
     ? `<text>${"x".repeat(random.pick([17_000, 70_000, 300_000]))}</text>`

@@ -56,7 +56,7 @@ function fromBase64(text: string): Uint8Array | null {
 }
 
 /** By the standard, but that `#` is a character like any other. */
-export function dataBytes(uri: string): Found {
+function dataBytes(uri: string): Found {
   const [, head = "", body = ""] = /^data:([^,]*),(.*)$/is.exec(uri) ?? [];
   if (!uri.includes(",")) return unsupported;
   if (body.length > 3 * most) return { errors: ["too_large"] };

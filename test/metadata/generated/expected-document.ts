@@ -45,7 +45,7 @@ const most = { depth: 64, members: 5_000, repairs: 10_000, text: 65_536, link: 1
 const pictures = ["image", "image_url", "image_data", "svg_image_data"];
 
 /** The text of a file, in UTF-8 or UTF-16; whether all of its bytes are text. */
-export function textOfBytes(bytes: Uint8Array): { text: string; whole: boolean } {
+function textOfBytes(bytes: Uint8Array): { text: string; whole: boolean } {
   const [first = 1, second = 1] = bytes;
   const little = (first === 0xff && second === 0xfe) || (first !== 0 && second === 0);
   const big = (first === 0xfe && second === 0xff) || (first === 0 && second !== 0);

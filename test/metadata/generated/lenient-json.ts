@@ -27,7 +27,7 @@ export interface Parsed {
 /** Deeper than anything that is read. */
 const deepest = 100;
 
-export class NoJson extends Error {}
+class NoJson extends Error {}
 export class TooDeep extends Error {}
 
 /** @throws NoJson, TooDeep */
@@ -181,7 +181,7 @@ const decimal = /^(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/;
 export const isDecimal = (text: string) => decimal.test(text);
 
 /** One text for all spellings of a number: its digits without zeros around them, and a power of ten. Another text stays. */
-export function decimalOf(written: string): string {
+function decimalOf(written: string): string {
   const [found, sign = "", whole = "", part = "", power = "0"] = decimal.exec(written) ?? [];
   if (found === undefined) return written;
   const digits = (whole + part).replace(/^0+/, "");

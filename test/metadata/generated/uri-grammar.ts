@@ -24,7 +24,7 @@ export interface Site {
 const spelled = Object.values(bases).filter(({ name }) => name !== "identity" && name !== "base256emoji");
 
 /** A CID in any of its spellings. @param hex of version 1. */
-export function cidText(random: SeededGenerator, hex: string, inHost = false): string {
+function cidText(random: SeededGenerator, hex: string, inHost = false): string {
   const cid = CID.decode(Buffer.from(hex, "hex"));
   if (inHost) return cid.toString(random.pick([bases.base32, bases.base36]) as never);
   if (cid.code === 0x70 && random.chance(0.4)) return cid.toV0().toString();
@@ -72,7 +72,7 @@ export function oddName(random: SeededGenerator, number: number): string {
 }
 
 /** The bytes of a text in one of the encodings that people save files in; now and then with some that are no text. */
-export function encoded(random: SeededGenerator, text: string): Uint8Array {
+function encoded(random: SeededGenerator, text: string): Uint8Array {
   const utf8 = Buffer.from(text);
   const little = (whole: string) => Buffer.from(whole, "utf16le");
   switch (random.below(24)) {

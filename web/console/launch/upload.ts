@@ -74,11 +74,7 @@ interface DirectoryAnswer {
 }
 
 /** The document as it is in the folder, with the links of its files; one without a name gets the collection's. */
-export function documentOf(
-  { id, document, files }: FolderToken,
-  collection: string,
-  cids: ReadonlyMap<File, string>,
-): string {
+function documentOf({ id, document, files }: FolderToken, collection: string, cids: ReadonlyMap<File, string>): string {
   const links = new Map(
     files.map(({ name, file }) => [name, linkOf(cids.get(file) ?? "", name ?? { name: null }, file.name)]),
   );
