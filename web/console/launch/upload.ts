@@ -74,7 +74,11 @@ interface DirectoryAnswer {
 }
 
 /** The document as it is in the folder, with the links of its files; one without a name gets the collection's. */
-function documentOf({ id, document, files }: FolderToken, collection: string, cids: ReadonlyMap<File, string>): string {
+export function documentOf(
+  { id, document, files }: FolderToken,
+  collection: string,
+  cids: ReadonlyMap<File, string>,
+): string {
   const links = new Map(
     files.map(({ name, file }) => [name, linkOf(cids.get(file) ?? "", name ?? { name: null }, file.name)]),
   );
