@@ -10,7 +10,7 @@ export const questions: RateBudget = { perSecond: 5, burst: 60 };
  * visitors of a launch, who ask three each within an hour; hence so many at once.
  */
 export const questionsOfDay: RateBudget = { burst: 600, perSecond: 150 / 86_400 };
-/** The same of an account, where its plan counts days. Whoever needs more takes another plan. */
+/** The same of an account, where its plan counts days. An account that needs more takes another plan. */
 export const questionsOfAccount = perDay(400);
 /**
  * Calls of nodes that pages of an address may cause in a day, and those of an account in the console: one comes back each minute, which
@@ -63,7 +63,7 @@ export async function admitReading(services: Services, who: string | Payer | nul
   await admitDay(services, `page-day:${name}`, readingsOfDay, calls);
 }
 
-/** Whether all nodes that this installation asks are its own: then a question to whichever of them costs nothing. */
+/** Whether all nodes that this installation asks are its own: then a question costs nothing, whichever of them is asked. */
 export function asksLocalChainsOnly({ chains }: Pick<Services, "chains">): boolean {
   return chains.every(({ local, rpcUrls }) => local || rpcUrls.length === 0);
 }

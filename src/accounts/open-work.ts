@@ -88,7 +88,7 @@ export class OpenWork {
     return true;
   }
 
-  /** Pays for what was done already. */
+  /** Pays for what was done already. @param ms negative: gives back. */
   charge(owner: string, ms: number): void {
     for (const name of bucketsOf(owner)) {
       const bucket = this.#bucket(name);

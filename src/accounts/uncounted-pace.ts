@@ -29,8 +29,7 @@ interface Owner {
  * wrong key, a document that is refused) and questions that cost nothing. Such a request takes about a millisecond of the
  * process, and a client that repeats it without a pause sends the next one as soon as it is answered. From an owner that
  * sent twenty of them, one request is begun every 8 ms, after a hundred one every 40 ms, and after the day's one every
- * 5.8 s; what is counted costs nothing
- * here.
+ * 5.8 s; what is counted costs nothing here.
  */
 export class UncountedPace {
   readonly #owners = new Map<string, Owner>();

@@ -13,12 +13,9 @@ type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 export const free: ReadonlySet<string> = new Set(["/livez"]);
 
 /** Milliseconds of the process that a request takes at least: a statement, a piece of a file, and what is around them. */
-export const requestMs = 1;
-/** Of a small file that the process still has in its memory. */
-const keptFileMs = 0.3;
-/** Of a sale, which open pages ask for again and again and which is in the memory nearly always. */
-export const saleMs = 0.3;
-const ofSales = /^\/mint\/[^/?]+\/[^/?]+\/sale$/;
+const requestMs = 1;
+/** Of what the process has in its memory: a small file, or the sale that open pages ask for again and again. */
+const keptMs = 0.3;
 
 const works = new WeakMap<Services, OpenWork>();
 const payers = new WeakMap<IncomingMessage, string>();
@@ -45,7 +42,7 @@ export function payForWork(services: Services, ordinary: Listener): Listener {
     payers.set(request, owner);
     let turn: Promise<void> | undefined;
     try {
-      turn = work.begin(owner, ofSales.test(url) ? saleMs : requestMs);
+      turn = work.begin(owner, requestMs);
     } catch {
       return refuse(
         request,
@@ -72,10 +69,16 @@ export async function payMore(services: Services, request: IncomingMessage | und
   if (owner !== undefined) await workOf(services).goOn(owner, ms);
 }
 
+/** Gives back what a request paid beyond the price of what is kept in memory: its answer came from there. */
+export function payAsKept(services: Services, request: IncomingMessage): void {
+  const owner = payers.get(request);
+  if (owner !== undefined) workOf(services).charge(owner, keptMs - requestMs);
+}
+
 /** Whether the sender of a request may have a file that is kept in memory: it has time left, and pays with it. */
 export function payForKeptFile(services: Services, request: IncomingMessage): boolean {
   const address = clientAddress(request, services.config.trustedProxies);
-  return address === null || workOf(services).takeNow(`address ${address}`, keptFileMs);
+  return address === null || workOf(services).takeNow(`address ${address}`, keptMs);
 }
 
 function ownerOf(services: Services, request: IncomingMessage): string | null {

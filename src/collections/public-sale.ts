@@ -87,7 +87,7 @@ export async function getPublicSale(
     signs: {
       look: () => readSigns(services, chain, collection),
       has: (sale, { block }) => sale.block >= block,
-      // Whoever makes something happen to a collection of this installation pays the chain's gas for it: a hundred readings.
+      // A transaction on a collection of this installation costs its sender the chain's gas: a hundred readings.
       isPaid: ({ deployedHere }) => deployedHere && chain.relay.coinMicroEur > 0n,
     },
   });

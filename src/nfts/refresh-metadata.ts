@@ -1,7 +1,7 @@
 import { type Kysely, sql, type Transaction } from "kysely";
 import type { Caller } from "../auth/caller.ts";
 import { planOf } from "../auth/plans.ts";
-import { perDay } from "../auth/rate-limit.ts";
+import { perDay, type RateAnswer, type RateLimiter } from "../auth/rate-limit.ts";
 import { findChain } from "../chains.ts";
 import { toBytes } from "../db/bytes.ts";
 import type { Database } from "../db/database.ts";
@@ -33,6 +33,11 @@ export const refreshMessages: Record<RefreshStatus, string> = {
  * node, and requests to whatever server it names.
  */
 export const refreshesOfDay = perDay(200);
+
+/** Takes so many tokens out of an account's day. */
+export async function takeRefreshes(limiter: RateLimiter, accountId: string, tokens = 1): Promise<RateAnswer> {
+  return await limiter.take(`refresh-day:${accountId}`, refreshesOfDay, tokens);
+}
 
 const recently = sql<Date>`clock_timestamp() - interval '5 minutes'`;
 const now = sql<Date>`clock_timestamp()`;
@@ -82,7 +87,7 @@ async function admitRefresh(
       `this contract has ${tokens} tokens, and your plan has ${burst} read again at once: ask for single tokens`,
       { details: { limit: burst, tokens } },
     );
-  const day = await auth.limiter.take(`refresh-day:${caller.accountId}`, refreshesOfDay, tokens);
+  const day = await takeRefreshes(auth.limiter, caller.accountId, tokens);
   if (day.allowed) return;
   throw new ServiceError(
     "rate_limit_exceeded",

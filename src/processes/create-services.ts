@@ -14,7 +14,7 @@ import { PrimaryPositions } from "../db/replicas/primary-positions.ts";
 import { Replica, type ReplicaTrouble } from "../db/replicas/replica.ts";
 import { openContentStore } from "../ipfs/content-store.ts";
 import { MetadataDemand } from "../metadata/discover/metadata-demand.ts";
-import { refreshesOfDay } from "../nfts/refresh-metadata.ts";
+import { takeRefreshes } from "../nfts/refresh-metadata.ts";
 import { EventFeed } from "../outbox/event-feed.ts";
 import { createRelay } from "../relay/relay.ts";
 import { armFailpoints } from "../relay/store/failpoint.ts";
@@ -58,8 +58,7 @@ export function createServices(
   armFailpoints(config.failpoints);
   const logOnce = new LogOnce(log);
   const limiter = new RateLimiter(admission);
-  const mayRetry = async (accountId: string) =>
-    !config.rateLimits || (await limiter.take(`refresh-day:${accountId}`, refreshesOfDay)).allowed;
+  const mayRetry = async (accountId: string) => !config.rateLimits || (await takeRefreshes(limiter, accountId)).allowed;
   const eventConnection = connectionOptions(databaseUrl, `${processName}-events`);
   return {
     config,

@@ -1,6 +1,6 @@
 import type { Context, Hono } from "hono";
 import { type Address, isAddress } from "viem";
-import { payMore, requestMs, saleMs } from "../admission/pay-for-work.ts";
+import { payAsKept } from "../admission/pay-for-work.ts";
 import { getPublicSale, type PublicSale } from "../collections/public-sale.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { AppEnv } from "../http/app-env.ts";
@@ -29,11 +29,8 @@ export function addMintPage(app: Hono<AppEnv>, services: Services, pages: WebPag
   );
   app.get("/mint/:chain/:collection/sale", async (c) => {
     c.header("Cache-Control", "no-cache");
-    const sale = await saleOf(c, services).catch(async (error: unknown) => {
-      // What is refused takes as long as any other request.
-      await payMore(services, c.env.incoming, requestMs - saleMs);
-      throw error;
-    });
+    const sale = await saleOf(c, services);
+    payAsKept(services, c.env.incoming);
     return c.json(saleBody(sale));
   });
 }

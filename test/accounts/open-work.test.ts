@@ -39,7 +39,7 @@ test("many addresses together get what all addresses may, and take turns", async
   expect(order.indexOf("address y")).toBeLessThan(2);
 });
 
-test("a day has an end, also for whoever waits whenever it is told to, and it comes back by itself", () => {
+test("a day has an end, also for a client that waits as it is told, and it comes back by itself", () => {
   vi.useFakeTimers({ toFake: ["performance"] });
   try {
     const work = new OpenWork(true);

@@ -108,7 +108,7 @@ test("what the index has of a collection is seen soon, and nobody pays; without 
   mayPay = true;
 });
 
-test("where an event costs nobody anything whoever looks pays for the reading, and sees the old one when it cannot", async () => {
+test("where an event costs its sender nothing the visitor pays for the reading, and sees the old one when it cannot", async () => {
   const cheap = fixture.h.process({ LOCAL_GOERLI: "false", COIN_EUR_GOERLI: "0" });
   const look = () => getPublicSale(cheap, { chain: "goerli", collection }, reader);
   const before = (await look()).minted;

@@ -104,7 +104,7 @@ test("a statement that its cancel request overtook is cancelled all the same", a
   await places.query({ text: "SELECT 1" });
   const outcome = places.query({ text: "SELECT pg_sleep(591)" }, 50).catch((error: { code: string }) => error.code);
   expect(await outcome).toBe("read_timeout");
-  // Whoever comes next waits until the server has ended it.
+  // The next statement waits until the server has ended it.
   await places.query({ text: "SELECT 1" });
   expect(await running()).toEqual([]);
   await places.end();

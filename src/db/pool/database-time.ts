@@ -59,13 +59,12 @@ export class DatabaseTime {
   }
 
   #budgetsOf({ account, tier }: Reader): Budget[] {
-    const perMinute = tier === "enterprise" ? null : this.#times[tier];
-    if (perMinute === null) return [];
-    const most = perMinute;
+    const most = tier === "enterprise" ? null : this.#times[tier];
+    if (most === null) return [];
     const ofMinute = { name: account, most, periodMs: minuteMs, what: `${most} ms a minute` };
     const minute = { ...ofMinute, detail: "database_ms_per_minute" };
     if (tier !== "free") return [minute];
-    const half = (perMinute * freeMinutesOfDay) / 2;
+    const half = (most * freeMinutesOfDay) / 2;
     const ofDay = { name: `day of ${account}`, most: half, periodMs: dayMs, what: `${half * 2} ms a day` };
     return [minute, { ...ofDay, detail: "database_ms_per_day" }];
   }
