@@ -62,7 +62,7 @@ export function loadChains(env: Env): Chain[] {
 /** Of what a free account may cost in a day, per cent that are gas; the rest is everything else (docs/limits.md). */
 export const gasShare = 75n;
 /** The same of a month: what is not gas adds up, since most of it has no fewer requests in a month than in thirty days. */
-export const monthGasShare = 40n;
+export const monthGasShare = 35n;
 
 /**
  * The numbers of what a free account may cost, as gas on each chain: chains whose coin is worth something and that

@@ -1,9 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { json } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { bareEnvironment } from "../setup/bare-environment.ts";
 import { slowness, wait } from "../setup/wait.ts";
@@ -118,19 +115,15 @@ export function stopAnvil(child: ChildProcess): void {
     process.kill(-child.pid, "SIGKILL");
 }
 
-/**
- * Asks a node by a connection of its own: one that is kept may be closed by the node in the moment of the next question.
- *
- * @throws Error with the method and what the node says; what the connection ended with, also after a while without an answer.
- */
 export async function rpc<T>(url: string, method: string, params: readonly unknown[] = []): Promise<T> {
-  const asking = request(url, {
-    ...{ method: "POST", agent: false, headers: { "content-type": "application/json" } },
+  const response = await fetch(url, {
+    method: "POST",
+    // A connection that is kept may be closed by the node in the moment of the next question.
+    headers: { "content-type": "application/json", connection: "close" },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
     signal: AbortSignal.timeout(30_000 * slowness),
   });
-  asking.end(JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }));
-  const [response] = (await once(asking, "response")) as [IncomingMessage];
-  const answer = (await json(response)) as { result?: T; error?: { message: string } };
+  const answer = (await response.json()) as { result?: T; error?: { message: string } };
   if (answer.error) throw new Error(`${method}: ${answer.error.message}`);
   return answer.result as T;
 }

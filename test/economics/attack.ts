@@ -67,7 +67,7 @@ export interface Attack {
 }
 
 /** Uploads of few bytes, measured together: the database grows by pages, each of which is several of them. */
-export const fewBytes = { times: 40 };
+export const fewBytes = { times: 120 };
 
 /** One operation's: how it is attacked, or why it cannot cost anything. */
 export type Entry = Attack | readonly Attack[] | { cannotCost: string };

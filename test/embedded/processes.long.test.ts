@@ -107,11 +107,12 @@ describe("npm start", () => {
         (answer) => typeof answer.body["token_id"] === "string",
       );
       const page = `/nfts/${body["contract_address"]}/${minted["token_id"]}?chain=goerli&include=all`;
+      // That its picture is nowhere is found last of all.
       return {
         page,
         shown: await client.until(
           page,
-          ({ status, body }) => status === 200 && typeof body["nft"]?.["updated_date"] === "string",
+          ({ status, body }) => status === 200 && body["nft"]?.["metadata_warnings"]?.length > 0,
         ),
       };
     };

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest
 import type { Caller } from "../../src/auth/caller.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import type { DeployCollectionInput } from "../../src/collections/deployment-input.ts";
+import { monthGasShare } from "../../src/config/chain-settings.ts";
 import type { ServiceError } from "../../src/errors/errors.ts";
 import { cancelIntent } from "../../src/relay/requests/cancel-intent.ts";
 import { getIntent } from "../../src/relay/store/intents.ts";
@@ -192,8 +193,8 @@ test("what free accounts cost together is bounded in euros, however many there a
 
 test("a free account's month is bounded beside its day, what was spent before counts, and a paid one has no such limit", async () => {
   const one = await reservationOfOne(h.process(asPublic));
-  // A coin is worth ten euros, and 40 per cent of the month's are gas: room for about three reservations, and for many in a day.
-  const month = ((Number(one) * 32) / 0.4 / 1e18).toFixed(6);
+  // A coin is worth ten euros: room for about three reservations, and for many in a day.
+  const month = ((Number(one) * 32) / (Number(monthGasShare) / 100) / 1e18).toFixed(6);
   const api = h.process({
     ...asPublic,
     COIN_EUR_GOERLI: "10",

@@ -1,7 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** How many times slower than a quiet machine this one is; the runner measures it and says so. */
-export const slowness = Math.max(1, Number(process.env["MINTYARD_TEST_SLOWNESS"]) || 1);
+/**
+ * How many times slower than a quiet machine this one is; the runner measures it and says so.
+ *
+ * @returns eighths: of a whole number of seconds they are whole milliseconds, and Node's timeouts take no others.
+ */
+export function readSlowness(text: string | undefined): number {
+  return Math.max(8, Math.ceil((Number(text) || 1) * 8)) / 8;
+}
+
+export const slowness = readSlowness(process.env["MINTYARD_TEST_SLOWNESS"]);
 
 /**
  * For `expect.poll`, instead of its one second: a bound for a condition that has to come true, so that a hang ends with
