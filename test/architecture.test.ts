@@ -17,6 +17,7 @@ graphql rest                                 the two APIs
 admission                                    whether a request may begin: keys, rates, load
 products                                     use cases on contracts that the service mints in
 accounts collections events transfers uploads  use cases
+transactions                                 what accounts ask the wallets for, of every kind
 nfts                                         reads of tokens and contracts
 services.ts                                  what a use case is given
 indexing metadata relay                      chains: Ponder, documents of tokens, transactions
@@ -39,7 +40,7 @@ chain                                        what is read from nodes
 store                                        the relay's tables, and what a process remembers
 `;
 
-const useCases = ["accounts", "collections", "events", "nfts", "transfers", "uploads"];
+const useCases = ["accounts", "collections", "events", "nfts", "transactions", "transfers", "uploads"];
 const apis = ["admission", "graphql", "rest", "server"];
 const drivers = ["auth", "db", "indexing", "ipfs", "metadata", "outbox", "relay", "rpc", "signing"];
 

@@ -1,26 +1,26 @@
-import type { Hex } from "viem";
+import { collectionSalt, predictCollection } from "../../contracts/abi/config.ts";
 import type { Caller } from "../auth/caller.ts";
-import { asLost, untilSigned, withoutHash } from "../relay/requests/until-signed.ts";
+import { intentName } from "../relay/chain/encode-deploy.ts";
 import type { Services } from "../services.ts";
-import { acceptDeployment, checkKey, hashRequest } from "./accept-deployment.ts";
+import { type Asked, type CarriedOut, carryOut, type Draft } from "../transactions/carry-out.ts";
+import { keepTree } from "./allowlists.ts";
 import { type CheckedDeployment, checkDeployment } from "./check-deployment.ts";
+import { checkTreasury } from "./check-treasury.ts";
+import { lowerCase } from "./collection-config.ts";
 import type { DeployCollectionInput } from "./deployment-input.ts";
-import { type Deployment, getFreshDeployment } from "./get-deployment.ts";
-import { SharedRequests } from "./shared-requests.ts";
+import { type Deployment, deployments } from "./deployment-payload.ts";
 
 export interface DeployCollectionResult {
-  deployment: Deployment & { transactionHash: Hex };
+  deployment: CarriedOut<Deployment>["request"];
   /** The client's own key, or the one derived from the request. */
   idempotencyKey: string;
   warnings: string[];
 }
 
 /**
- * Deploys a collection: the request becomes durable, gets its nonce, is signed and stored, and only then
- * answered with its hash; the relay finishes it whatever happens to this process.
+ * Deploys a collection; see `carryOut`.
  *
- * @throws ServiceError the input's faults; `service_unavailable` when it could not be signed within ten
- *   seconds: it stays queued, and the same request asks for it again.
+ * @throws ServiceError the input's faults; `storage_full` for a new presale list; what `checkTreasury` and `carryOut` throw.
  */
 export async function deployCollection(
   services: Services,
@@ -28,30 +28,59 @@ export async function deployCollection(
   input: DeployCollectionInput,
 ): Promise<DeployCollectionResult> {
   const checked = await checkDeployment(services, caller, input);
-  const key = checkKey(input.idempotencyKey);
-  const requests = sharedBy.get(services) ?? new SharedRequests();
-  sharedBy.set(services, requests);
-  const name = `${caller.accountId} ${key} ${hashRequest(checked).toString("hex")}`;
-  const result = await requests.do(name, () => deployChecked(services, caller, key, checked));
-  return { ...result, warnings: checked.warnings };
+  const asked = askDeployment(services, caller, checked, input.idempotencyKey);
+  const { request, idempotencyKey } = await carryOut(services, caller, asked);
+  return { deployment: request, idempotencyKey, warnings: checked.warnings };
 }
 
-type Deployed = Omit<DeployCollectionResult, "warnings">;
-const sharedBy = new WeakMap<Services, SharedRequests<Deployed>>();
-
-async function deployChecked(
+/** @param idempotencyKey as sent. */
+export function askDeployment(
   services: Services,
   caller: Caller,
-  key: string | null,
   checked: CheckedDeployment,
-): Promise<Deployed> {
-  const intent = await acceptDeployment(services, caller, key, checked);
-  await untilSigned(services, checked.chain, intent);
-  const deployment = await getFreshDeployment(services, caller, intent.id).catch(asLost);
-  const { transactionHash } = deployment;
-  if (!transactionHash) throw withoutHash(intent, deployment.state);
+  idempotencyKey: string | undefined,
+): Asked<Deployment> {
+  const { chain, payload, initData, allowlist } = checked;
   return {
-    deployment: { ...deployment, transactionHash },
-    idempotencyKey: (intent.idem_key ?? "").replace(/^client:/, ""),
+    family: deployments,
+    chain,
+    kind: "deploy",
+    canonical: initData,
+    idempotencyKey,
+    draft: async (id, repeated) => {
+      try {
+        if (allowlist.entries.length > 0) await services.disk.requireRoom(caller.tier === "free");
+        await checkTreasury(services, chain, payload.treasuryAddress);
+      } catch (error) {
+        // Asked only now: nearly always nothing is wrong. What comes again stores nothing and pays nobody.
+        const earlier = await repeated();
+        if (earlier) return { earlier };
+        throw error;
+      }
+      return await draftDeployment(services, checked, id);
+    },
+    // After the statement that everybody waits for.
+    accepted: (intent) => void keepTree(services, intent.allowlist_id, allowlist.stored),
   };
+}
+
+/** The transaction's data and its address follow from id, factory and request. */
+export async function draftDeployment(
+  services: Services,
+  { chain, payload, initData, allowlist }: CheckedDeployment,
+  id: string,
+): Promise<Draft> {
+  const { address: factory, template } = await services.relay.factory(chain);
+  const owner = lowerCase(payload.ownerAddress);
+  const intentId = intentName(id);
+  const salt = collectionSalt(intentId, owner, initData);
+  const predicted = predictCollection({ factory, template, intentId, owner, initData, salt });
+  return { payload, allowlist, factory, template, owner, initData, salt, predicted, bytes: usedBytes(initData) };
+}
+
+/** Those that are not zero: the rest is packed away. */
+function usedBytes(data: string): number {
+  let used = 0;
+  for (let at = 2; at < data.length; at += 2) if (data[at] !== "0" || data[at + 1] !== "0") used += 1;
+  return used;
 }

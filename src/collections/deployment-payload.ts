@@ -1,3 +1,8 @@
+import type { ChainRequest, Family } from "../transactions/requests.ts";
+
+export type Deployment = ChainRequest<"deploy", DeploymentPayload>;
+export const deployments: Family<Deployment> = { name: "deployment", kinds: ["deploy"] };
+
 /** A deployment as accepted: every default filled in, addresses as sent. Kept with the intent as JSON. */
 export interface DeploymentPayload {
   name: string;

@@ -6,11 +6,12 @@ import { toBytes } from "../db/bytes.ts";
 import { encodeDeploy } from "../relay/chain/encode-deploy.ts";
 import { storedKey } from "../relay/requests/accept-intent.ts";
 import type { Services } from "../services.ts";
-import { checkKey, draftIntent } from "./accept-deployment.ts";
+import { checkKey, idOfKey } from "../transactions/carry-out.ts";
+import { type PlannedCost, planCost } from "../transactions/simulate.ts";
 import { checkDeployment } from "./check-deployment.ts";
 import { checkTreasury } from "./check-treasury.ts";
+import { draftDeployment } from "./deploy-collection.ts";
 import type { DeployCollectionInput } from "./deployment-input.ts";
-import { type PlannedCost, planCost } from "./plan-cost.ts";
 import { Problems } from "./problems.ts";
 
 /** What a deployment would do; nothing of it was stored, signed or spent. */
@@ -44,13 +45,14 @@ export async function planDeployment(
   if (!checked) throw new Error("unreachable: what was not checked was a problem");
   const { chain } = checked;
   const idempotencyKey = key ?? randomUUID();
-  const draft = await draftIntent(services, caller, checked, storedKey(idempotencyKey));
-  const data = encodeDeploy({ root_id: draft.id, owner: toBytes(draft.owner), init_data: toBytes(draft.initData) });
+  const id = idOfKey(caller, storedKey(idempotencyKey));
+  const { owner, initData, predicted, factory: to } = await draftDeployment(services, checked, id);
+  const data = encodeDeploy({ root_id: id, owner: toBytes(owner), init_data: toBytes(initData) });
   return {
     chain,
     idempotencyKey,
-    predictedAddress: draft.predicted,
-    ...(await planCost(services, chain, draft.factory, data)),
+    predictedAddress: predicted,
+    ...(await planCost(services, chain, { to, data })),
     warnings: checked.warnings,
   };
 }

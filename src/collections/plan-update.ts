@@ -5,12 +5,12 @@ import type { RuntimeConfig } from "../../contracts/abi/config.ts";
 import type { Caller } from "../auth/caller.ts";
 import { type Chain, findChain } from "../chains.ts";
 import type { Services } from "../services.ts";
+import { type PlannedCost, planCost } from "../transactions/simulate.ts";
 import { checkAgainstChain, frozen } from "./check-against-chain.ts";
 import { warnOfBaseUri, warnOfChecksums, warnOfSales } from "./check-deployment.ts";
 import { checkUpdate } from "./check-update.ts";
 import { getCollection } from "./collections.ts";
-import { type PlannedCost, planCost } from "./plan-cost.ts";
-import { findEarlier } from "./update-collection.ts";
+import { isBeingFrozen } from "./update-collection.ts";
 import type { UpdateCollectionInput } from "./update-input.ts";
 
 /** What an update would do; nothing of it was stored, signed or spent. */
@@ -34,12 +34,11 @@ export async function planUpdate(
   const chain = findChain(services.chains, input.chain);
   const collection = await getCollection(services, caller, { chain: input.chain, address: input.collection });
   const { changes, allowlist } = await checkUpdate(services, caller, chain, input);
-  const earlier = await findEarlier(services, caller, chain, input.collection, changes, null);
-  if (earlier.freezing) throw frozen("is being frozen by an earlier update");
+  if (await isBeingFrozen(services, chain, input.collection)) throw frozen("is being frozen by an earlier update");
   const { current, next } = await checkAgainstChain(services, chain, collection, changes, input.fixed ?? {});
   const data = encodeFunctionData({ abi: collectionAbi, functionName: "updateConfig", args: [next] });
   const [cost, listed] = await Promise.all([
-    planCost(services, chain, input.collection, data),
+    planCost(services, chain, { to: input.collection, data }),
     allowlist ? allowlist.entries.length : countListed(services, collection.allowlistId),
   ]);
   const { royaltiesAddress } = input;

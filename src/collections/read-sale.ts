@@ -51,9 +51,12 @@ export async function readSaleOf(
 
 /** Chain, block, its time, supply, reserve; the rest is what `getInfo` returned. */
 const headBytes = 5 * 32;
-/** What the program takes at most, and each of the calls in it: one that never ends must leave enough to say so. */
-const gas = "0x1312d00";
-const callGas = { count: "0f4240", info: "989680" };
+/**
+ * What the program takes at most, and each of the calls in it: one that never ends must leave enough to say so, and a slow
+ * node must end it in time. A collection with the longest texts takes under a million for `getInfo`.
+ */
+const gas = "0x7a1200";
+const callGas = { count: "0f4240", info: "3d0900" };
 /** Of `getInfo`: a chain takes no program's answer of more than 24,576 bytes. */
 const mostBytes = 23_000;
 

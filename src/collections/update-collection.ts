@@ -1,27 +1,32 @@
 import { sql } from "kysely";
-import type { Address, Hex } from "viem";
+import { type Address, zeroHash } from "viem";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
 import type { RuntimeConfig } from "../../contracts/abi/config.ts";
 import type { Caller } from "../auth/caller.ts";
 import { type Chain, findChain } from "../chains.ts";
-import { toBytes } from "../db/bytes.ts";
+import { toAddress, toBytes } from "../db/bytes.ts";
+import { ServiceError } from "../errors/errors.ts";
 import { askNode } from "../relay/chain/node-failure.ts";
-import { asLost, untilSigned, withoutHash } from "../relay/requests/until-signed.ts";
-import { acceptUpdate } from "../relay/requests/update-intent.ts";
 import { applyChanges, type ConfigChanges, storeChanges } from "../relay/store/config-changes.ts";
-import { endedStates } from "../relay/store/lifecycle.ts";
+import type { Intent } from "../relay/store/intents.ts";
+import { confirmedStates, endedStates } from "../relay/store/lifecycle.ts";
+import { findReservation } from "../relay/store/nonces.ts";
 import type { Services } from "../services.ts";
-import { checkKey } from "./accept-deployment.ts";
+import { type Asked, type CarriedOut, carryOut, type Draft } from "../transactions/carry-out.ts";
+import type { ChainRequest, Family } from "../transactions/requests.ts";
+import type { AllowlistTree } from "./allowlist-tree.ts";
 import { keepTree } from "./allowlists.ts";
 import { checkAgainstChain, frozen } from "./check-against-chain.ts";
 import { checkUpdate } from "./check-update.ts";
 import { getCollection } from "./collections.ts";
-import { confirmedStates } from "./get-deployment.ts";
-import { type CollectionUpdate, getUpdate } from "./get-update.ts";
 import type { UpdateCollectionInput } from "./update-input.ts";
 
+/** An update of a collection's settings on its way to the chain. */
+export type CollectionUpdate = ChainRequest<"update">;
+export const collectionUpdates: Family<CollectionUpdate> = { name: "update", kinds: ["update"] };
+
 export interface UpdateCollectionResult {
-  update: CollectionUpdate & { transactionHash: Hex };
+  update: CarriedOut<CollectionUpdate>["request"];
   /** The client's own key, or the one derived from the request. */
   idempotencyKey: string;
 }
@@ -32,65 +37,115 @@ export interface UpdateCollectionResult {
  * keeps its value, also when another update changes it at the same time.
  *
  * @throws ServiceError the input's faults; `not_found` for a collection of another account or chain;
- *   `metadata_frozen`; `parameter_missing` when nothing is to change; `service_unavailable` when it could
- *   not be signed within ten seconds: it stays queued, and the same request asks for it again.
+ *   `metadata_frozen`; `parameter_missing` when nothing is to change; what `carryOut` throws.
  */
 export async function updateCollection(
   services: Services,
   caller: Caller,
   input: UpdateCollectionInput,
 ): Promise<UpdateCollectionResult> {
+  const { royaltiesAddress: royaltiesAddressAsSent, idempotencyKey, fixed = {} } = input;
   const chain = findChain(services.chains, input.chain);
-  const idempotencyKey = checkKey(input.idempotencyKey);
   const collection = await getCollection(services, caller, { chain: input.chain, address: input.collection });
   const { changes, allowlist } = await checkUpdate(services, caller, chain, input);
-  const earlier = await findEarlier(services, caller, chain, input.collection, changes, idempotencyKey);
-  const undone =
-    earlier.same && idempotencyKey === null && (await isUndone(services, chain, input.collection, changes));
-  // A request that comes again asks for its hash: what it did must not be held against it.
-  if (!earlier.same || undone) {
+  const update = { chain, contract: input.collection, changes, allowlist, royaltiesAddressAsSent, idempotencyKey };
+  const asked = askUpdate(services, caller, update, async () => {
     if (allowlist && allowlist.entries.length > 0) await services.disk.requireRoom(caller.tier === "free");
-    if (earlier.freezing) throw frozen("is being frozen by an earlier update");
-    await checkAgainstChain(services, chain, collection, changes, input.fixed ?? {});
-  }
-  const intent = await acceptUpdate(services, {
-    tenantId: caller.accountId,
-    tier: caller.tier,
-    plan: caller.plan,
-    chain,
-    contract: input.collection,
-    changes,
-    royaltiesAddressAsSent: input.royaltiesAddress,
-    idempotencyKey,
-    undone,
-    allowlist,
+    if (await isBeingFrozen(services, chain, input.collection)) throw frozen("is being frozen by an earlier update");
+    await checkAgainstChain(services, chain, collection, changes, fixed);
   });
-  void keepTree(services, intent.allowlist_id, allowlist?.stored ?? null);
-  await untilSigned(services, chain, intent);
-  const update = await getUpdate(services, caller, intent.id).catch(asLost);
-  const { transactionHash } = update;
-  if (!transactionHash) throw withoutHash(intent, update.state);
+  const done = await carryOut(services, caller, asked);
+  return { update: done.request, idempotencyKey: done.idempotencyKey };
+}
+
+export interface UpdateRequest {
+  chain: Chain;
+  /** A collection that the caller's deployment made here; any letter case. */
+  contract: Address;
+  changes: ConfigChanges;
+  /** `changes.royaltiesAddress` in the letter case of the request. */
+  royaltiesAddressAsSent?: string | undefined;
+  /** As sent. */
+  idempotencyKey: string | undefined;
+  /** A new presale list; `changes.presaleMerkleRoot` has to be its root. */
+  allowlist: AllowlistTree | null;
+}
+
+/**
+ * The configuration is read, changed and signed later, as one record at one block, and only after every earlier update of
+ * the contract has ended. What the contract itself would refuse (frozen metadata, revoked rights) only shows there: `check` it before.
+ *
+ * @param check done for an update that repeats none.
+ */
+export function askUpdate(
+  services: Services,
+  caller: Caller,
+  { chain, changes, allowlist, royaltiesAddressAsSent: royaltiesAddress, idempotencyKey, ...update }: UpdateRequest,
+  check?: () => Promise<void>,
+): Asked<CollectionUpdate> {
+  const contract = update.contract.toLowerCase() as Address;
+  const stored = storeChanges(changes);
+  const canonical = `${contract} ${JSON.stringify(stored)}`;
   return {
-    update: { ...update, transactionHash },
-    idempotencyKey: (intent.idem_key ?? "").replace(/^client:/, ""),
+    family: collectionUpdates,
+    chain,
+    kind: "update",
+    canonical,
+    idempotencyKey,
+    stands: async (earlier) => !(await isUndone(services, chain, contract, changes, earlier)),
+    draft: async (_id, repeated) => {
+      // What it did must not be held against a request that asks for its hash.
+      const earlier = await repeated();
+      if (earlier) return { earlier };
+      await check?.();
+      const deployed = await findDeployed(services, caller, chain, contract);
+      return {
+        ...deployed,
+        // The chain knows no letter case; answers give addresses back as they were sent.
+        payload: { contract, changes: stored, ...(royaltiesAddress ? { spelling: { royaltiesAddress } } : {}) },
+        allowlist,
+        // An update has no address of its own to end at: order is kept by one at a time instead.
+        initData: "0x",
+        salt: zeroHash,
+        predicted: contract,
+        bytes: canonical.length,
+      };
+    },
+    accepted: (intent) => void keepTree(services, intent.allowlist_id, allowlist?.stored ?? null),
   };
 }
 
-/** Whether others, such as the owner's own wallet, have changed since what the newest equal update set. */
-async function isUndone(services: Services, chain: Chain, address: Address, changes: ConfigChanges): Promise<boolean> {
-  const newest = await services.db
-    .selectFrom("service.intent as i")
-    .innerJoin("service.nonce_reservation as s", "s.intent_id", "i.id")
-    .select(["i.state", "s.mined_block"])
-    .where("i.chain_id", "=", chain.id)
-    .where("i.predicted_addr", "=", toBytes(address))
-    .where("i.kind", "=", "update")
-    .where(sql<boolean>`i.payload -> 'changes' = ${JSON.stringify(storeChanges(changes))}::jsonb`)
-    .orderBy("i.seq", "desc")
-    .limit(1)
+/** @throws ServiceError `not_found` for a contract that no confirmed deployment of this account made. */
+async function findDeployed(
+  services: Services,
+  caller: Caller,
+  chain: Chain,
+  contract: Address,
+): Promise<Pick<Draft, "factory" | "template" | "owner">> {
+  const row = await services.db
+    .selectFrom("service.intent")
+    .select(["factory", "template", "owner"])
+    .where("chain_id", "=", chain.id)
+    .where("predicted_addr", "=", toBytes(contract))
+    .where("tenant_id", "=", caller.accountId)
+    .where("kind", "=", sql.lit("deploy"))
+    .where("state", "in", confirmedStates)
     .executeTakeFirst();
-  if (!newest?.mined_block || !confirmedStates.includes(newest.state)) return false;
-  const { mined_block: block } = newest;
+  if (!row) throw new ServiceError("not_found", "no collection of this account stands at this address");
+  return { factory: toAddress(row.factory), template: toAddress(row.template), owner: toAddress(row.owner) };
+}
+
+/** Whether others, such as the owner's own wallet, have changed since what an earlier update set. */
+async function isUndone(
+  services: Services,
+  chain: Chain,
+  address: Address,
+  changes: ConfigChanges,
+  earlier: Intent,
+): Promise<boolean> {
+  if (!confirmedStates.includes(earlier.state)) return false;
+  const block = (await findReservation(services.db, earlier.id))?.mined_block;
+  if (!block) return false;
   return await askNode(chain, async () => {
     const blockNumber = await services.rpc(chain).getBlockNumber();
     // A node that is behind shows what was before.
@@ -106,33 +161,17 @@ async function isUndone(services: Services, chain: Chain, address: Address, chan
   });
 }
 
-/** Whether the same update was accepted lately, and whether one that freezes the metadata is on its way. */
-export async function findEarlier(
-  services: Services,
-  caller: Caller,
-  chain: Chain,
-  collection: Address,
-  changes: ConfigChanges,
-  key: string | null,
-): Promise<{ same: boolean; freezing: boolean }> {
-  const stored = JSON.stringify(storeChanges(changes));
+/** Whether an update that freezes the collection for good is on its way. */
+export async function isBeingFrozen(services: Services, chain: Chain, collection: Address): Promise<boolean> {
   const row = await services.db
-    .selectFrom("service.intent as i")
-    .select((eb) => [
-      sql<boolean>`coalesce(bool_or(i.payload -> 'changes' = ${stored}::jsonb
-        AND (i.idem_key IN (${`client:${key}`}, ${key}) OR ${key === null} AND i.idem_derived AND i.state <> 'failed_onchain'
-          AND (i.settled_at IS NULL OR i.settled_at > clock_timestamp() - interval '10 minutes'))), false)`.as("same"),
-      eb.fn
-        .coalesce(
-          sql<boolean>`bool_or(i.payload -> 'changes' ->> 'metadataUpdatable' = 'false' AND NOT i.state = ANY(${[...endedStates]}))`,
-          sql<boolean>`false`,
-        )
-        .as("freezing"),
-    ])
-    .where("i.chain_id", "=", chain.id)
-    .where("i.predicted_addr", "=", toBytes(collection))
-    .where("i.tenant_id", "=", caller.accountId)
-    .where("i.kind", "=", "update")
-    .executeTakeFirstOrThrow();
-  return { same: row.same, freezing: row.freezing };
+    .selectFrom("service.intent")
+    .select("id")
+    .where("chain_id", "=", chain.id)
+    .where("predicted_addr", "=", toBytes(collection))
+    .where("kind", "=", "update")
+    .where("state", "not in", endedStates)
+    .where(sql<boolean>`payload -> 'changes' ->> 'metadataUpdatable' = 'false'`)
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
 }

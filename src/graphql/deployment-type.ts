@@ -1,11 +1,11 @@
-import { readProgress } from "../collections/confirmation-progress.ts";
-import { type Deployment, type DeploymentState, isUndecided } from "../collections/get-deployment.ts";
-import type { Services } from "../services.ts";
+import type { Deployment } from "../collections/deployment-payload.ts";
+import { readProgress } from "../transactions/progress.ts";
+import type { ChainRequest } from "../transactions/requests.ts";
 import type { Builder } from "./builder.ts";
 import { collectionType, loadCollection } from "./collection-type.ts";
 import { settingsFields } from "./settings-fields.ts";
 
-const states: Record<DeploymentState, string> = {
+const states: Record<ChainRequest["state"], string> = {
   queued: "Accepted; waits for a nonce.",
   held: "Waits until something changes: see holdReason.",
   assigned: "Has its nonce.",
@@ -28,7 +28,7 @@ export const progressDescription =
   'How far it is, for people: "12 of 64 confirmations, about 100 s", by the block time of late; null once it is confirmed or has ended.';
 
 /** GraphQL writes enum values in capitals. */
-export type StateName = Uppercase<DeploymentState>;
+export type StateName = Uppercase<ChainRequest["state"]>;
 
 /** The states of anything the relay sends: deployments and updates alike. */
 export function stateType(builder: Builder) {
@@ -64,14 +64,14 @@ export function deploymentType(builder: Builder, state: StateRef) {
       predictedAddress: t.field({
         type: "Address",
         description: "Where the collection will be. Send nothing there before `collection` is set.",
-        resolve: (deployment) => deployment.predictedAddress,
+        resolve: ({ contract }) => contract,
       }),
       collection: t.field({
         type: collectionType(builder),
         nullable: true,
         description: "The collection that stands; null until the deployment is confirmed.",
-        resolve: async ({ chain, collection }, _args, context) =>
-          collection && (await loadCollection(context, chain, collection)),
+        resolve: async ({ chain, confirmed, contract }, _args, context) =>
+          confirmed ? await loadCollection(context, chain, contract) : null,
       }),
       block: t.field({
         type: "Uint256",
@@ -88,26 +88,18 @@ export function deploymentType(builder: Builder, state: StateRef) {
         nullable: true,
         description: "How many of them do; 0 while it is in no block, null while no node tells and once it has ended.",
         resolve: async (deployment, _args, { services }) =>
-          (await progressOf(services, deployment))?.confirmations ?? null,
+          (await readProgress(services, deployment))?.confirmations ?? null,
       }),
       progress: t.string({
         nullable: true,
         description: progressDescription,
-        resolve: async (deployment, _args, { services }) => (await progressOf(services, deployment))?.text ?? null,
+        resolve: async (deployment, _args, { services }) => (await readProgress(services, deployment))?.text ?? null,
       }),
-      ...settingsFields<Deployment>(t, ({ request }) => request),
+      ...settingsFields<Deployment>(t, ({ payload }) => payload),
       createdAt: t.expose("createdAt", { type: "DateTime" }),
       updatedAt: t.expose("updatedAt", { type: "DateTime" }),
     }),
   });
-}
-
-/** How far a deployment or an update is; null once there is nothing to wait for. */
-export async function progressOf(
-  services: Services,
-  { state, chain, block }: Pick<Deployment, "state" | "chain" | "block">,
-) {
-  return isUndecided(state) ? await readProgress(services, chain, block) : null;
 }
 
 export type DeploymentRef = ReturnType<typeof deploymentType>;

@@ -1,14 +1,15 @@
 import type { Address } from "viem";
 import { findChain } from "../chains.ts";
-import { cancelDeployment } from "../collections/cancel-deployment.ts";
+import { type Deployment, deployments } from "../collections/deployment-payload.ts";
 import { withFieldNames } from "../collections/field-names.ts";
 import { findDeployedContract } from "../collections/find-deployed-contract.ts";
-import { type Deployment, getDeployment } from "../collections/get-deployment.ts";
-import { type DeploymentPage, listDeployments } from "../collections/list-deployments.ts";
-import { watchDeployment } from "../collections/watch-deployment.ts";
 import { ServiceError } from "../errors/errors.ts";
+import type { Page } from "../nfts/page.ts";
+import { cancelRequest, getRequest, listRequests, watchRequest } from "../transactions/requests.ts";
 import type { Builder } from "./builder.ts";
+import { connectionCost } from "./connection.ts";
 import type { DeploymentRef } from "./deployment-type.ts";
+import { connectionOf } from "./page-types.ts";
 import { type UserError, userErrorType, withUserErrors } from "./user-errors.ts";
 import { viewerType } from "./viewer.ts";
 
@@ -23,12 +24,12 @@ export function addDeployments(builder: Builder, deployment: DeploymentRef): voi
       resolve: async (_root, { id, chain, collection }, context) => {
         const caller = await context.caller();
         const { services } = context;
-        if (id != null) return await getDeployment(services, caller, { id });
+        if (id != null) return await getRequest(services, caller, deployments, { id });
         if (chain == null || collection == null)
           throw new ServiceError("parameter_missing", "give the id, or the chain and the collection");
-        return await getDeployment(services, caller, {
+        return await getRequest(services, caller, deployments, {
           chain: findChain(services.chains, chain),
-          collection: collection as Address,
+          contract: collection as Address,
         });
       },
     }),
@@ -49,44 +50,16 @@ export function addDeployments(builder: Builder, deployment: DeploymentRef): voi
         ),
     }),
   );
-  const edge = builder.objectRef<DeploymentPage["deployments"][number]>("DeploymentEdge").implement({
-    fields: (t) => ({
-      cursor: t.exposeString("cursor"),
-      node: t.field({ type: deployment, resolve: (item) => item.deployment }),
-    }),
-  });
-  const connection = builder.objectRef<DeploymentPage>("DeploymentConnection").implement({
-    fields: (t) => ({
-      // The page size is in the connection's own cost.
-      edges: t.field({ type: [edge], complexity: { multiplier: 1 }, resolve: (page) => page.deployments }),
-      nodes: t.field({
-        type: [deployment],
-        complexity: { multiplier: 1 },
-        resolve: (page) => page.deployments.map((item) => item.deployment),
-      }),
-      pageInfo: t.field({
-        type: builder.pageInfoRef(),
-        resolve: ({ deployments, hasNextPage }) => ({
-          hasNextPage,
-          hasPreviousPage: false,
-          startCursor: deployments[0]?.cursor ?? null,
-          endCursor: deployments.at(-1)?.cursor ?? null,
-        }),
-      }),
-    }),
-  });
+  const connection = connectionOf<Deployment, Page<Deployment>>(builder, "Deployment", deployment);
   builder.objectField(viewerType(builder), "deployments", (t) =>
     t.field({
       type: connection,
       nullable: true,
       description: "The deployments of the caller's account, newest first.",
       args: { first: t.arg.int({ defaultValue: 20 }), after: t.arg.string() },
-      complexity: ({ first }) => ({ field: 5, multiplier: Math.min(Math.max(first ?? 20, 1), 100) }),
-      resolve: async (_root, { first, after }, context) =>
-        await listDeployments(context.services, await context.caller(), {
-          first: first ?? 20,
-          after: after ?? undefined,
-        }),
+      complexity: connectionCost,
+      resolve: async (_root, { first, after }, { services, caller }) =>
+        await listRequests(services, await caller(), deployments, { first: first ?? 20, after: after ?? undefined }),
     }),
   );
 }
@@ -110,7 +83,7 @@ export function addDeploymentChanges(builder: Builder, deployment: DeploymentRef
       args: { id: t.arg.id({ required: true }) },
       resolve: async (_root, { id }, context) => {
         const caller = await context.caller();
-        return await withUserErrors(() => cancelDeployment(context.services, caller, id));
+        return await withUserErrors(() => cancelRequest(context.services, caller, deployments, id));
       },
     }),
   );
@@ -121,7 +94,8 @@ export function addDeploymentChanges(builder: Builder, deployment: DeploymentRef
       description:
         "A deployment of the caller's account, now and after each change, until it has ended or for half an hour. Served as server-sent events.",
       args: { id: t.arg.id({ required: true }) },
-      subscribe: async (_root, { id }, context) => await watchDeployment(context.services, await context.caller(), id),
+      subscribe: async (_root, { id }, context) =>
+        await watchRequest(context.services, await context.caller(), deployments, id),
       resolve: (state: Deployment) => state,
     }),
   );

@@ -1,10 +1,11 @@
-import { cancelRequest } from "../products/cancel-request.ts";
-import { getRequest, type ProductRequest } from "../products/get-request.ts";
-import { listRequests, type RequestPage } from "../products/list-requests.ts";
-import { watchRequest } from "../products/watch-request.ts";
+import type { Page } from "../nfts/page.ts";
+import { type ProductRequest, productRequests } from "../products/contract-payload.ts";
 import type { OperationToken, TokensPayload } from "../relay/store/operation-payload.ts";
+import { cancelRequest, getRequest, listRequests, watchRequest } from "../transactions/requests.ts";
 import { type Builder, oncePerBuilder } from "./builder.ts";
+import { connectionCost } from "./connection.ts";
 import type { StateName, StateRef } from "./deployment-type.ts";
+import { connectionOf } from "./page-types.ts";
 import { type UserError, userErrorType, withUserErrors } from "./user-errors.ts";
 import { viewerType } from "./viewer.ts";
 
@@ -21,7 +22,8 @@ export function addMintRequests(builder: Builder, state: StateRef): void {
       nullable: true,
       description: "One request of the caller's account.",
       args: { id: t.arg.id({ required: true }) },
-      resolve: async (_root, { id }, { services, caller }) => await getRequest(services, await caller(), { id }),
+      resolve: async (_root, { id }, { services, caller }) =>
+        await getRequest(services, await caller(), productRequests, { id }),
     }),
   );
   addList(builder);
@@ -41,7 +43,7 @@ export function addMintRequests(builder: Builder, state: StateRef): void {
       args: { id: t.arg.id({ required: true }) },
       resolve: async (_root, { id }, { services, caller }) => {
         const account = await caller();
-        return await withUserErrors(() => cancelRequest(services, account, id));
+        return await withUserErrors(() => cancelRequest(services, account, productRequests, id));
       },
     }),
   );
@@ -51,7 +53,8 @@ export function addMintRequests(builder: Builder, state: StateRef): void {
       description:
         "A request of the caller's account, now and after each change, until it has ended or for half an hour. Served as server-sent events.",
       args: { id: t.arg.id({ required: true }) },
-      subscribe: async (_root, { id }, { services, caller }) => await watchRequest(services, await caller(), id),
+      subscribe: async (_root, { id }, { services, caller }) =>
+        await watchRequest(services, await caller(), productRequests, id),
       resolve: (item: ProductRequest) => item,
     }),
   );
@@ -117,32 +120,7 @@ function tokensIn({ payload }: ProductRequest): readonly OperationToken[] {
 
 function addList(builder: Builder): void {
   const request = mintRequestType(builder);
-  const edge = builder.objectRef<RequestPage["requests"][number]>("MintRequestEdge").implement({
-    fields: (t) => ({
-      cursor: t.exposeString("cursor"),
-      node: t.field({ type: request, resolve: (item) => item.request }),
-    }),
-  });
-  const connection = builder.objectRef<RequestPage>("MintRequestConnection").implement({
-    fields: (t) => ({
-      // The page size is in the connection's own cost.
-      edges: t.field({ type: [edge], complexity: { multiplier: 1 }, resolve: ({ requests }) => requests }),
-      nodes: t.field({
-        type: [request],
-        complexity: { multiplier: 1 },
-        resolve: ({ requests }) => requests.map((item) => item.request),
-      }),
-      pageInfo: t.field({
-        type: builder.pageInfoRef(),
-        resolve: ({ requests, hasNextPage }) => ({
-          hasNextPage,
-          hasPreviousPage: false,
-          startCursor: requests[0]?.cursor ?? null,
-          endCursor: requests.at(-1)?.cursor ?? null,
-        }),
-      }),
-    }),
-  });
+  const connection = connectionOf<ProductRequest, Page<ProductRequest>>(builder, "MintRequest", request);
   builder.objectField(viewerType(builder), "mints", (t) =>
     t.field({
       type: connection,
@@ -153,9 +131,9 @@ function addList(builder: Builder): void {
         after: t.arg.string(),
         all: t.arg.boolean({ defaultValue: false }),
       },
-      complexity: ({ first }) => ({ field: 5, multiplier: Math.min(Math.max(first ?? 20, 1), 100) }),
+      complexity: connectionCost,
       resolve: async (_root, { first, after, all }, { services, caller }) =>
-        await listRequests(services, await caller(), {
+        await listRequests(services, await caller(), productRequests, {
           ...(all ? {} : { kinds: ["mint"] as const }),
           first: first ?? 20,
           after: after ?? undefined,

@@ -1,8 +1,8 @@
 import { withFieldNames } from "../collections/field-names.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { carryOut, type Operation, type OperationPlan, planOperation } from "../products/carry-out.ts";
+import type { ProductRequest } from "../products/contract-payload.ts";
 import { createContract } from "../products/create-contract.ts";
-import type { ProductRequest } from "../products/get-request.ts";
 import { lintUri } from "../products/lint-uri.ts";
 import { mintMany } from "../products/mint-many.ts";
 import { mintTokens } from "../products/mint-tokens.ts";

@@ -1,13 +1,18 @@
 import type { Address } from "viem";
-import { cancelUpdate } from "../collections/cancel-update.ts";
 import { warnOfChecksums } from "../collections/check-deployment.ts";
 import { withFieldNames } from "../collections/field-names.ts";
-import { type CollectionUpdate, getUpdate } from "../collections/get-update.ts";
 import { planUpdate, type UpdatePlan } from "../collections/plan-update.ts";
-import { type UpdateCollectionResult, updateCollection } from "../collections/update-collection.ts";
+import {
+  type CollectionUpdate,
+  collectionUpdates,
+  type UpdateCollectionResult,
+  updateCollection,
+} from "../collections/update-collection.ts";
+import { readProgress } from "../transactions/progress.ts";
+import { cancelRequest, getRequest } from "../transactions/requests.ts";
 import type { Builder } from "./builder.ts";
 import { collectionType, loadCollection } from "./collection-type.ts";
-import { progressDescription, progressOf, type StateName, type StateRef } from "./deployment-type.ts";
+import { progressDescription, type StateName, type StateRef } from "./deployment-type.ts";
 import { type UserError, userErrorType, withUserErrors } from "./user-errors.ts";
 import { viewerType } from "./viewer.ts";
 import { writtenInput } from "./written-input.ts";
@@ -25,7 +30,7 @@ export function addUpdateCollection(builder: Builder, state: StateRef): void {
       collection: t.field({
         type: collectionType(builder),
         nullable: true,
-        resolve: async ({ chain, collection }, _args, context) => await loadCollection(context, chain, collection),
+        resolve: async ({ chain, contract }, _args, context) => await loadCollection(context, chain, contract),
       }),
       state: t.field({ type: state, resolve: (root) => root.state.toUpperCase() as StateName }),
       holdReason: t.exposeString("holdReason", { nullable: true, description: "Why it does not go on now." }),
@@ -42,7 +47,7 @@ export function addUpdateCollection(builder: Builder, state: StateRef): void {
       progress: t.string({
         nullable: true,
         description: progressDescription,
-        resolve: async (root, _args, { services }) => (await progressOf(services, root))?.text ?? null,
+        resolve: async (root, _args, { services }) => (await readProgress(services, root))?.text ?? null,
       }),
       createdAt: t.expose("createdAt", { type: "DateTime" }),
       updatedAt: t.expose("updatedAt", { type: "DateTime" }),
@@ -151,7 +156,7 @@ export function addUpdateCollection(builder: Builder, state: StateRef): void {
       args: { id: t.arg.id({ required: true }) },
       resolve: async (_root, { id }, context) => {
         const caller = await context.caller();
-        return await withUserErrors(() => cancelUpdate(context.services, caller, id));
+        return await withUserErrors(() => cancelRequest(context.services, caller, collectionUpdates, id));
       },
     }),
   );
@@ -161,7 +166,8 @@ export function addUpdateCollection(builder: Builder, state: StateRef): void {
       nullable: true,
       description: "One update that the caller's account asked for.",
       args: { id: t.arg.id({ required: true }) },
-      resolve: async (_root, { id }, context) => await getUpdate(context.services, await context.caller(), id),
+      resolve: async (_root, { id }, { services, caller }) =>
+        await getRequest(services, await caller(), collectionUpdates, { id }),
     }),
   );
 }

@@ -1,14 +1,15 @@
 import type { Page } from "../nfts/page.ts";
 import { getUpload } from "../uploads/get-upload.ts";
 import type { DirectoryWarning } from "../uploads/lint-directory.ts";
-import { type ListedUpload, listUploads } from "../uploads/list-uploads.ts";
+import { listUploads } from "../uploads/list-uploads.ts";
 import { uploadFile } from "../uploads/upload-file.ts";
 import { uploadMetadata } from "../uploads/upload-metadata.ts";
 import { uploadMetadataDirectory } from "../uploads/upload-metadata-directory.ts";
-import type { FileInput } from "../uploads/upload-record.ts";
+import type { FileInput, Upload } from "../uploads/upload-record.ts";
 import type { Builder } from "./builder.ts";
-import { connectionCost, pageArgs, pageInfoOf, pageRequestOf } from "./connection.ts";
+import { connectionCost, pageArgs, pageRequestOf } from "./connection.ts";
 import { metadataInputType, readMetadata } from "./metadata-input.ts";
+import { connectionOf } from "./page-types.ts";
 import { addDirectoryPayload, addPayload, addStoredUpload, type DirectoryPayload } from "./upload-types.ts";
 import type { UploadedFile } from "./uploaded-file.ts";
 import { withUserErrors } from "./user-errors.ts";
@@ -78,20 +79,7 @@ export function addUploads(builder: Builder): void {
 }
 
 function addUploadList(builder: Builder, { upload, kind }: ReturnType<typeof addStoredUpload>): void {
-  const edge = builder.objectRef<{ node: ListedUpload; cursor: string }>("StoredUploadEdge").implement({
-    fields: (t) => ({ cursor: t.exposeString("cursor"), node: t.expose("node", { type: upload }) }),
-  });
-  const connection = builder.objectRef<Page<ListedUpload>>("StoredUploadConnection").implement({
-    fields: (t) => ({
-      edges: t.expose("items", { type: [edge], complexity: { multiplier: 1 } }),
-      nodes: t.field({
-        type: [upload],
-        complexity: { multiplier: 1 },
-        resolve: (page) => page.items.map((item) => item.node),
-      }),
-      pageInfo: t.field({ type: builder.pageInfoRef(), resolve: pageInfoOf }),
-    }),
-  });
+  const connection = connectionOf<Upload, Page<Upload>>(builder, "StoredUpload", upload);
   builder.objectField(viewerType(builder), "uploads", (t) =>
     t.field({
       type: connection,

@@ -1,32 +1,20 @@
-import { createHash, randomUUID } from "node:crypto";
-import { LRUCache } from "lru-cache";
+import { randomUUID } from "node:crypto";
 import { type Address, type Hex, zeroAddress, zeroHash } from "viem";
 import type { Caller } from "../auth/caller.ts";
 import { planOf } from "../auth/plans.ts";
-import { entryBound } from "../cache-bounds.ts";
 import type { Chain } from "../chains.ts";
-import { checkKey, idOfKey } from "../collections/accept-deployment.ts";
-import { SharedRequests } from "../collections/shared-requests.ts";
 import { toBytes } from "../db/bytes.ts";
 import { ServiceError } from "../errors/errors.ts";
-import { refreshFees } from "../relay/chain/current-fees.ts";
 import { requireOperator } from "../relay/chain/deployable.ts";
 import { intentName } from "../relay/chain/encode-deploy.ts";
 import { encodeOperation, type OperationKind } from "../relay/chain/operation.ts";
-import {
-  acceptIntent,
-  type FreedClaim,
-  findKey,
-  findRepeated,
-  type IntentKey,
-  storedKey,
-} from "../relay/requests/accept-intent.ts";
-import { asLost, untilSigned, withoutHash } from "../relay/requests/until-signed.ts";
+import { type FreedClaim, storedKey } from "../relay/requests/accept-intent.ts";
 import type { Intent } from "../relay/store/intents.ts";
-import { planGasReservation } from "../relay/submit/budget.ts";
-import { type CountedGas, countGas } from "../relay/submit/gas-ceiling.ts";
+import { countGas } from "../relay/submit/gas-ceiling.ts";
 import type { Services } from "../services.ts";
-import { getRequest, type ProductRequest } from "./get-request.ts";
+import { type CarriedOut as Carried, checkKey, idOfKey, carryOut as request } from "../transactions/carry-out.ts";
+import { costOf, type PlannedCost } from "../transactions/simulate.ts";
+import { type ProductRequest, productRequests } from "./contract-payload.ts";
 import { type SimulatedCall, simulateCall } from "./simulate-call.ts";
 
 /** A checked request that the operator of product contracts is to carry out. */
@@ -70,88 +58,29 @@ export interface OperationDraft {
   data: Hex;
 }
 
-export interface CarriedOut {
-  request: ProductRequest & { transactionHash: Hex };
-  /** The client's own key, or the one derived from the request. */
-  idempotencyKey: string;
-}
-
-const shared = new WeakMap<Services, SharedRequests<CarriedOut>>();
+export type CarriedOut = Carried<ProductRequest>;
 
 /**
- * Makes a request durable, has it signed and stored, and starts sending it: when this returns, the relay drives it to an
- * end whatever happens to this process. The same request again is the same transaction.
+ * Has the operator of product contracts carry a request out; see `carryOut` of transactions.
  *
- * @throws ServiceError `value_error` when the chain would refuse it, before anything is stored or spent;
- *   `plan_limit_exceeded`; `service_unavailable` when it could not be signed within ten seconds: it stays queued.
+ * @throws ServiceError `value_error` when the chain would refuse it, before anything is stored or spent; what that throws.
  */
 export async function carryOut(services: Services, caller: Caller, operation: Operation): Promise<CarriedOut> {
-  const key = checkKey(operation.idempotencyKey);
-  const requests = shared.get(services) ?? new SharedRequests();
-  shared.set(services, requests);
-  const name = `${caller.accountId} ${key} ${hashOf(operation).toString("hex")}`;
-  return await requests.do(name, () => doOnce(services, caller, key, operation));
-}
-
-async function doOnce(
-  services: Services,
-  caller: Caller,
-  key: string | null,
-  operation: Operation,
-): Promise<CarriedOut> {
-  const refusals = recentRefusals(services);
-  const name = `${caller.accountId} ${key} ${hashOf(operation).toString("hex")}`;
-  const known = refusals.get(name);
-  if (known) throw known;
-  const intent = await accept(services, caller, key, operation).catch((error: unknown) => {
-    // Clients repeat what was refused without a pause; for a moment the same answer holds and costs nothing.
-    if (error instanceof ServiceError && error.status < 500) refusals.set(name, error);
-    throw error;
-  });
-  await untilSigned(services, operation.chain, intent);
-  const request = await getRequest(services, caller, { id: intent.id }).catch(asLost);
-  const { transactionHash } = request;
-  if (!transactionHash) throw withoutHash(intent, request.state);
-  return {
-    request: { ...request, transactionHash },
-    idempotencyKey: (intent.idem_key ?? "").replace(/^client:/, ""),
-  };
-}
-
-const refusalMs = 1_000;
-const mostRefusals = 2_000;
-const refused = new WeakMap<Services, LRUCache<string, ServiceError>>();
-
-function recentRefusals(services: Services): LRUCache<string, ServiceError> {
-  const known = refused.get(services) ?? new LRUCache({ ...entryBound(mostRefusals), ttl: refusalMs });
-  refused.set(services, known);
-  return known;
-}
-
-/** The first step: the request is on disk, with everything that will be signed but nonce and fees. */
-async function accept(services: Services, caller: Caller, key: string | null, operation: Operation): Promise<Intent> {
-  const { chain, kind } = operation;
-  const requestHash = hashOf(operation);
-  for (let pass = 0; ; pass += 1) {
-    const [found] = await Promise.all([
-      findKey(services.db, caller.accountId, key, requestHash),
-      refreshFees(services, chain),
-    ]);
-    if (found.repeats && ((await operation.stands?.(found.repeats)) ?? true)) return found.repeats;
-    const own = { tenantId: caller.accountId, key: found.key, requestHash };
-    const repeated = key === null ? null : await findRepeated(services.db, own);
-    if (repeated) return repeated;
-    const { id, draft, call } = await draftOf(caller, found.key, operation);
-    const { earlier = null, freed = [] } = (await operation.findEarlier?.(draft)) ?? {};
-    if (earlier) return earlier;
-    const { refusal, gas: simulated } = await simulateCall(services, chain, call);
-    if (refusal !== null) throw refusedBy(refusal);
-    const gas = gasOf(caller, operation, draft, simulated);
-    await operation.store?.();
-    try {
-      return await acceptIntent(services.db, {
-        ...{ ...own, id, chainId: chain.id, kind, payload: draft.payload, allowlist: null },
-        freed,
+  const { chain, kind, canonical, idempotencyKey, stands, store } = operation;
+  return await request(services, caller, {
+    ...{ family: productRequests, chain, kind, canonical, idempotencyKey },
+    ...(stands ? { stands } : {}),
+    draft: async (id, repeated) => {
+      // A repeat is neither simulated nor held against what it did itself.
+      const same = await repeated();
+      if (same) return { earlier: same };
+      const { draft, call } = await draftOf(operation, id);
+      const { earlier = null, freed = [] } = (await operation.findEarlier?.(draft)) ?? {};
+      if (earlier) return { earlier };
+      const { refusal, gas } = await simulateCall(services, chain, call);
+      if (refusal !== null) throw refusedBy(refusal);
+      return {
+        ...{ payload: draft.payload, allowlist: null, freed, store },
         factory: call.to,
         // The operator's own, which nobody has to know.
         template: zeroAddress,
@@ -159,25 +88,13 @@ async function accept(services: Services, caller: Caller, key: string | null, op
         initData: draft.data,
         salt: zeroHash,
         predicted: draft.target,
-        gas,
-        reservation: planGasReservation(services, chain, {
-          ...{ tenantId: caller.accountId, tier: caller.tier, kind: "operate", estimate: gas.gas },
-          bytes: draft.data.length / 2,
-        }),
-      });
-    } catch (error) {
-      // The same key, or a token id, was taken in between: now it is found.
-      if (pass > 2 || (error as { code?: unknown }).code !== "23505") throw error;
-    }
-  }
+        ...sizeOf(draft, gas),
+      };
+    },
+  });
 }
 
-async function draftOf(
-  caller: Caller,
-  key: IntentKey,
-  operation: Operation,
-): Promise<{ id: string; draft: OperationDraft; call: SimulatedCall }> {
-  const id = idOfKey(caller, key);
+async function draftOf(operation: Operation, id: string): Promise<{ draft: OperationDraft; call: SimulatedCall }> {
   const draft = await operation.draft(id);
   const { operator } = requireOperator(operation.chain);
   const to = operation.operator ?? operator.address;
@@ -187,21 +104,21 @@ async function draftOf(
     predicted_addr: toBytes(draft.target),
     init_data: toBytes(draft.data),
   });
-  return { id, draft, call: { to, data, intent: intentName(id) } };
+  return { draft, call: { to, data, intent: intentName(id) } };
+}
+
+function sizeOf({ payload, data }: OperationDraft, simulated: bigint) {
+  const { tokens } = payload as { tokens?: readonly unknown[] };
+  // What was done already, or cannot be simulated yet, has no estimate.
+  return { bytes: data.length / 2, estimate: simulated > 0n ? simulated : null, tokens: tokens?.length ?? 1 };
 }
 
 /** What a request would do; nothing of it was stored, signed or spent. */
-export interface OperationPlan {
+export interface OperationPlan extends PlannedCost {
   /** Send the same request with this key, and this is what becomes of it. */
   idempotencyKey: string;
   payload: object;
   contract: Address;
-  gas: bigint;
-  maxFeePerGasWei: bigint;
-  /** What the transaction would cost at the fees of now. */
-  costWei: bigint;
-  /** What it could cost at most. */
-  maxCostWei: bigint;
 }
 
 /**
@@ -211,33 +128,14 @@ export interface OperationPlan {
  */
 export async function planOperation(services: Services, caller: Caller, operation: Operation): Promise<OperationPlan> {
   const idempotencyKey = checkKey(operation.idempotencyKey) ?? randomUUID();
-  const { draft, call } = await draftOf(caller, storedKey(idempotencyKey), operation);
+  const { draft, call } = await draftOf(operation, idOfKey(caller, storedKey(idempotencyKey)));
   await operation.findEarlier?.(draft);
-  const { refusal, gas, fees } = await simulateCall(services, operation.chain, call);
-  if (refusal !== null) throw refusedBy(refusal);
-  gasOf(caller, operation, draft, gas);
-  // Fresh fees double the base fee to leave room.
-  const price = (fees.maxFeePerGas + fees.maxPriorityFeePerGas) / 2n;
-  return {
-    ...{ idempotencyKey, payload: draft.payload, contract: draft.target, gas },
-    maxFeePerGasWei: fees.maxFeePerGas,
-    costWei: gas * price,
-    maxCostWei: ((gas * 12n) / 10n) * fees.maxFeePerGas,
-  };
-}
-
-/** @throws ServiceError `plan_limit_exceeded`. */
-function gasOf(caller: Caller, { kind }: Operation, draft: OperationDraft, simulated: bigint): CountedGas {
-  const { tokens } = draft.payload as { tokens?: readonly unknown[] };
-  // What was done already, or cannot be simulated yet, has no estimate.
-  const estimate = simulated > 0n ? simulated : null;
-  return countGas(planOf(caller), { kind, bytes: draft.data.length / 2, estimate, tokens: tokens?.length ?? 1 });
+  const simulated = await simulateCall(services, operation.chain, call);
+  if (simulated.refusal !== null) throw refusedBy(simulated.refusal);
+  countGas(planOf(caller), { kind: operation.kind, ...sizeOf(draft, simulated.gas) });
+  return { idempotencyKey, payload: draft.payload, contract: draft.target, ...costOf(simulated) };
 }
 
 function refusedBy(refusal: string): ServiceError {
   return new ServiceError("value_error", `the contract would refuse it, and nothing was spent: ${refusal}`);
-}
-
-function hashOf({ chain, kind, canonical }: Operation): Buffer {
-  return createHash("sha256").update(`${kind} ${chain.id} ${canonical}`).digest();
 }

@@ -1,6 +1,13 @@
-import type { ProductType, RoleList } from "../relay/store/operation-payload.ts";
+import type { OperationKind } from "../relay/chain/operation.ts";
+import type { ContractUpdatePayload, ProductType, RoleList, TokensPayload } from "../relay/store/operation-payload.ts";
+import type { ChainRequest, Family } from "../transactions/requests.ts";
 
-export type { ContractChanges, ContractUpdatePayload } from "../relay/store/operation-payload.ts";
+/** A contract, mint, update, burn or transfer, from the request to the chain. */
+export type ProductRequest = ChainRequest<OperationKind, ContractPayload | ContractUpdatePayload | TokensPayload>;
+export const productRequests: Family<ProductRequest> = {
+  name: "request",
+  kinds: ["contract", "contract_update", "mint", "token_update", "burn", "transfer"],
+};
 
 /** A product contract as accepted: every default filled in, addresses as sent. Kept with the intent as JSON. */
 export interface ContractPayload {

@@ -2,9 +2,10 @@ import { sql } from "kysely";
 import type { Address, Hash } from "viem";
 import type { Caller } from "../auth/caller.ts";
 import type { Chain } from "../chains.ts";
+import type { ContractChanges } from "../relay/store/operation-payload.ts";
 import type { Services } from "../services.ts";
-import type { ContractChanges, ContractPayload } from "./contract-payload.ts";
-import { type ProductRequest, selectRequests, toRequest } from "./get-request.ts";
+import { selectRequests, toRequest } from "../transactions/requests.ts";
+import type { ContractPayload, ProductRequest } from "./contract-payload.ts";
 import type { RoleList } from "./product-calls.ts";
 
 /** A product contract of an account that stands, with its settings as of the last update that the service sent. */
@@ -38,7 +39,7 @@ export async function listProducts(services: Services, caller: Caller): Promise<
     .orderBy("i.id", "desc")
     .limit(mostListed)
     .execute();
-  return rows.map((row) => toProduct(toRequest(services, row), row.changes ?? []));
+  return rows.map((row) => toProduct(toRequest<ProductRequest>(services, row), row.changes ?? []));
 }
 
 function toProduct(request: ProductRequest, changes: readonly ContractChanges[]): ListedProduct {

@@ -1,9 +1,9 @@
 import type { Caller } from "../auth/caller.ts";
-import { checkKey } from "../collections/accept-deployment.ts";
 import { Problems } from "../collections/problems.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { asUnavailable } from "../errors/unavailable.ts";
 import type { Services } from "../services.ts";
+import { checkKey } from "../transactions/carry-out.ts";
 import { type CarriedOut, carryOut, type Operation, planOperation } from "./carry-out.ts";
 import { checkTokens, mostTokens, type TokenInput } from "./check-tokens.ts";
 import { findProduct, type Product } from "./find-product.ts";

@@ -6,10 +6,11 @@ import type { FreedClaim } from "../relay/requests/accept-intent.ts";
 import { getIntent, newestRetry } from "../relay/store/intents.ts";
 import { type OperationToken, type TokensPayload, tokensOf } from "../relay/store/operation-payload.ts";
 import type { Services } from "../services.ts";
+import { getRequest } from "../transactions/requests.ts";
 import type { Earlier, Operation, OperationDraft } from "./carry-out.ts";
 import { checkTokens, type TokenInput } from "./check-tokens.ts";
+import { productRequests } from "./contract-payload.ts";
 import { findProduct, type Product } from "./find-product.ts";
-import { getRequest } from "./get-request.ts";
 import { encodeMint } from "./product-calls.ts";
 import { isMinted } from "./read-token.ts";
 import { goneBeforeFinal, stillStands } from "./still-stands.ts";
@@ -112,7 +113,7 @@ async function findClaims(
   const freed: FreedClaim[] = [];
   for (const { token_id, root_id } of claims) {
     const earlier = await newestRetry(services.db, await getIntent(services.db, root_id));
-    const request = await getRequest(services, caller, { id: earlier.id });
+    const request = await getRequest(services, caller, productRequests, { id: earlier.id });
     // Burned since: then the id may be minted again, and the same mint of it is another one.
     if (request.confirmed && !(await isMinted(services, product, BigInt(token_id)))) {
       if (request.state !== "finalized") throw goneBeforeFinal(BigInt(token_id));

@@ -5,7 +5,7 @@ import { entryBound } from "../cache-bounds.ts";
 import { toBytes } from "../db/bytes.ts";
 import type { OperationToken } from "../relay/store/operation-payload.ts";
 import type { Services } from "../services.ts";
-import type { ProductRequest } from "./get-request.ts";
+import type { ProductRequest } from "./contract-payload.ts";
 
 export interface MintedFacts {
   contractName: string | null;

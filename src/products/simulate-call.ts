@@ -2,14 +2,13 @@ import { type Address, encodeFunctionData, type Hex } from "viem";
 import { productOperatorAbi } from "../../contracts/abi/product-operator.ts";
 import type { Chain } from "../chains.ts";
 import { ServiceError } from "../errors/errors.ts";
-import { type Fees, freshFees } from "../relay/chain/fees.ts";
 import { askNode } from "../relay/chain/node-failure.ts";
-import { calls, parseHex, parseMarket, parseQuantity } from "../relay/chain/reads.ts";
-import { explainRevert, isRefusal } from "../relay/chain/revert.ts";
+import { calls, parseHex } from "../relay/chain/reads.ts";
 import type { Node } from "../relay/chain/rpc-nodes.ts";
-import { NodeFault, type RpcCall, type RpcResult } from "../rpc/batch.ts";
+import { NodeFault, type RpcCall } from "../rpc/batch.ts";
 import type { Services } from "../services.ts";
 import { relayerRole } from "../signing/rules.ts";
+import { readEstimate, type Simulated, simulate } from "../transactions/simulate.ts";
 
 export interface SimulatedCall {
   to: Address;
@@ -32,20 +31,17 @@ export async function simulateCall(
   services: Services,
   chain: Chain,
   { to, data, intent }: SimulatedCall,
-): Promise<{ refusal: string | null; gas: bigint; fees: Fees }> {
+): Promise<Simulated> {
   const [sender] = await services.relay.operating(chain);
   // Without a wallet that may send it there is nothing to ask: the request waits for one.
   const from = sender ?? services.relay.account(chain).address;
-  const estimate = calls.estimate(from, to, data);
-  const simulated = await askNode(chain, () =>
-    services.relay.nodes(chain).first(async (node) => {
-      const [answer, ...market] = await node.ask([estimate, ...calls.market()]);
-      return { ...readEstimate(answer), fees: freshFees(chain, parseMarket(market)) };
-    }),
-  );
+  const simulated = await simulate(services, chain, { from, to, data });
   if (simulated.refusal === null || !sender || (await isDone(services, chain, to, intent)))
     return { ...simulated, refusal: null };
-  const answers = await askNode(chain, async () => [simulated, ...(await askOthers(services, chain, estimate))]);
+  const answers = await askNode(chain, async () => [
+    simulated,
+    ...(await askOthers(services, chain, calls.estimate(from, to, data))),
+  ]);
   const dissent = answers.find(({ refusal }) => refusal === null);
   if (dissent) return { ...simulated, gas: dissent.gas, refusal: null };
   if (answers.some(({ refusal }) => soundsClosed.test(refusal ?? "")) && (await isClosed(services, chain, to, sender)))
@@ -109,12 +105,4 @@ async function askOthers(services: Services, chain: Chain, estimate: RpcCall) {
   if (heard.length < needed && !heard.some(({ refusal }) => refusal === null))
     throw new NodeFault("too few endpoints answer to call it refused");
   return heard;
-}
-
-function readEstimate(answer: RpcResult | undefined): { refusal: string | null; gas: bigint } {
-  if (answer && "error" in answer) {
-    if (!isRefusal(answer.error)) throw new NodeFault("the node cannot simulate it now");
-    return { refusal: explainRevert(answer.error), gas: 0n };
-  }
-  return { refusal: null, gas: parseQuantity(answer, "an estimate") };
 }

@@ -1,16 +1,17 @@
 import { sql } from "kysely";
 import type { Caller } from "../auth/caller.ts";
-import { confirmedStates } from "../collections/get-deployment.ts";
 import { toAddress } from "../db/bytes.ts";
 import type { IntentKind } from "../db/tables/relay.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { askNode } from "../relay/chain/node-failure.ts";
 import { findOtherSetting, readAgreedRecord } from "../relay/chain/product-record.ts";
 import type { Intent } from "../relay/store/intents.ts";
+import { confirmedStates } from "../relay/store/lifecycle.ts";
 import { changesOf, tokensOf } from "../relay/store/operation-payload.ts";
 import type { Services } from "../services.ts";
+import { getRequest } from "../transactions/requests.ts";
+import { productRequests } from "./contract-payload.ts";
 import type { Product } from "./find-product.ts";
-import { getRequest } from "./get-request.ts";
 import { isMinted, readTokenOwner, readTokenUri } from "./read-token.ts";
 
 /**
@@ -64,7 +65,7 @@ export function goneBeforeFinal(tokenId: bigint): ServiceError {
 
 /** The newest block; null while the node has not seen the request's own: what it shows is older than that. */
 async function readHead(services: Services, caller: Caller, { chain }: Product, { id }: Intent) {
-  const { block } = await getRequest(services, caller, { id });
+  const { block } = await getRequest(services, caller, productRequests, { id });
   const head = await askNode(chain, () => services.rpc(chain).getBlock());
   return block === null || head.number < block ? null : head;
 }

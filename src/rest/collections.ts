@@ -46,7 +46,7 @@ export function addCollections(app: V0App, services: Services): void {
       owner_address: request.ownerAddress,
       name: request.name,
       symbol: request.symbol,
-      predicted_address: getAddress(deployment.predictedAddress),
+      predicted_address: getAddress(deployment.contract),
     });
   });
 

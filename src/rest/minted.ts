@@ -1,11 +1,12 @@
 import type { Caller } from "../auth/caller.ts";
-import { readProgress } from "../collections/confirmation-progress.ts";
 import { ServiceError } from "../errors/errors.ts";
-import { getRequest, type ProductRequest } from "../products/get-request.ts";
-import { listMints } from "../products/list-requests.ts";
+import { type ProductRequest, productRequests } from "../products/contract-payload.ts";
+import { listMints } from "../products/list-mints.ts";
 import { readMintedFacts } from "../products/minted-facts.ts";
 import type { TokensPayload } from "../relay/store/operation-payload.ts";
 import type { Services } from "../services.ts";
+import { pendingError } from "../transactions/progress.ts";
+import { getRequest } from "../transactions/requests.ts";
 import { ok } from "./answer.ts";
 import type { V0App } from "./app.ts";
 import { naiveMicros } from "./dates.ts";
@@ -71,14 +72,10 @@ async function findMint(
   const input = Input.fromQuery(query);
   const chain = chainParameter(input, services.chains);
   input.check();
-  const request = await getRequest(services, caller, { chain, hash });
+  const request = await getRequest(services, caller, productRequests, { chain, hash });
   if (request.kind !== "mint") throw new ServiceError("not_found", "no mint of this account has this transaction hash");
   if (request.confirmed) return { request, chain };
   if (request.error !== null)
     throw new ServiceError("transaction_failed", `the transaction failed, and nothing was minted: ${request.error}`);
-  const { text, confirmations, required } = await readProgress(services, request.chain, request.block);
-  throw new ServiceError("transaction_pending", `the transaction is not confirmed yet: ${text}`, {
-    retryAfterSeconds: 2,
-    details: { confirmations: confirmations === null ? null : String(confirmations), required },
-  });
+  throw await pendingError(services, request);
 }

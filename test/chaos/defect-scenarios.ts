@@ -2,11 +2,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Address, decodeAbiParameters, encodeFunctionData, type Hex, toHex } from "viem";
 import { collectionFactoryAbi } from "../../contracts/abi/collection-factory.ts";
 import { encodeInitData, initDataParameters } from "../../contracts/abi/config.ts";
-import { acceptDeployment } from "../../src/collections/accept-deployment.ts";
-import { checkDeployment } from "../../src/collections/check-deployment.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import { intentName } from "../../src/relay/chain/encode-deploy.ts";
 import { submitIntent } from "../../src/relay/submit/submit-intent.ts";
+import { acceptDeployment } from "../relay/accept.ts";
 import { loseRows } from "../relay/lost-rows.ts";
 import { rpc } from "./fleet.ts";
 import { type FixtureOptions, type RelayFixture, request } from "./relay-fixture.ts";
@@ -211,8 +210,7 @@ async function outgrow(fixture: RelayFixture): Promise<Hex> {
 /** Three processes take one request's steps at the same moment. */
 async function raceForOne(fixture: RelayFixture): Promise<void> {
   const name = fixture.expectRequest();
-  const checked = await checkDeployment(fixture.services, fixture.caller, request(name));
-  const intent = await acceptDeployment(fixture.services, fixture.caller, null, checked);
+  const intent = await acceptDeployment(fixture.services, fixture.caller, request(name));
   const race = await Promise.allSettled([1, 2, 3].map(() => submitIntent(fixture.services, fixture.chain, intent)));
   for (const end of race)
     if (end.status === "rejected") fixture.findings.push(`a late write was not simply lost: ${end.reason}`);

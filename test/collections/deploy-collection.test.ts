@@ -4,10 +4,10 @@ import { collectionAbi } from "../../contracts/abi/collection.ts";
 import type { Caller } from "../../src/auth/caller.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import type { DeployCollectionInput } from "../../src/collections/deployment-input.ts";
+import { deployments } from "../../src/collections/deployment-payload.ts";
 import { getEligibility } from "../../src/collections/eligibility.ts";
-import { getDeployment } from "../../src/collections/get-deployment.ts";
-import { listDeployments } from "../../src/collections/list-deployments.ts";
 import type { Services } from "../../src/services.ts";
+import { getRequest, listRequests } from "../../src/transactions/requests.ts";
 import { launch, RelayHarness, randomAddress } from "../relay/harness.ts";
 import { patient } from "../setup/wait.ts";
 
@@ -134,7 +134,7 @@ describe("one request is one deployment", () => {
     );
     const again = await deployCollection(services, caller, input);
     expect(again.deployment.id).not.toBe(first.deployment.id);
-    expect(again.deployment.predictedAddress).not.toBe(first.deployment.predictedAddress);
+    expect(again.deployment.contract).not.toBe(first.deployment.contract);
   });
 });
 
@@ -143,13 +143,15 @@ test("deployments are listed newest first, page by page, for their own account",
   const ids: string[] = [];
   for (let index = 0; index < 3; index += 1)
     ids.unshift((await deployCollection(services, owner, launch())).deployment.id);
-  const first = await listDeployments(services, owner, { first: 2 });
-  expect(first.hasNextPage).toBe(true);
-  const rest = await listDeployments(services, owner, { first: 2, after: first.deployments.at(-1)?.cursor });
-  expect(rest.hasNextPage).toBe(false);
-  expect([...first.deployments, ...rest.deployments].map(({ deployment }) => deployment.id)).toEqual(ids);
-  await expect(getDeployment(services, caller, { id: ids[0] ?? "" })).rejects.toMatchObject({ code: "not_found" });
-  await expect(listDeployments(services, owner, { first: 2, after: "x" })).rejects.toMatchObject({
+  const first = await listRequests(services, owner, deployments, { first: 2 });
+  expect(first.hasNext).toBe(true);
+  const rest = await listRequests(services, owner, deployments, { first: 2, after: first.items.at(-1)?.cursor });
+  expect(rest.hasNext).toBe(false);
+  expect([...first.items, ...rest.items].map(({ node }) => node.id)).toEqual(ids);
+  await expect(getRequest(services, caller, deployments, { id: ids[0] ?? "" })).rejects.toMatchObject({
+    code: "not_found",
+  });
+  await expect(listRequests(services, owner, deployments, { first: 2, after: "x" })).rejects.toMatchObject({
     code: "invalid_continuation_string",
   });
 });
@@ -162,7 +164,7 @@ test("a listed wallet gets the proof that the contract takes; nobody gets the li
     presaleMintPriceWei: parseEther("0.005"),
   });
   const { deployment } = await deployCollection(services, caller, input);
-  const collection = deployment.predictedAddress;
+  const collection = deployment.contract;
   const ask = (wallet: string, services_ = services) =>
     getEligibility(services_, { chain: "goerli", collection, wallet: wallet.toLowerCase() as Address }, "test");
   await expect(ask(listed)).rejects.toMatchObject({ code: "not_found" });
@@ -188,7 +190,7 @@ test("a listed wallet gets the proof that the contract takes; nobody gets the li
 
   const open = await deployCollection(services, caller, launch());
   await h.until(services, open.deployment.id, ["finalized"]);
-  const none = { chain: "goerli", collection: open.deployment.predictedAddress, wallet: listed };
+  const none = { chain: "goerli", collection: open.deployment.contract, wallet: listed };
   expect(await getEligibility(services, none, "test")).toMatchObject({
     eligible: false,
     reason: "NO_LIST",

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { cancelRequest } from "../../src/products/cancel-request.ts";
 import { type CarriedOut, carryOut } from "../../src/products/carry-out.ts";
+import { productRequests } from "../../src/products/contract-payload.ts";
 import { easyMint } from "../../src/products/easy-mint.ts";
 import { transferTokens } from "../../src/products/move-tokens.ts";
 import type { TokensPayload } from "../../src/relay/store/operation-payload.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
+import { cancelRequest } from "../../src/transactions/requests.ts";
 import { goerli } from "../relay/harness.ts";
 import { loseRows } from "../relay/lost-rows.ts";
 import { relayRound } from "../relay/round.ts";
@@ -44,7 +45,9 @@ test("a transfer that stands and is not final yet never expires, is not cancelle
       )
     ).rows[0];
   expect(await row()).toEqual({ state: "held", hold_reason: "done_elsewhere", live: true });
-  await expect(cancelRequest(after, s.caller, first.request.id)).rejects.toMatchObject({ code: "value_error" });
+  await expect(cancelRequest(after, s.caller, productRequests, first.request.id)).rejects.toMatchObject({
+    code: "value_error",
+  });
 
   const expire = "UPDATE service.intent SET expires_at = created_at, version = version + 1 WHERE id = $1";
   await s.h.database.pool.query(expire, [first.request.id]);

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { carryOut, planOperation } from "../../src/products/carry-out.ts";
-import { getRequest } from "../../src/products/get-request.ts";
+import { productRequests } from "../../src/products/contract-payload.ts";
 import { mintTokens } from "../../src/products/mint-tokens.ts";
 import { burnTokens, transferTokens } from "../../src/products/move-tokens.ts";
 import { updateContract } from "../../src/products/update-contract.ts";
 import { updateToken } from "../../src/products/update-token.ts";
 import type { TokensPayload } from "../../src/relay/store/operation-payload.ts";
+import { getRequest } from "../../src/transactions/requests.ts";
 import { loseRows } from "../relay/lost-rows.ts";
 import { ProductScenario, productReads, randomAddress, uri } from "./scenario.ts";
 
@@ -188,7 +189,7 @@ describe("what cannot be done", () => {
     const input = { chain: "goerli", contract, tokens: [{ to: randomAddress(), uri }] };
     await expect(mintTokens(s.services, thirdParty, input)).rejects.toMatchObject({ code: "not_found" });
     const minted = await s.mint(input);
-    await expect(getRequest(s.services, thirdParty, { id: minted.request.id })).rejects.toMatchObject({
+    await expect(getRequest(s.services, thirdParty, productRequests, { id: minted.request.id })).rejects.toMatchObject({
       code: "not_found",
     });
   });

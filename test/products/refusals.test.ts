@@ -1,12 +1,12 @@
 import { createWalletClient, type Hex, http, toFunctionSelector } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { planCost } from "../../src/collections/plan-cost.ts";
 import { carryOut, planOperation } from "../../src/products/carry-out.ts";
 import { createContract } from "../../src/products/create-contract.ts";
 import { mintTokens } from "../../src/products/mint-tokens.ts";
 import { updateContract } from "../../src/products/update-contract.ts";
 import { isRefusal } from "../../src/relay/chain/revert.ts";
 import type { Services } from "../../src/services.ts";
+import { planCost } from "../../src/transactions/simulate.ts";
 import { FaultProxy } from "../chaos/fault-proxy.ts";
 import { goerli } from "../relay/harness.ts";
 import { SeededGenerator } from "../setup/seeded-generator.ts";
@@ -158,7 +158,7 @@ test("a node that cannot simulate refuses nothing, at whichever of its answers",
     for (error of passing) {
       spare = 0;
       await expect(s.mint({ contract, tokens: [token] }, services)).rejects.toMatchObject(away);
-      const cost = planCost(services, goerli(services), contract, "0x06fdde03");
+      const cost = planCost(services, goerli(services), { to: contract, data: "0x06fdde03" });
       await expect(cost).rejects.toMatchObject(away);
     }
     // Accepted: then it waits, and is neither held as refused nor given up.

@@ -4,8 +4,8 @@ import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { toAddress } from "../../src/db/bytes.ts";
 import { type CarriedOut, carryOut } from "../../src/products/carry-out.ts";
+import { productRequests } from "../../src/products/contract-payload.ts";
 import { createContract } from "../../src/products/create-contract.ts";
-import { getRequest } from "../../src/products/get-request.ts";
 import { mintTokens } from "../../src/products/mint-tokens.ts";
 import { updateToken } from "../../src/products/update-token.ts";
 import { grantWallets } from "../../src/relay/operator/grant-wallets.ts";
@@ -16,6 +16,7 @@ import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
 import { mendIntents } from "../../src/relay/track/mend-intents.ts";
 import { startRetry } from "../../src/relay/track/nonce-conflict.ts";
 import type { Services } from "../../src/services.ts";
+import { getRequest } from "../../src/transactions/requests.ts";
 import { goerli } from "../relay/harness.ts";
 import { relayRound } from "../relay/round.ts";
 import { patient, slowness, wait } from "../setup/wait.ts";
@@ -119,7 +120,7 @@ test("a mint that is mined before its contract, after a reorganisation, is repea
   expect((await s.h.chain.waitForTransactionReceipt({ hash })).status).toBe("reverted");
   await s.h.chain.mine({ blocks: 12 });
   await settled(mint, ["confirmed", "finalized", "failed_onchain"]);
-  expect((await getRequest(services, s.caller, { id: mint.request.id })).confirmed).toBe(true);
+  expect((await getRequest(services, s.caller, productRequests, { id: mint.request.id })).confirmed).toBe(true);
   const owner = await s.h.chain.readContract({
     ...{ address: contract, abi: productReads, functionName: "ownerOf", args: [7n] },
   });
@@ -169,7 +170,10 @@ test("a repeated update of a token does not take a later one back", async () => 
   await startRetry(services, goerli(services), await getIntent(services.db, id), { finalized: 0n });
   await settled({ request: { id } } as CarriedOut, ["cancelled", "confirmed", "finalized"]);
   expect(await uriOf(contract, tokenId)).toBe(other);
-  expect(await getRequest(services, s.caller, { id })).toMatchObject({ state: "cancelled", holdReason: "superseded" });
+  expect(await getRequest(services, s.caller, productRequests, { id })).toMatchObject({
+    state: "cancelled",
+    holdReason: "superseded",
+  });
 });
 
 test("a mint that an older version left without its nonce is made again when the chain does not have it", async () => {

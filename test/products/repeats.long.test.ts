@@ -15,14 +15,15 @@ import { collectionAbi } from "../../contracts/abi/collection.ts";
 import { productOperatorAbi } from "../../contracts/abi/product-operator.ts";
 import { carryOut, type Operation, planOperation } from "../../src/products/carry-out.ts";
 import type { TokenInput } from "../../src/products/check-tokens.ts";
+import { productRequests } from "../../src/products/contract-payload.ts";
 import { createContract } from "../../src/products/create-contract.ts";
 import { easyMint } from "../../src/products/easy-mint.ts";
-import { getRequest } from "../../src/products/get-request.ts";
 import { mintTokens } from "../../src/products/mint-tokens.ts";
 import { burnTokens, transferTokens } from "../../src/products/move-tokens.ts";
 import { updateToken } from "../../src/products/update-token.ts";
 import type { TokensPayload } from "../../src/relay/store/operation-payload.ts";
 import type { Services } from "../../src/services.ts";
+import { getRequest } from "../../src/transactions/requests.ts";
 import { HttpApi } from "../collections/http-api.ts";
 import { request } from "../collections/launch-fixture.ts";
 import { type Answer, send } from "../setup/send.ts";
@@ -141,7 +142,10 @@ test("a mint whose drawn token was burned is another mint, by the service or by 
   const contract = await s.contract("erc721", owner);
   const mint = () => mintTokens(s.services, s.caller, { ...place(contract), tokens: [{ to: owner, uri }] });
   const tokenOf = async (id: string) =>
-    BigInt(((await getRequest(s.services, s.caller, { id })).payload as TokensPayload).tokens[0]?.tokenId ?? 0);
+    BigInt(
+      ((await getRequest(s.services, s.caller, productRequests, { id })).payload as TokensPayload).tokens[0]?.tokenId ??
+        0,
+    );
   const first = await done(mint());
   await done(burnOf(contract, [{ tokenId: await tokenOf(first) }]));
   const second = await done(mint());

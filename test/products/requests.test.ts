@@ -1,11 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ServiceError } from "../../src/errors/errors.ts";
-import { cancelRequest } from "../../src/products/cancel-request.ts";
 import { carryOut } from "../../src/products/carry-out.ts";
+import { productRequests } from "../../src/products/contract-payload.ts";
 import { createContract } from "../../src/products/create-contract.ts";
 import { mintTokens } from "../../src/products/mint-tokens.ts";
 import { explainIntent } from "../../src/relay/requests/explain-intent.ts";
+import { cancelRequest } from "../../src/transactions/requests.ts";
 import { HttpApi } from "../collections/http-api.ts";
 import { listenStates } from "../collections/listen-states.ts";
 import { ProductScenario, randomAddress, uri } from "./scenario.ts";
@@ -54,14 +55,18 @@ test("a mint that waits can be cancelled and gives its id back; one that stands 
   const before = await s.sent();
   const held = await s.mint({ contract: address, tokens }, poor).catch((error: ServiceError) => error.details);
   const id = String((held as { deployment?: string }).deployment);
-  expect(await cancelRequest(s.services, s.caller, id)).toMatchObject({ state: "cancelled" });
+  expect(await cancelRequest(s.services, s.caller, productRequests, id)).toMatchObject({ state: "cancelled" });
   expect(await s.sent()).toBe(before);
 
   const other = await s.mint({ contract: address, tokens: [{ to: randomAddress(), uri, tokenId: 7n }] });
   await s.ended(other);
-  await expect(cancelRequest(s.services, s.caller, other.request.id)).rejects.toMatchObject({ code: "value_error" });
+  await expect(cancelRequest(s.services, s.caller, productRequests, other.request.id)).rejects.toMatchObject({
+    code: "value_error",
+  });
   const thirdParty = await s.h.caller("growth");
-  await expect(cancelRequest(s.services, thirdParty, other.request.id)).rejects.toMatchObject({ code: "not_found" });
+  await expect(cancelRequest(s.services, thirdParty, productRequests, other.request.id)).rejects.toMatchObject({
+    code: "not_found",
+  });
 });
 
 test("a free plan has a hundred tokens on a chain; the next one is refused and costs nothing", async () => {

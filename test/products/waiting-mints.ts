@@ -1,12 +1,13 @@
 import type { Address } from "viem";
 import { carryOut } from "../../src/products/carry-out.ts";
+import { type ProductRequest, productRequests } from "../../src/products/contract-payload.ts";
 import { createContract } from "../../src/products/create-contract.ts";
-import { getRequest, type ProductRequest } from "../../src/products/get-request.ts";
 import { mintTokens } from "../../src/products/mint-tokens.ts";
 import type { ProductType } from "../../src/relay/store/operation-payload.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
 import { submitRound } from "../../src/relay/track/submit-loop.ts";
 import type { Services } from "../../src/services.ts";
+import { getRequest } from "../../src/transactions/requests.ts";
 import { goerli } from "../relay/harness.ts";
 import { relayRound } from "../relay/round.ts";
 import { wait } from "../setup/wait.ts";
@@ -123,7 +124,7 @@ export class WaitingMints {
   }
 
   async read(id: string): Promise<ProductRequest> {
-    return await getRequest(this.services, this.s.caller, { id });
+    return await getRequest(this.services, this.s.caller, productRequests, { id });
   }
 
   async states(ids: readonly string[]): Promise<string[]> {

@@ -1,10 +1,10 @@
 import type { Address } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
-import { acceptUpdate } from "../../src/relay/requests/update-intent.ts";
 import type { ConfigChanges } from "../../src/relay/store/config-changes.ts";
 import { submitIntent } from "../../src/relay/submit/submit-intent.ts";
 import { RelayFixture, TestNodes } from "../chaos/relay-fixture.ts";
+import { acceptUpdate } from "./accept.ts";
 
 let nodes: TestNodes;
 let fixture: RelayFixture;
@@ -58,13 +58,11 @@ test("an update is not made from a configuration that one of two endpoints falsi
   );
   const contract: Address = `0x${rows[0].address}`;
   const accept = (changes: ConfigChanges) =>
-    acceptUpdate(fixture.services, {
-      tenantId: fixture.caller.accountId,
+    acceptUpdate(fixture.services, fixture.caller, {
       chain: fixture.chain,
       contract,
       changes,
       idempotencyKey: Object.keys(changes).join(),
-      allowlist: null,
     });
   const update = await accept({ royaltiesBps: 250n });
   const config = async () =>

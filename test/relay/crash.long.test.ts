@@ -2,12 +2,10 @@ import { createWalletClient, http } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import type { Caller } from "../../src/auth/caller.ts";
-import { acceptDeployment } from "../../src/collections/accept-deployment.ts";
-import { checkDeployment } from "../../src/collections/check-deployment.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import type { DeployCollectionInput } from "../../src/collections/deployment-input.ts";
+import { deployments } from "../../src/collections/deployment-payload.ts";
 import { findDeployedContract } from "../../src/collections/find-deployed-contract.ts";
-import { getDeployment } from "../../src/collections/get-deployment.ts";
 import { toHash } from "../../src/db/bytes.ts";
 import { verifyDeployment } from "../../src/relay/chain/verify-deployment.ts";
 import { getIntent, type Intent } from "../../src/relay/store/intents.ts";
@@ -20,7 +18,9 @@ import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
 import { runRelay } from "../../src/relay/track/run-relay.ts";
 import { Rounds } from "../../src/rounds.ts";
 import type { Services } from "../../src/services.ts";
+import { getRequest } from "../../src/transactions/requests.ts";
 import { createTestDatabase } from "../setup/database.ts";
+import { acceptDeployment } from "./accept.ts";
 import { goerli, launch, RelayHarness } from "./harness.ts";
 import { relayRound } from "./round.ts";
 
@@ -40,7 +40,7 @@ afterEach(() => h.proxy.heal());
 const done = ["confirmed", "finalized"];
 
 async function accept(input: DeployCollectionInput = launch()): Promise<Intent> {
-  return await acceptDeployment(api, caller, null, await checkDeployment(api, caller, input));
+  return await acceptDeployment(api, caller, input);
 }
 
 async function announcedOf(intent: Intent): Promise<number> {
@@ -91,7 +91,7 @@ test("a node that is away: 503 with a retry, the request stays and is deployed w
   expect(rows).toMatchObject([{ state: "queued" }]);
   await h.until(worker, rows[0].id, done);
   const { deployment } = await deployCollection(api, caller, input);
-  expect(deployment).toMatchObject({ id: rows[0].id, collection: deployment.predictedAddress });
+  expect(deployment).toMatchObject({ id: rows[0].id, confirmed: true });
 });
 
 test("an empty wallet: held, and deployed once there is money", async () => {
@@ -116,7 +116,7 @@ test("a deployment that the chain refuses is failed by its receipt, and its nonc
   } finally {
     await h.pauseFactory(false);
   }
-  const { transactionHash } = await getDeployment(api, caller, { id: submission.intent.id });
+  const { transactionHash } = await getRequest(api, caller, deployments, { id: submission.intent.id });
   const lookup = findDeployedContract(api, caller, { chain: "goerli", transactionHash: transactionHash ?? "" });
   await expect(lookup).rejects.toMatchObject({ code: "transaction_failed" });
   const { deployment } = await deployCollection(api, caller, launch());
@@ -152,7 +152,7 @@ test("a reorganisation takes the block away: the stored bytes are sent again and
   await h.until(slow, deployment.id, ["mined"]);
   await h.chain.mine({ blocks: 2 });
   await h.until(slow, deployment.id, done);
-  expect((await lookup()).toLowerCase()).toBe(deployment.predictedAddress);
+  expect((await lookup()).toLowerCase()).toBe(deployment.contract);
   const intent = await getIntent(slow.db, deployment.id);
   expect(await announcedOf(intent)).toBe(1);
 });
@@ -198,12 +198,12 @@ test("a database restored from before the signature: the collection is imported,
       .values({ ...columns, payload: JSON.stringify(payload), reserved_wei: 0n })
       .execute();
     await h.until(worker, intent.id, done);
-    const { transactionHash } = await getDeployment(api, caller, { id: intent.id });
+    const { transactionHash } = await getRequest(api, caller, deployments, { id: intent.id });
 
     const later = h.process({ DATABASE_URL: restored.url });
     await h.until(later, intent.id, done, restored.pool);
-    const imported = await getDeployment(later, caller, { id: intent.id });
-    expect(imported).toMatchObject({ transactionHash, collection: imported.predictedAddress });
+    const imported = await getRequest(later, caller, deployments, { id: intent.id });
+    expect(imported).toMatchObject({ transactionHash, confirmed: true });
     expect(await announcedOf(intent)).toBe(1);
     expect(await listAttempts(restored.db, intent.id)).toMatchObject([{ kind: "imported" }]);
     const next = await deployCollection(later, caller, launch());

@@ -1,11 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
+import { deployments } from "../../src/collections/deployment-payload.ts";
 import { findDeployedContract } from "../../src/collections/find-deployed-contract.ts";
-import { getDeployment } from "../../src/collections/get-deployment.ts";
 import { runRelay } from "../../src/relay/track/run-relay.ts";
 import { Rounds } from "../../src/rounds.ts";
 import type { Services } from "../../src/services.ts";
+import { getRequest } from "../../src/transactions/requests.ts";
 import { launch, RelayHarness } from "./harness.ts";
 
 let h: RelayHarness;
@@ -28,17 +29,17 @@ describe("a deployment", () => {
       presaleMintStart: new Date("2022-07-01"),
     });
     const { deployment } = await deployCollection(api, caller, input);
-    expect(deployment.collection).toBeNull();
+    expect(deployment.confirmed).toBe(false);
 
     await h.until(worker, deployment.id, ["confirmed", "finalized"]);
-    const stands = await getDeployment(api, caller, { id: deployment.id });
-    expect(stands.collection).toBe(deployment.predictedAddress);
+    const stands = await getRequest(api, caller, deployments, { id: deployment.id });
+    expect(stands).toMatchObject({ contract: deployment.contract, confirmed: true });
     expect(stands.transactionHash).toBe(deployment.transactionHash);
 
     const receipt = await h.chain.getTransactionReceipt({ hash: deployment.transactionHash });
     expect(receipt.status).toBe("success");
     const info = await h.chain.readContract({
-      address: deployment.predictedAddress,
+      address: deployment.contract,
       abi: collectionAbi,
       functionName: "getInfo",
     });
@@ -60,20 +61,20 @@ describe("a deployment", () => {
       presaleMintPriceFrozen: true,
       publicMintStart: 1657625448n,
       presaleMintStart: 1656633600n,
-      presaleMerkleRoot: stands.request.presaleMerkleRoot,
+      presaleMerkleRoot: stands.payload.presaleMerkleRoot,
       royaltiesBps: 500n,
     });
     // The service can reveal and update it; the option leaves that out.
     const adminRole = await h.chain.readContract({
-      address: deployment.predictedAddress,
+      address: deployment.contract,
       abi: collectionAbi,
       functionName: "ADMIN_ROLE",
     });
     const isAdmin = { abi: collectionAbi, functionName: "hasRole", args: [adminRole, h.relayer] } as const;
-    expect(await h.chain.readContract({ address: deployment.predictedAddress, ...isAdmin })).toBe(true);
+    expect(await h.chain.readContract({ address: deployment.contract, ...isAdmin })).toBe(true);
     const without = await deployCollection(api, caller, launch({ grantServiceAdmin: false }));
     await h.until(worker, without.deployment.id, ["confirmed", "finalized"]);
-    expect(await h.chain.readContract({ address: without.deployment.predictedAddress, ...isAdmin })).toBe(false);
+    expect(await h.chain.readContract({ address: without.deployment.contract, ...isAdmin })).toBe(false);
   });
 
   test("asked for twenty times at once, of two processes with two workers, is one collection", async () => {
@@ -109,7 +110,7 @@ describe("a deployment", () => {
     const announced = await h.announced();
     expect(announced.length).toBe(before + 24);
     const collections = new Set(announced.map(({ collection }) => collection));
-    for (const { deployment } of answers) expect(collections).toContain(deployment.predictedAddress);
+    for (const { deployment } of answers) expect(collections).toContain(deployment.contract);
     const { rows } = await worker.pool.query("SELECT min(nonce), max(nonce), count(*) FROM service.nonce_reservation");
     expect(BigInt(rows[0].max) - BigInt(rows[0].min) + 1n).toBe(rows[0].count);
     const count = await h.chain.getTransactionCount({ address: h.relayer });
@@ -139,7 +140,7 @@ describe("a deployment", () => {
     await expect(ask(deployment.transactionHash)).rejects.toMatchObject({ code: "transaction_pending" });
     await h.until(worker, deployment.id, ["confirmed", "finalized"]);
     const address = await ask(`0x${deployment.transactionHash.slice(2).toUpperCase()}`);
-    expect(address.toLowerCase()).toBe(deployment.predictedAddress);
+    expect(address.toLowerCase()).toBe(deployment.contract);
     expect(address).not.toBe(address.toLowerCase());
     await expect(ask(deployment.transactionHash, await h.caller())).rejects.toMatchObject({ code: "not_found" });
     await expect(ask(`0x${"0".repeat(64)}`)).rejects.toMatchObject({ code: "not_found" });

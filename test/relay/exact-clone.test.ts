@@ -2,8 +2,6 @@ import { concatHex, createWalletClient, http, keccak256, parseEther, stringToHex
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { collectionFactoryAbi } from "../../contracts/abi/collection-factory.ts";
-import { acceptDeployment } from "../../src/collections/accept-deployment.ts";
-import { checkDeployment } from "../../src/collections/check-deployment.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import { toAddress, toHash, toHex } from "../../src/db/bytes.ts";
 import { intentName } from "../../src/relay/chain/encode-deploy.ts";
@@ -12,6 +10,7 @@ import { getIntent } from "../../src/relay/store/intents.ts";
 import { findReservation } from "../../src/relay/store/nonces.ts";
 import { importDeployment } from "../../src/relay/submit/import-deployment.ts";
 import type { Services } from "../../src/services.ts";
+import { acceptDeployment } from "./accept.ts";
 import { goerli, launch, RelayHarness } from "./harness.ts";
 
 let h: RelayHarness;
@@ -53,7 +52,7 @@ test("what another wallet with the factory's role deployed for an intent is not 
   await h.chain.waitForTransactionReceipt({ hash: granted });
 
   const caller = await h.caller();
-  const accepted = await acceptDeployment(services, caller, null, await checkDeployment(services, caller, launch()));
+  const accepted = await acceptDeployment(services, caller, launch());
   const intent = await getIntent(services.db, accepted.id);
   if (!intent) throw new Error("it is accepted");
   const hash = await createWalletClient({ account, transport }).writeContract({

@@ -12,13 +12,11 @@ import {
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { collectionFactoryAbi } from "../../contracts/abi/collection-factory.ts";
 import type { Caller } from "../../src/auth/caller.ts";
-import { acceptDeployment, idOfKey } from "../../src/collections/accept-deployment.ts";
-import { checkDeployment } from "../../src/collections/check-deployment.ts";
 import { listCollections } from "../../src/collections/collections.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import type { DeployCollectionInput } from "../../src/collections/deployment-input.ts";
+import { deployments } from "../../src/collections/deployment-payload.ts";
 import { findDeployedContract } from "../../src/collections/find-deployed-contract.ts";
-import { getDeployment } from "../../src/collections/get-deployment.ts";
 import { updateCollection } from "../../src/collections/update-collection.ts";
 import { encodeDeploy } from "../../src/relay/chain/encode-deploy.ts";
 import { openWallet } from "../../src/relay/operator/open-wallet.ts";
@@ -28,7 +26,10 @@ import { getIntent } from "../../src/relay/store/intents.ts";
 import { listSharedWallets } from "../../src/relay/submit/external-transactions.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
 import type { Services } from "../../src/services.ts";
+import { idOfKey } from "../../src/transactions/carry-out.ts";
+import { getRequest } from "../../src/transactions/requests.ts";
 import { patient } from "../setup/wait.ts";
+import { acceptDeployment } from "./accept.ts";
 import { goerli, launch, RelayHarness } from "./harness.ts";
 import { relayRound } from "./round.ts";
 
@@ -76,13 +77,7 @@ test("a transaction that was taken for another installation's is ours once its r
 
 const wallet = () => createWalletClient({ transport: http(h.node.url) });
 const node = () => createTestClient({ mode: "hardhat", transport: http(h.node.url) });
-const accept = async (input: DeployCollectionInput) =>
-  await acceptDeployment(
-    services,
-    caller,
-    input.idempotencyKey ?? null,
-    await checkDeployment(services, caller, input),
-  );
+const accept = async (input: DeployCollectionInput) => await acceptDeployment(services, caller, input);
 
 /** What the second holder of the factory's role sends. */
 async function deployAs(id: string, tip: bigint): Promise<Hash> {
@@ -98,20 +93,18 @@ async function expectFound(id: string, hash: Hash): Promise<void> {
     .poll(async () => {
       await node().mine({ blocks: 1 });
       await relayRound(services, goerli(services), memory);
-      return (await getDeployment(services, caller, { id })).state;
+      return (await getRequest(services, caller, deployments, { id })).state;
     }, patient)
     .toBe("finalized");
-  const { collection, predictedAddress, transactionHash } = await getDeployment(services, caller, { id });
-  expect({ collection, transactionHash }).toEqual({ collection: predictedAddress, transactionHash: hash });
+  const { contract, confirmed, transactionHash } = await getRequest(services, caller, deployments, { id });
+  expect({ confirmed, transactionHash }).toEqual({ confirmed: true, transactionHash: hash });
   const found = await findDeployedContract(services, caller, { chain: "goerli", transactionHash: hash });
-  expect(found.toLowerCase()).toBe(predictedAddress);
+  expect(found.toLowerCase()).toBe(contract);
   // It is a collection like others: listed with the transaction that made it, and it can be changed.
   const { blockNumber: block } = await h.chain.getTransactionReceipt({ hash });
   const listed = await listCollections(services, caller, "goerli", { allowlists: false });
-  expect(listed.filter(({ address }) => address === predictedAddress)).toMatchObject([
-    { transactionHash: hash, block },
-  ]);
-  const change = { chain: "goerli", collection: predictedAddress, royaltiesBps: 700n };
+  expect(listed.filter(({ address }) => address === contract)).toMatchObject([{ transactionHash: hash, block }]);
+  const change = { chain: "goerli", collection: contract, royaltiesBps: 700n };
   const { update } = await updateCollection(services, caller, change);
   await h.until(services, update.id, ["confirmed", "finalized"]);
 }
@@ -133,7 +126,7 @@ test("a duplicate that the factory refuses ends as the collection that stands, b
   expect((await h.chain.getTransactionReceipt({ hash: deployment.transactionHash })).status).toBe("reverted");
   await expectFound(deployment.id, hash);
   const lookup = { chain: "goerli", transactionHash: deployment.transactionHash };
-  expect((await findDeployedContract(services, caller, lookup)).toLowerCase()).toBe(deployment.predictedAddress);
+  expect((await findDeployedContract(services, caller, lookup)).toLowerCase()).toBe(deployment.contract);
   expect((await deployCollection(services, caller, input)).deployment.transactionHash).toBe(hash);
 });
 

@@ -68,8 +68,8 @@ test("with too low an estimate it runs out of gas, is repeated, and whoever has 
     chain: "goerli",
     transactionHash: deployment.transactionHash,
   });
-  expect(found.toLowerCase()).toBe(deployment.predictedAddress);
-  expect(await h.chain.getCode({ address: deployment.predictedAddress })).toMatch(/^0x363d/);
+  expect(found.toLowerCase()).toBe(deployment.contract);
+  expect(await h.chain.getCode({ address: deployment.contract })).toMatch(/^0x363d/);
   expect((await explainIntent(services.db, deployment.id))?.join("\n")).toContain("a node estimated too little gas");
 });
 
@@ -109,5 +109,5 @@ test("a node that always estimates too little: the deployment fails for good aft
     if (retry === 2) await h.until(services, await id(2), ["failed_onchain"]);
   }
   faulty.forced = "";
-  expect(await h.chain.getCode({ address: deployment.predictedAddress })).toBeUndefined();
+  expect(await h.chain.getCode({ address: deployment.contract })).toBeUndefined();
 });

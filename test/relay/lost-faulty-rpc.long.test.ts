@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
-import { getDeployment } from "../../src/collections/get-deployment.ts";
+import { deployments } from "../../src/collections/deployment-payload.ts";
 import { updateCollection } from "../../src/collections/update-collection.ts";
 import { reconcileWallet } from "../../src/relay/operator/reconcile-wallet.ts";
+import { getRequest } from "../../src/transactions/requests.ts";
 import { RelayFixture, request, TestNodes } from "../chaos/relay-fixture.ts";
 import { patient } from "../setup/wait.ts";
 import { loseRows } from "./lost-rows.ts";
@@ -21,7 +22,7 @@ test.each(["no-logs", "transactions-spoilt"])(
     try {
       const { deployment } = await deployCollection(fixture.services, fixture.caller, request(`lost and ${fault}`));
       await fixture.finish(patient.timeout);
-      const place = { chain: "goerli", collection: deployment.predictedAddress };
+      const place = { chain: "goerli", collection: deployment.contract };
       const { update } = await updateCollection(fixture.services, fixture.caller, { ...place, royaltiesBps: 700n });
       await fixture.finish(patient.timeout);
       await loseRows(fixture.database.pool, [deployment.id, update.id], fixture.wallet);
@@ -67,7 +68,7 @@ test("a deployment whose nonce its own lost bytes used is mined by them, also wh
     expect(await fixture.finish(patient.timeout)).toEqual(["nobody asked for mined by lost bytes"]);
     const { rows } = await fixture.database.pool.query(states);
     expect(rows).toEqual([{ retry_number: 0, state: "finalized", nonce: "mined" }]);
-    const { transactionHash } = await getDeployment(fixture.services, fixture.caller, { id: deployment.id });
+    const { transactionHash } = await getRequest(fixture.services, fixture.caller, deployments, { id: deployment.id });
     expect(transactionHash).toBe(deployment.transactionHash);
   } finally {
     await fixture.tearDown();

@@ -2,10 +2,11 @@ import type { Hex } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Caller } from "../../src/auth/caller.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
-import { getDeployment } from "../../src/collections/get-deployment.ts";
+import { deployments } from "../../src/collections/deployment-payload.ts";
 import { createServices } from "../../src/processes/create-services.ts";
 import { findReservation } from "../../src/relay/store/nonces.ts";
 import { takeBasis } from "../../src/relay/submit/take-basis.ts";
+import { getRequest } from "../../src/transactions/requests.ts";
 import { rpc } from "../chaos/fleet.ts";
 import { RelayFixture, request, TestNodes } from "../chaos/relay-fixture.ts";
 import { patient } from "../setup/wait.ts";
@@ -53,7 +54,7 @@ test("a lost transaction is sent again from a mempool's bytes, and is the reques
   const unasked = ["nobody asked for lost in the pool", "nobody asked for another"];
   expect(await fixture.finish(patient.timeout)).toEqual([...unasked, "imported transactions: 1"]);
   for (const { id, transactionHash } of [deployment, next.deployment])
-    expect(await getDeployment(fixture.services, caller, { id })).toMatchObject({
+    expect(await getRequest(fixture.services, caller, deployments, { id })).toMatchObject({
       transactionHash,
       state: "finalized",
     });

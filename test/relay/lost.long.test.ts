@@ -2,11 +2,9 @@ import { type Address, createTestClient, type Hash, http, walletActions } from "
 import { privateKeyToAccount } from "viem/accounts";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import type { Caller } from "../../src/auth/caller.ts";
-import { acceptDeployment } from "../../src/collections/accept-deployment.ts";
-import { checkDeployment } from "../../src/collections/check-deployment.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
+import { deployments } from "../../src/collections/deployment-payload.ts";
 import { findDeployedContract } from "../../src/collections/find-deployed-contract.ts";
-import { getDeployment } from "../../src/collections/get-deployment.ts";
 import { openWallet } from "../../src/relay/operator/open-wallet.ts";
 import { cancelIntent } from "../../src/relay/requests/cancel-intent.ts";
 import { getIntent } from "../../src/relay/store/intents.ts";
@@ -17,7 +15,9 @@ import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
 import { resubmitFound } from "../../src/relay/track/resubmit-imported.ts";
 import { refreshWallets } from "../../src/relay/track/watch-wallets.ts";
 import type { Services } from "../../src/services.ts";
+import { getRequest } from "../../src/transactions/requests.ts";
 import { patient } from "../setup/wait.ts";
+import { acceptDeployment } from "./accept.ts";
 import { goerli, launch, RelayHarness } from "./harness.ts";
 import { loseRows, nameOnChain } from "./lost-rows.ts";
 import { relayRound } from "./round.ts";
@@ -60,11 +60,11 @@ async function until(services: Services, id: string): Promise<void> {
 }
 
 async function expectConfirmed(services: Services, id: string, hash: string): Promise<void> {
-  const { collection, predictedAddress, transactionHash } = await getDeployment(services, caller, { id });
-  expect({ collection, transactionHash }).toEqual({ collection: predictedAddress, transactionHash: hash });
+  const { contract, confirmed, transactionHash } = await getRequest(services, caller, deployments, { id });
+  expect({ confirmed, transactionHash }).toEqual({ confirmed: true, transactionHash: hash });
   expect(await times(id)).toBe(1);
   const found = await findDeployedContract(services, caller, { chain: "goerli", transactionHash: hash });
-  expect(found.toLowerCase() as Address).toBe(predictedAddress);
+  expect(found.toLowerCase() as Address).toBe(contract);
 }
 
 test("a nonce that waits in a mempool is not given to another request after its rows were lost", async () => {
@@ -199,12 +199,12 @@ test.each(["lost", "there, without its nonce"])(
     await until(after, id);
     await expectConfirmed(after, id, hash);
     // Its first hash leads to it as well, whatever became of that nonce.
-    const { predictedAddress } = await getDeployment(after, caller, { id: other.deployment.id });
+    const { contract } = await getRequest(after, caller, deployments, { id: other.deployment.id });
     const found = await findDeployedContract(after, caller, {
       chain: "goerli",
       transactionHash: other.deployment.transactionHash,
     });
-    expect(found.toLowerCase()).toBe(predictedAddress);
+    expect(found.toLowerCase()).toBe(contract);
     expect(await times(other.deployment.id)).toBe(1);
     expect(await walletState()).toBe("open");
     // A repeat of either is answered, not broken.
@@ -222,7 +222,7 @@ test("a wallet whose lost transactions cannot be read for a while stays open, an
   const after = h.process();
   h.proxy.loseAnswers("eth_getTransactionReceipt");
   const other = launch({ idempotencyKey: "behind-the-unreadable" });
-  await acceptDeployment(after, caller, "behind-the-unreadable", await checkDeployment(after, caller, other));
+  await acceptDeployment(after, caller, { ...other, idempotencyKey: "behind-the-unreadable" });
   const reads = () => h.proxy.seen.filter((method) => method === "eth_getTransactionReceipt").length;
   const enough = reads() + 3;
   await expect
@@ -245,7 +245,7 @@ async function untilNewest(services: Services, id: string): Promise<void> {
     .poll(async () => {
       await node().mine({ blocks: 1 });
       await relayRound(services, goerli(services), memory);
-      return (await getDeployment(services, caller, { id })).state;
+      return (await getRequest(services, caller, deployments, { id })).state;
     }, patient)
     .toBe("finalized");
 }

@@ -1,11 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Caller } from "../../src/auth/caller.ts";
-import { acceptDeployment } from "../../src/collections/accept-deployment.ts";
-import { checkDeployment } from "../../src/collections/check-deployment.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import { untilSigned } from "../../src/relay/requests/until-signed.ts";
-import { acceptUpdate } from "../../src/relay/requests/update-intent.ts";
 import { getIntent, type Intent } from "../../src/relay/store/intents.ts";
 import { listAttempts } from "../../src/relay/store/nonces.ts";
 import { preflight } from "../../src/relay/submit/preflight.ts";
@@ -17,6 +14,7 @@ import { submitRound } from "../../src/relay/track/submit-loop.ts";
 import { Rounds } from "../../src/rounds.ts";
 import type { Services } from "../../src/services.ts";
 import { patient, slowness } from "../setup/wait.ts";
+import { acceptDeployment, acceptUpdate } from "./accept.ts";
 import { addCrowd, addQueued, moveAll } from "./crowd.ts";
 import { goerli, launch, RelayHarness, randomAddress } from "./harness.ts";
 import { relayRound } from "./round.ts";
@@ -35,18 +33,17 @@ beforeEach(async () => {
   caller = await h.caller();
   const { deployment } = await deployCollection(api, caller, launch());
   await h.until(worker, deployment.id, ["finalized"]);
-  contract = deployment.predictedAddress;
+  contract = deployment.contract;
 });
 afterEach(() => h?.stop());
 
 async function accept(): Promise<Intent> {
-  return await acceptDeployment(api, caller, null, await checkDeployment(api, caller, launch()));
+  return await acceptDeployment(api, caller, launch());
 }
 
 async function acceptNth(n: number): Promise<Intent> {
   const changes = { royaltiesBps: BigInt(n + 1) };
-  const place = { tenantId: caller.accountId, chain: goerli(api), contract };
-  return await acceptUpdate(api, { ...place, changes, idempotencyKey: `update ${n}`, allowlist: null });
+  return await acceptUpdate(api, caller, { chain: goerli(api), contract, changes, idempotencyKey: `update-${n}` });
 }
 
 /** Its process is gone after it was given its nonce. */

@@ -3,9 +3,8 @@ import { privateKeyToAccount } from "viem/accounts";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import type { Caller } from "../../src/auth/caller.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
+import { deployments } from "../../src/collections/deployment-payload.ts";
 import { findDeployedContract } from "../../src/collections/find-deployed-contract.ts";
-import { getDeployment } from "../../src/collections/get-deployment.ts";
-import { listDeployments } from "../../src/collections/list-deployments.ts";
 import { toHash, toHex } from "../../src/db/bytes.ts";
 import { cancelIntent } from "../../src/relay/requests/cancel-intent.ts";
 import { explainIntent } from "../../src/relay/requests/explain-intent.ts";
@@ -13,6 +12,7 @@ import { getIntent } from "../../src/relay/store/intents.ts";
 import { listAttempts } from "../../src/relay/store/nonces.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
 import type { Services } from "../../src/services.ts";
+import { getRequest, listRequests } from "../../src/transactions/requests.ts";
 import { goerli, launch, RelayHarness } from "./harness.ts";
 import { relayRound } from "./round.ts";
 
@@ -71,11 +71,11 @@ test("a transaction that has become too cheap is replaced, and every hash ever s
     `nonce      ${first.nonce} of`,
   ])
     expect(story).toContain(words);
-  expect(await explainIntent(api.db, deployment.predictedAddress)).toEqual(story.split("\n"));
+  expect(await explainIntent(api.db, deployment.contract)).toEqual(story.split("\n"));
   expect(await explainIntent(api.db, "nothing")).toBeNull();
   for (const transactionHash of [first.hash, second.hash]) {
     const address = await findDeployedContract(api, caller, { chain: "goerli", transactionHash });
-    expect(address.toLowerCase()).toBe(deployment.predictedAddress);
+    expect(address.toLowerCase()).toBe(deployment.contract);
   }
 });
 
@@ -175,15 +175,15 @@ test("a nonce used by somebody else: the wallet halts, and the request goes on u
   // A person looked, and opens the wallet again.
   await api.pool.query("UPDATE service.relayer_wallet SET state = 'open'");
   await h.until(worker, retryId, done);
-  expect(await h.chain.getCode({ address: deployment.predictedAddress })).toBeDefined();
+  expect(await h.chain.getCode({ address: deployment.contract })).toBeDefined();
   // Whoever holds the first answer finds the collection: by its hash, by its id, and once in the list.
   const lookUp = { chain: "goerli", transactionHash: deployment.transactionHash };
-  expect((await findDeployedContract(api, caller, lookUp)).toLowerCase()).toBe(deployment.predictedAddress);
-  const shown = await getDeployment(api, caller, { id: deployment.id });
-  expect(shown).toMatchObject({ id: retryId, collection: deployment.predictedAddress });
-  const { deployments } = await listDeployments(api, caller, { first: 100 });
-  const named = deployments.filter((item) => item.deployment.predictedAddress === deployment.predictedAddress);
-  expect(named.map((item) => item.deployment.id)).toEqual([retryId]);
+  expect((await findDeployedContract(api, caller, lookUp)).toLowerCase()).toBe(deployment.contract);
+  const shown = await getRequest(api, caller, deployments, { id: deployment.id });
+  expect(shown).toMatchObject({ id: retryId, contract: deployment.contract, confirmed: true });
+  const { items } = await listRequests(api, caller, deployments, { first: 100 });
+  const named = items.filter(({ node }) => node.contract === deployment.contract);
+  expect(named.map(({ node }) => node.id)).toEqual([retryId]);
 });
 
 test("a retry that could not be sent in time is reported as failed to whoever has the first hash", async () => {

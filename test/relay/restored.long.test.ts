@@ -3,11 +3,9 @@ import { createWalletClient, http } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Caller } from "../../src/auth/caller.ts";
-import { acceptDeployment } from "../../src/collections/accept-deployment.ts";
-import { checkDeployment } from "../../src/collections/check-deployment.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import type { DeployCollectionInput } from "../../src/collections/deployment-input.ts";
-import { getDeployment } from "../../src/collections/get-deployment.ts";
+import { deployments } from "../../src/collections/deployment-payload.ts";
 import { takeBackup } from "../../src/db/admin/backup.ts";
 import { restoreBackup } from "../../src/db/admin/restore.ts";
 import { reconcileWallet } from "../../src/relay/operator/reconcile-wallet.ts";
@@ -15,8 +13,10 @@ import { findReservation, listAttempts } from "../../src/relay/store/nonces.ts";
 import { submitIntent } from "../../src/relay/submit/submit-intent.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
 import type { Services } from "../../src/services.ts";
+import { getRequest } from "../../src/transactions/requests.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
+import { acceptDeployment } from "./accept.ts";
 import { goerli, launch, RelayHarness } from "./harness.ts";
 import { relayRound } from "./round.ts";
 
@@ -38,12 +38,7 @@ afterAll(async () => {
 
 const done = ["confirmed", "finalized"];
 const accept = async (services: Services, input: DeployCollectionInput) =>
-  await acceptDeployment(
-    services,
-    caller,
-    input.idempotencyKey ?? null,
-    await checkDeployment(services, caller, input),
-  );
+  await acceptDeployment(services, caller, input);
 
 test("an older backup beside the chain: what was deployed since is imported, the wallet goes on behind it, nothing is deployed twice", async () => {
   // A wallet that has deployed before: its row is in the backup.
@@ -65,11 +60,11 @@ test("an older backup beside the chain: what was deployed since is imported, the
   for (const input of [keyed, unkeyed]) {
     const { deployment } = await deployCollection(before, caller, input);
     await h.until(before, deployment.id, done);
-    forgotten.push(await getDeployment(before, caller, { id: deployment.id }));
+    forgotten.push(await getRequest(before, caller, deployments, { id: deployment.id }));
   }
   const hashes = new Map<string, string | null>();
   for (const { id } of [old.deployment, queued, queuedToo, signed])
-    hashes.set(id, (await getDeployment(before, caller, { id })).transactionHash);
+    hashes.set(id, (await getRequest(before, caller, deployments, { id })).transactionHash);
   const announced = await h.announced();
   expect(announced).toHaveLength(6);
 
@@ -87,8 +82,8 @@ test("an older backup beside the chain: what was deployed since is imported, the
 
   for (const { id } of [queued, queuedToo, signed]) await h.until(after, id, done, fresh.pool);
   for (const [id, hash] of hashes) {
-    const { transactionHash, collection, predictedAddress } = await getDeployment(after, caller, { id });
-    expect({ transactionHash, collection }).toEqual({ transactionHash: hash, collection: predictedAddress });
+    const { transactionHash, confirmed } = await getRequest(after, caller, deployments, { id });
+    expect({ transactionHash, confirmed }).toEqual({ transactionHash: hash, confirmed: true });
   }
   expect((await listAttempts(fresh.db, queued.id)).map(({ kind }) => kind)).toEqual(["imported"]);
   await h.until(after, next.deployment.id, done, fresh.pool);
@@ -106,8 +101,15 @@ test("an older backup beside the chain: what was deployed since is imported, the
   for (const [index, input] of [keyed, unkeyed].entries()) {
     const again = await deployCollection(after, caller, input);
     await h.until(after, again.deployment.id, done, fresh.pool);
-    const { transactionHash, collection } = await getDeployment(after, caller, { id: again.deployment.id });
-    expect([transactionHash, collection]).toEqual([forgotten[index]?.transactionHash, forgotten[index]?.collection]);
+    const { transactionHash, contract, confirmed } = await getRequest(after, caller, deployments, {
+      id: again.deployment.id,
+    });
+    const { transactionHash: hash, contract: place } = forgotten[index] ?? {};
+    expect({ transactionHash, contract, confirmed }).toEqual({
+      transactionHash: hash,
+      contract: place,
+      confirmed: true,
+    });
   }
   const names = (await h.announced()).map(({ intentId }) => intentId);
   expect(new Set(names).size).toBe(names.length);

@@ -6,7 +6,6 @@ import { toBytes, toHash } from "../../src/db/bytes.ts";
 import { verifyDeployment } from "../../src/relay/chain/verify-deployment.ts";
 import { cancelIntent } from "../../src/relay/requests/cancel-intent.ts";
 import { untilSigned } from "../../src/relay/requests/until-signed.ts";
-import { acceptUpdate } from "../../src/relay/requests/update-intent.ts";
 import type { ConfigChanges } from "../../src/relay/store/config-changes.ts";
 import { getIntent, type Intent, moveIntent, newestRetry } from "../../src/relay/store/intents.ts";
 import { findReservation, listAttempts } from "../../src/relay/store/nonces.ts";
@@ -17,6 +16,7 @@ import { submitIntent } from "../../src/relay/submit/submit-intent.ts";
 import { rpc } from "../chaos/fleet.ts";
 import { RelayFixture, TestNodes } from "../chaos/relay-fixture.ts";
 import { patient, slowness } from "../setup/wait.ts";
+import { acceptUpdate } from "./accept.ts";
 
 vi.setConfig({ testTimeout: 240_000 * slowness });
 
@@ -292,13 +292,11 @@ async function collection(name: string): Promise<Address> {
 }
 
 async function acceptOne(contract: Address, changes: ConfigChanges): Promise<Intent> {
-  return await acceptUpdate(fixture.services, {
-    tenantId: fixture.caller.accountId,
+  return await acceptUpdate(fixture.services, fixture.caller, {
     chain: fixture.chain,
     contract,
     changes,
     idempotencyKey: randomUUID(),
-    allowlist: null,
   });
 }
 

@@ -6,11 +6,11 @@ import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import { toBytes } from "../../src/db/bytes.ts";
 import { cancelIntent } from "../../src/relay/requests/cancel-intent.ts";
 import { turnMs, untilSigned } from "../../src/relay/requests/until-signed.ts";
-import { acceptUpdate } from "../../src/relay/requests/update-intent.ts";
 import type { ConfigChanges } from "../../src/relay/store/config-changes.ts";
 import { runRelay } from "../../src/relay/track/run-relay.ts";
 import { Rounds } from "../../src/rounds.ts";
 import type { Services } from "../../src/services.ts";
+import { acceptUpdate } from "./accept.ts";
 import { goerli, launch, RelayHarness, randomAddress } from "./harness.ts";
 
 let h: RelayHarness;
@@ -27,19 +27,16 @@ beforeAll(async () => {
   caller = await h.caller();
   const { deployment } = await deployCollection(api, caller, launch());
   await h.until(worker, deployment.id, done);
-  contract = deployment.predictedAddress;
+  contract = deployment.contract;
 });
 afterAll(() => h?.stop());
 
-async function accept(changes: ConfigChanges, idempotencyKey: string | null = null) {
-  const chain = goerli(api);
-  return await acceptUpdate(api, {
-    tenantId: caller.accountId,
-    chain,
+async function accept(changes: ConfigChanges, idempotencyKey?: string) {
+  return await acceptUpdate(api, caller, {
+    chain: goerli(api),
     contract,
     changes,
-    idempotencyKey,
-    allowlist: null,
+    ...(idempotencyKey ? { idempotencyKey } : {}),
   });
 }
 
@@ -147,7 +144,7 @@ test("an update that the contract refuses keeps later ones waiting for ten minut
   const { deployment } = await deployCollection(api, caller, launch());
   await h.until(worker, deployment.id, done);
   const before = contract;
-  contract = deployment.predictedAddress;
+  contract = deployment.contract;
   try {
     const freeze = await accept({ metadataUpdatable: false });
     const refused = await accept({ baseUri: "ipfs://too-late/" });
@@ -198,13 +195,10 @@ test("a key names one update for ever, and another request under it is refused",
 
 test("a contract that this account did not deploy is not found", async () => {
   const thirdParty = await h.caller();
-  const request = { chain: goerli(api), changes: {}, idempotencyKey: null, allowlist: null };
-  await expect(acceptUpdate(api, { ...request, tenantId: thirdParty.accountId, contract })).rejects.toMatchObject({
-    code: "not_found",
-  });
-  await expect(
-    acceptUpdate(api, { ...request, tenantId: caller.accountId, contract: randomAddress() }),
-  ).rejects.toMatchObject({ code: "not_found" });
+  const request = { chain: goerli(api), changes: {} };
+  await expect(acceptUpdate(api, thirdParty, { ...request, contract })).rejects.toMatchObject({ code: "not_found" });
+  const elsewhere = acceptUpdate(api, caller, { ...request, contract: randomAddress() });
+  await expect(elsewhere).rejects.toMatchObject({ code: "not_found" });
 });
 
 test("what has no nonce yet is cancelled at once, and only by its own account", async () => {

@@ -33,14 +33,7 @@ export interface FactoryContext {
   genesisHash: Hash;
 }
 
-/**
- * What a process knows about the paying wallets and factories of its chains.
- *
- * What use cases call, in this order: `acceptIntent` (deployments) or `acceptUpdate` (accept-intent.ts,
- * update-intent.ts) makes the request durable and gives its `Intent`; `untilSigned` (until-signed.ts)
- * takes that to signed, starts sending it, or says 503; the use case reads the hash of what was signed (`getDeployment`).
- * `cancelIntent` (cancel-intent.ts) takes a request back while the chain has not decided.
- */
+/** What a process knows about the paying wallets and factories of its chains. */
 export interface Relay {
   /**
    * The first paying wallet: the admin of collections.

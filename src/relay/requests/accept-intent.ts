@@ -154,17 +154,6 @@ const readTogether = batched(
   { most: 32, retryIndividually: false },
 );
 
-/** Whether something was accepted under a key: a request that comes with it again stores nothing. */
-export async function isAccepted(db: Kysely<Database>, tenantId: string, key: IntentKey): Promise<boolean> {
-  const row = await db
-    .selectFrom("service.intent")
-    .select("id")
-    .where("tenant_id", "=", tenantId)
-    .where("idem_key", "=", key.stored)
-    .executeTakeFirst();
-  return row !== undefined;
-}
-
 /** @param given the client's own key; one that we derived and returned means the same when it comes back. */
 export function storedKey(given: string): IntentKey {
   const ours = /^derived:[0-9a-f]{64}:\d{1,9}$/.test(given);

@@ -74,8 +74,21 @@ export const openStates = statesIn("open");
 /** States in which the confirm loop decides what becomes of a request next, but for `confirmed`. */
 export const decidingStates = statesIn("in_block", "conflict");
 
-/** States in which a client waits for an outcome. */
-export const undecidedStates = statesIn("unassigned", "batched", "open", "in_block", "conflict");
+/** States in which what was asked for is shown as done. */
+export const confirmedStates: readonly IntentState[] = ["confirmed", "finalized"];
+
+export const undecidedStates: readonly IntentState[] = statesIn(
+  "unassigned",
+  "batched",
+  "open",
+  "in_block",
+  "conflict",
+);
+
+/** Whether a client still waits for an outcome: it is neither confirmed nor ended. */
+export function isUndecided(state: IntentState): boolean {
+  return undecidedStates.includes(state);
+}
 
 /** States of a request whose transaction is in a block that may still be taken back. */
 export type MinedState = StateIn<"in_block" | "confirmed">;

@@ -1,6 +1,9 @@
 import type { Chain } from "../chains.ts";
+import { ServiceError } from "../errors/errors.ts";
 import { readChainPace } from "../relay/chain/block-pace.ts";
+import { isUndecided } from "../relay/store/lifecycle.ts";
 import type { Services } from "../services.ts";
+import type { ChainRequest } from "./requests.ts";
 
 /** How far a transaction is on its way to being confirmed. */
 export interface ConfirmationProgress {
@@ -13,8 +16,16 @@ export interface ConfirmationProgress {
   text: string;
 }
 
-/** @param minedBlock null while it is in no block. */
+/** @returns null once there is nothing to wait for. */
 export async function readProgress(
+  services: Services,
+  { state, chain, block }: Pick<ChainRequest, "state" | "chain" | "block">,
+): Promise<ConfirmationProgress | null> {
+  return isUndecided(state) ? await progressFrom(services, chain, block) : null;
+}
+
+/** @param minedBlock null while it is in no block. */
+async function progressFrom(
   services: Services,
   chain: Chain,
   minedBlock: bigint | null,
@@ -40,6 +51,18 @@ export async function readProgress(
     secondsLeft,
     text: minedBlock === null ? `in no block yet; then ${needed}${time}` : `${confirmations} of ${needed}${time}`,
   };
+}
+
+/** The answer to who asks for the outcome of a request that has none yet. */
+export async function pendingError(
+  services: Services,
+  { chain, block }: Pick<ChainRequest, "chain" | "block">,
+): Promise<ServiceError> {
+  const { text, confirmations, required } = await progressFrom(services, chain, block);
+  return new ServiceError("transaction_pending", `the transaction is not confirmed yet: ${text}`, {
+    retryAfterSeconds: 2,
+    details: { confirmations: confirmations === null ? null : String(confirmations), required },
+  });
 }
 
 /** To two digits: a time that was measured as a mean is no more exact. */
