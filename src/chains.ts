@@ -94,8 +94,17 @@ const ether = 10n ** 18n;
 const dearestCoinMicroEur = 4_000_000_000n;
 const coinsMicroEur: Readonly<Record<number, bigint>> = { 1: dearestCoinMicroEur, 5: 0n, 137: 500_000n };
 
-/** Polygon and its test network Amoy: their nodes take no transaction that tips less than 25 gwei, some none below 30. */
-const minTipsWei: Readonly<Record<number, bigint>> = { 137: 30n * gwei, 80002: 30n * gwei };
+/**
+ * On Polygon and its test network Amoy nodes take no transaction that tips less than 25 gwei, some none below 30. Elsewhere blocks
+ * tell what is paid; on a chain whose base fee is a hundredth of a gwei, a tenth for a tip would be most of the price.
+ */
+const minTipsWei: Readonly<Record<number, bigint>> = {
+  1: gwei / 10n,
+  5: gwei / 10n,
+  137: 30n * gwei,
+  80002: 30n * gwei,
+};
+const leastTipWei = gwei / 1_000n;
 
 /** The policy of a chain whose operator sets nothing. Amounts are in the chain's own coin, which differs in worth. */
 export function defaultRelayPolicy(chainId: number, local: boolean): RelayPolicy {
@@ -104,7 +113,7 @@ export function defaultRelayPolicy(chainId: number, local: boolean): RelayPolicy
     wallets: [],
     keystores: [],
     maxFeeWei: 300n * gwei,
-    minTipWei: minTipsWei[chainId] ?? gwei / 10n,
+    minTipWei: minTipsWei[chainId] ?? leastTipWei,
     signsRoles: local,
     bumpAfterBlocks: 3,
     maxPending: 16,

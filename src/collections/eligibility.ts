@@ -2,7 +2,7 @@ import { type Address, decodeFunctionResult, encodeFunctionData, type Hex, zeroH
 import { collectionAbi } from "../../contracts/abi/collection.ts";
 import { type Chain, findChain } from "../chains.ts";
 import { askNode } from "../relay/chain/node-failure.ts";
-import { isReverted } from "../relay/chain/revert.ts";
+import { isReverted } from "../rpc/answers.ts";
 import { NodeFault, type RpcResult } from "../rpc/batch.ts";
 import type { Services } from "../services.ts";
 import { listAllowlists, readProof } from "./allowlists.ts";

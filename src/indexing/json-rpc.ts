@@ -1,9 +1,10 @@
+import { type AnswerClass, advice, classOf, classOfStatus, type NodeError, nodeWords } from "../rpc/answers.ts";
 import { splitCredentials } from "../rpc/endpoint-url.ts";
 
-/** A JSON-RPC answer as a node gave it; `result` is unchecked. */
+/** A JSON-RPC answer; `result` is unchecked, and an error is what every node would say. */
 export interface RpcAnswer {
   result?: unknown;
-  error?: { code: number; message: string; data?: unknown };
+  error?: NodeError;
 }
 
 /** The node did not give a usable answer: unreachable, too slow, overloaded, not JSON-RPC. */
@@ -16,6 +17,21 @@ export class AnswerTooLarge extends UnusableAnswer {
   override readonly name = "AnswerTooLarge";
 }
 
+/** The node answered with an error that says something of itself: another may have an answer. */
+export class NodeRefusal extends UnusableAnswer {
+  override readonly name = "NodeRefusal";
+  readonly kind: AnswerClass;
+  /** As it was said, without addresses. */
+  readonly error: NodeError;
+
+  constructor(method: string, kind: AnswerClass, { code, message }: NodeError) {
+    const words = nodeWords(message);
+    super([`${method}: ${kind}: ${words}`, ...(advice[kind] ? [`(${advice[kind]})`] : [])].join(" "));
+    this.kind = kind;
+    this.error = { code, message: words };
+  }
+}
+
 export interface RpcLimits {
   timeoutMs: number;
   maxAnswerBytes: number;
@@ -25,7 +41,7 @@ export interface RpcLimits {
  * Sends one request to one node.
  *
  * @param signal ends it: nobody waits for the answer any more.
- * @throws UnusableAnswer; its text never contains the URL, which may hold a key.
+ * @throws UnusableAnswer, NodeRefusal; their text never contains the URL, which may hold a key.
  */
 export async function sendRpc(
   address: string,
@@ -49,24 +65,46 @@ export async function sendRpc(
     text = await readCapped(response, limits.maxAnswerBytes);
   } catch (error) {
     if (error instanceof UnusableAnswer) throw error;
+    // The end of the question itself is nobody's fault.
+    signal?.throwIfAborted();
+    if (timeout.aborted) throw new NodeRefusal(method, "too_slow", { code: 0, message: "no answer in time" });
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
     throw new UnusableAnswer(`no answer to ${method}: ${cause}`);
   }
-  // Many nodes send a JSON-RPC error with a 4xx status; only overload and breakdown mean "ask another".
-  if (response.status === 429 || response.status >= 500) throw new UnusableAnswer(`${method}: HTTP ${response.status}`);
-  return parseAnswer(text, method);
+  return parseAnswer(text, method, response.status);
 }
 
-function parseAnswer(text: string, method: string): RpcAnswer {
-  let answer: unknown;
+/** Many nodes send an error of JSON-RPC with a status of HTTP that is one too: then its words come first. */
+function parseAnswer(text: string, method: string, status: number): RpcAnswer {
+  const answer = parseJson(text);
+  const error = errorIn(answer);
+  const said = error && classOf(error, method);
+  const kind = said === "broken" || said === null ? (classOfStatus(status) ?? said) : said;
+  if (error && kind === "refused") return { error };
+  if (kind) throw new NodeRefusal(method, kind, error ?? { code: status, message: `HTTP ${status}` });
+  if (status >= 300) throw new UnusableAnswer(`${method}: HTTP ${status}`);
+  if (typeof answer === "object" && answer !== null && "result" in answer) return { result: answer.result };
+  throw new UnusableAnswer(`${method}: the answer is not ${answer === undefined ? "JSON" : "JSON-RPC"}`);
+}
+
+function parseJson(text: string): unknown {
   try {
-    answer = JSON.parse(text);
+    return JSON.parse(text);
   } catch {
-    throw new UnusableAnswer(`${method}: the answer is not JSON`);
+    return undefined;
   }
-  const isAnswer = typeof answer === "object" && answer !== null && ("result" in answer || "error" in answer);
-  if (!isAnswer) throw new UnusableAnswer(`${method}: the answer is not JSON-RPC`);
-  return answer as RpcAnswer;
+}
+
+/** Some send a text where an object belongs, or a bare message. */
+function errorIn(answer: unknown): NodeError | null {
+  if (typeof answer !== "object" || answer === null || Array.isArray(answer)) return null;
+  const { error, message } = answer as { error?: unknown; message?: unknown };
+  if (typeof error === "object" && error !== null) {
+    const { code, message: words, data } = error as { code?: unknown; message?: unknown; data?: unknown };
+    return { code: Number(code), message: String(words), ...(data === undefined ? {} : { data }) };
+  }
+  const words = typeof error === "string" ? error : typeof message === "string" ? message : null;
+  return words === null || "result" in answer ? null : { code: 0, message: words };
 }
 
 async function readCapped(response: Response, maxBytes: number): Promise<string> {

@@ -1,7 +1,7 @@
 import { type Hex, keccak256 } from "viem";
 import { bloomMayHold, type Header, isHex } from "./header.ts";
 import { receiptsRoot, type TrieReceipt } from "./receipts-root.ts";
-import { Refused, type RpcUpstreams } from "./rpc-upstreams.ts";
+import { Refused, type RpcUpstreams, unsupportedCode } from "./rpc-upstreams.ts";
 
 /** A log as nodes send it; checked to be one. */
 export interface RpcLog {
@@ -42,8 +42,7 @@ async function fetchReceipts(upstreams: RpcUpstreams, header: Header, signal: Ab
     const answer = await upstreams.request("eth_getBlockReceipts", [header.hash], { check, signal });
     if (!answer.error) return answer.result as TrieReceipt[];
     // Hardhat's node has no such method.
-    if (answer.error.code !== -32601 && answer.error.code !== -32004)
-      throw new Refused(`eth_getBlockReceipts: ${answer.error.message}`);
+    if (answer.error.code !== unsupportedCode) throw new Refused(`eth_getBlockReceipts: ${answer.error.message}`);
     upstreams.lacksBlockReceipts = true;
   }
   const check = (block: unknown) => {

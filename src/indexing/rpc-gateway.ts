@@ -5,9 +5,9 @@ import { announceHeads } from "./announce-heads.ts";
 import { askForNftTransfers, dropErc20Transfers } from "./erc20-noise.ts";
 import { HeadWatch } from "./head-watch.ts";
 import { markHostileLogs } from "./hostile-logs.ts";
-import { AnswerTooLarge, type RpcAnswer, type RpcLimits } from "./json-rpc.ts";
+import { AnswerTooLarge, NodeRefusal, type RpcAnswer, type RpcLimits } from "./json-rpc.ts";
 import { turns } from "./line.ts";
-import { type EndpointState, type FinalBlock, LeftChain, RpcUpstreams } from "./rpc-upstreams.ts";
+import { type EndpointState, type FinalBlock, LeftChain, RpcUpstreams, tooWideCode } from "./rpc-upstreams.ts";
 import { type Verification, VerifiedChain } from "./verified-chain.ts";
 
 const maxRequestBytes = 1_048_576;
@@ -162,20 +162,39 @@ async function askFiltered(
   if (method !== "eth_getLogs") return chain.request(method, params, signal);
   try {
     const answer = await chain.request(method, askForNftTransfers(params), signal);
+    if (answer.error?.code === tooWideCode) return narrower(params, answer.error.message);
     return answer.error ? answer : { result: markHostileLogs(dropErc20Transfers(params, answer.result)) };
   } catch (error) {
-    if (error instanceof AnswerTooLarge) return { error: { code: -32005, message: suggestHalf(params) } };
+    const isTooMuch = error instanceof AnswerTooLarge || (error instanceof NodeRefusal && error.kind === "too_slow");
+    if (isTooMuch && rangeOf(params) !== null) return narrower(params, error.message);
     throw error;
   }
 }
 
-/** In the words of a node provider that Ponder understands and follows. */
+/**
+ * In the words of a node provider that Ponder understands and follows: it knows those of some, and stops at all others.
+ *
+ * @param words of the node, where it already names a range that works.
+ */
+function narrower(params: unknown, words: string): RpcAnswer {
+  const message = /this block range should work: \[0x/.test(words) ? words : suggestHalf(params);
+  return { error: { code: tooWideCode, message } };
+}
+
 function suggestHalf(params: unknown): string {
-  const [filter] = Array.isArray(params) ? (params as { fromBlock?: string; toBlock?: string }[]) : [];
-  if (!filter?.fromBlock?.startsWith("0x") || !filter.toBlock?.startsWith("0x")) return "response size exceeded";
-  const from = BigInt(filter.fromBlock);
-  const half = from + (BigInt(filter.toBlock) - from) / 2n;
+  const range = rangeOf(params);
+  if (!range) return "response size exceeded";
+  const { from, to } = range;
+  const half = from + (to - from) / 2n;
   return `response size exceeded; this block range should work: [0x${from.toString(16)}, 0x${half.toString(16)}]`;
+}
+
+/** Null for the logs of one block: there is no smaller question. */
+function rangeOf(params: unknown): { from: bigint; to: bigint } | null {
+  const [filter] = Array.isArray(params) ? (params as { fromBlock?: string; toBlock?: string }[]) : [];
+  if (!filter?.fromBlock?.startsWith("0x") || !filter.toBlock?.startsWith("0x")) return null;
+  const [from, to] = [BigInt(filter.fromBlock), BigInt(filter.toBlock)];
+  return to > from ? { from, to } : null;
 }
 
 async function serve(

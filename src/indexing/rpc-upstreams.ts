@@ -1,8 +1,9 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { backoffMs } from "../backoff.ts";
+import type { AnswerClass } from "../rpc/answers.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { LogOnce } from "../telemetry/log-once.ts";
-import { AnswerTooLarge, type RpcAnswer, type RpcLimits, sendRpc, UnusableAnswer } from "./json-rpc.ts";
+import { AnswerTooLarge, NodeRefusal, type RpcAnswer, type RpcLimits, sendRpc, UnusableAnswer } from "./json-rpc.ts";
 import { rateLimit } from "./line.ts";
 
 /** A node serves another chain than the one it is configured for: nothing of it may be indexed. */
@@ -52,6 +53,8 @@ interface Upstream {
   restsUntil: number;
   /** The last audit found that it serves something else; not asked as long as another endpoint does not. */
   contradicts: boolean;
+  /** The newest block that it said it has. */
+  head: bigint;
 }
 
 /** A block that all endpoints have to name alike. */
@@ -68,6 +71,11 @@ export interface EndpointState {
 }
 
 const rest = { firstMs: 500, mostMs: 30_000 };
+/** Of a node that only its operator can bring back. */
+const longRest = { firstMs: 30_000, mostMs: 600_000 };
+/** What a node says of the question, and not of itself: it is asked the next one as before. */
+const ofTheQuestion: readonly AnswerClass[] = ["too_wide", "not_there_yet", "pruned", "unsupported"];
+const askAgainNoMore: readonly AnswerClass[] = ["too_wide", "pruned", "unsupported"];
 /** How often all nodes are asked when an answer is checked: a wrong one is often right the next time. */
 const checkedRounds = 4;
 const pauseMs = 25;
@@ -103,6 +111,7 @@ export class RpcUpstreams {
       limit: rateLimit(limits.requestsPerSecond),
       restsUntil: 0,
       contradicts: false,
+      head: -1n,
     }));
   }
 
@@ -164,12 +173,15 @@ export class RpcUpstreams {
   }
 
   /**
-   * @returns a null result when every node says that there is nothing.
-   * @throws UnusableAnswer when no node gave a usable answer; the signal's reason when that aborts.
+   * @returns a null result when every node says that there is nothing; an error when every node has one that lasts, with the words
+   *   of all, or when one asks for a smaller question.
+   * @throws UnusableAnswer when no node gave a usable answer, of logs also when the first one took too long; the signal's
+   *   reason when that aborts.
    */
   async request(method: string, params: unknown, { check, signal }: Asking = {}): Promise<RpcAnswer> {
     let last: unknown = new UnusableAnswer("no RPC endpoint is configured");
     let absent = true;
+    const refused = new Map<Upstream, NodeRefusal | null>();
     if (this.#isAway()) await wait(awayPauseMs, undefined, { signal });
     for (let round = 0; round < (check ? checkedRounds : 1); round++) {
       if (round > 0) await wait(pauseMs * round, undefined, { signal });
@@ -180,16 +192,24 @@ export class RpcUpstreams {
           // The end of the question says nothing of the node.
           signal?.throwIfAborted();
           if (error instanceof AnswerTooLarge) throw error;
-          if (error instanceof Absent) upstream.failures = 0;
+          const refusal = error instanceof NodeRefusal ? error : null;
+          refused.set(upstream, refusal);
+          if (error instanceof Absent || (isBlock(method) && refusal?.kind === "not_there_yet")) upstream.failures = 0;
           else {
             absent = false;
-            this.#rest(upstream, error);
+            if (!refusal || !ofTheQuestion.includes(refusal.kind)) this.#rest(upstream, error);
           }
+          // Ponder does not wait for a second one; what it asks instead goes to the next endpoint.
+          if (method === "eth_getLogs" && refusal?.kind === "too_slow") throw error;
           last = error;
         }
       }
+      const words = [...refused.values()];
+      if (words.every((one) => one && askAgainNoMore.includes(one.kind))) break;
     }
     if (absent) return { result: null };
+    const answer = errorOf([...refused.values()]);
+    if (answer) return answer;
     this.#awaySince ??= Date.now();
     throw last;
   }
@@ -206,6 +226,8 @@ export class RpcUpstreams {
 
   async #ask(upstream: Upstream, method: string, params: unknown, { check, signal }: Asking): Promise<RpcAnswer> {
     if (!upstream.verified) await this.#verify(upstream);
+    const last = method === "eth_getLogs" ? endOfRange(params) : null;
+    if (last !== null && last > upstream.head) await this.#requireHead(upstream, last, signal);
     const send = () => sendRpc(upstream.url, method, params, this.#limits, signal);
     const answer = await upstream.limit(send, signal);
     if (check && !answer.error) runCheck(check, answer.result);
@@ -213,6 +235,21 @@ export class RpcUpstreams {
     this.#awaySince = null;
     upstream.failures = 0;
     return answer;
+  }
+
+  /**
+   * A node that has not the last block of a range answers for the blocks that it has, and says nothing of it.
+   *
+   * @throws NodeRefusal while it is behind.
+   */
+  async #requireHead(upstream: Upstream, last: bigint, signal: AbortSignal | undefined): Promise<void> {
+    const send = () => sendRpc(upstream.url, "eth_blockNumber", [], this.#limits, signal);
+    const { result } = await upstream.limit(send, signal);
+    if (typeof result !== "string" || !/^0x[0-9a-f]+$/i.test(result)) throw new Refused("no block number");
+    upstream.head = BigInt(result);
+    if (last <= upstream.head) return;
+    const message = `its newest block is ${upstream.head}, and the range ends at ${last}`;
+    throw new NodeRefusal("eth_getLogs", "not_there_yet", { code: -32000, message });
   }
 
   /** The configured order, those that failed lately at the end. */
@@ -244,9 +281,12 @@ export class RpcUpstreams {
   #rest(upstream: Upstream, error: unknown): void {
     upstream.verified = false;
     upstream.failures += 1;
-    upstream.restsUntil = Date.now() + backoffMs(upstream.failures, rest);
+    const isForLong = error instanceof NodeRefusal && (error.kind === "quota_ended" || error.kind === "key_refused");
+    upstream.restsUntil = Date.now() + backoffMs(upstream.failures, isForLong ? longRest : rest);
     const reason = error instanceof Error ? error.message : String(error);
-    this.refusals.set(reason, (this.refusals.get(reason) ?? 0) + 1);
+    // A node's own words have numbers in them.
+    const counted = error instanceof NodeRefusal ? reason.split(": ", 2).join(": ") : reason;
+    this.refusals.set(counted, (this.refusals.get(counted) ?? 0) + 1);
     if (this.refusals.size > 1_000) this.refusals.clear();
     const level = error instanceof WrongChain ? "error" : "warn";
     // By its kind: a cause that names the question would be another for each.
@@ -254,6 +294,35 @@ export class RpcUpstreams {
     this.#logOnce.write(level, cause, { host: upstream.host, reason }, "RPC endpoint skipped");
   }
 }
+
+/** Null where the range has no number at its end. */
+function endOfRange(params: unknown): bigint | null {
+  const [filter] = Array.isArray(params) ? (params as { toBlock?: unknown }[]) : [];
+  return typeof filter?.toBlock === "string" && /^0x[0-9a-f]+$/i.test(filter.toBlock) ? BigInt(filter.toBlock) : null;
+}
+
+const isBlock = (method: string) => method === "eth_getBlockByHash" || method === "eth_getBlockByNumber";
+
+/**
+ * The answer where no node has one: a smaller question is better than none, whatever else went wrong; otherwise what all of
+ * them say, unless one gave nothing at all.
+ */
+function errorOf(refused: readonly (NodeRefusal | null)[]): RpcAnswer | null {
+  const known = refused.filter((one) => one !== null);
+  const narrow = known.find(({ kind }) => kind === "too_wide");
+  if (narrow) return { error: { code: tooWideCode, message: narrow.error.message } };
+  const [first] = known;
+  // Ponder gives up at most errors, and repeats what is no answer.
+  const lasts = (one: NodeRefusal | null) => one !== null && askAgainNoMore.includes(one.kind);
+  if (!first || !refused.every(lasts)) return null;
+  const code = known.every(({ kind }) => kind === "unsupported") ? unsupportedCode : first.error.code;
+  return { error: { code, message: [...new Set(known.map(({ error }) => error.message))].join("; ") } };
+}
+
+/** Of answers that are too large, in the words of a provider that Ponder understands. */
+export const tooWideCode = -32005;
+/** Of EIP-1474: the method does not exist. */
+export const unsupportedCode = -32601;
 
 function runCheck(check: Check, result: unknown): void {
   try {

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { encodeFunctionData, type Hex, hexToBigInt, parseAbi, toHex } from "viem";
 import type { Chain } from "../chains.ts";
-import { sendRpc } from "./json-rpc.ts";
+import { NodeRefusal, sendRpc } from "./json-rpc.ts";
 
 const abi = parseAbi([
   "function ownerOf(uint256) view returns (address)",
@@ -52,7 +52,11 @@ export async function sampleOwners(
         ? encodeFunctionData({ abi, functionName: "ownerOf", args: [tokenId] })
         : encodeFunctionData({ abi, functionName: "balanceOf", args: [toHex(row.owner), tokenId] });
     const call = [{ to: toHex(row.contract), data, gas: "0x4c4b40" }, { blockHash: hash }];
-    const { result } = await sendRpc(url, "eth_call", call, limits);
+    const { result } = await sendRpc(url, "eth_call", call, limits).catch((error: unknown) => {
+      // It has not that block's state, or not now.
+      if (error instanceof NodeRefusal) return { result: null };
+      throw error;
+    });
     if (typeof result !== "string" || result.length !== 66) continue;
     asked += 1;
     const owner = hexToBigInt(result as Hex);

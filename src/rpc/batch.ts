@@ -1,5 +1,6 @@
 import type { Chain } from "../chains.ts";
 import { tracedFetch } from "../telemetry/trace-rpc.ts";
+import { type AnswerClass, classOf, classOfStatus, type NodeError, nodeWords } from "./answers.ts";
 import { splitCredentials } from "./endpoint-url.ts";
 
 export interface RpcCall {
@@ -10,16 +11,24 @@ export interface RpcCall {
 }
 
 /** One call's outcome as the node gave it; `data` of an error is a revert's. */
-export type RpcResult = { result: unknown } | { error: { code: number; message: string; data?: unknown } };
+export type RpcResult = { result: unknown } | { error: NodeError };
 
-/** The node gave no usable answer: unreachable, too slow, cut off, mixed up, or another chain's. */
+/** The node gave no usable answer: unreachable, too slow, cut off, mixed up, another chain's, or a refusal of ours. */
 export class NodeFault extends Error {
   override readonly name = "NodeFault";
+  readonly kind: AnswerClass;
+
+  constructor(message: string, kind: AnswerClass = "broken") {
+    super(message);
+    this.kind = kind;
+  }
 }
 
 /** The node answered, and is not as far as what is asked about: another one may be. */
 export class LaggingNode extends NodeFault {}
 
+/** What a node says of all that it is asked, and of nothing in particular. */
+const ofTheNode: readonly AnswerClass[] = ["rate_limited", "quota_ended", "key_refused"];
 const timeoutMs = 10_000;
 const maxAnswerBytes = 32 * 1024 * 1024;
 /** Calls of one request, the chain's id among them, where an endpoint does not take more; below the last each is sent alone. */
@@ -55,6 +64,14 @@ export function openEndpoint(address: string, chain: Chain): Endpoint {
   let lowerUntil = 0;
 
   async function ask(calls: readonly RpcCall[]): Promise<RpcResult[]> {
+    const results = await askEach(calls);
+    // Of what was sent each outcome counts.
+    for (const [at, result] of results.entries())
+      if (calls[at]?.method !== "eth_sendRawTransaction") refuse(result, ofTheNode, calls[at]?.method);
+    return results;
+  }
+
+  async function askEach(calls: readonly RpcCall[]): Promise<RpcResult[]> {
     if (performance.now() >= lowerUntil) most = Number.POSITIVE_INFINITY;
     const named = calls.length < most && calls.every(({ chainIn }) => chainIn) ? await askNamed(calls) : null;
     if (named) return named;
@@ -112,6 +129,7 @@ export function openEndpoint(address: string, chain: Chain): Endpoint {
   }
 
   function checkChain(answer: RpcResult | undefined): void {
+    refuse(answer, ofTheNode, chainIdCall.method);
     const chainId = answer && "result" in answer ? Number(answer.result) : Number.NaN;
     if (chainId !== chain.id)
       throw new NodeFault(`a node of ${chain.name} answered for chain ${chainId}, not ${chain.id}`);
@@ -130,7 +148,8 @@ export function openEndpoint(address: string, chain: Chain): Endpoint {
       const { status } = response;
       const text = await readCapped(response);
       // Overload, a breakdown in front of the node, or a wrong key: nothing that another form of the question changes.
-      if ([401, 407, 408, 429, 502, 503, 504].includes(status)) throw new NodeFault(`HTTP ${status}`);
+      const kind = [401, 402, 403, 407, 408, 429, 502, 503, 504].includes(status) ? classOfStatus(status) : null;
+      if (kind) throw new NodeFault(`${kind}: HTTP ${status}`, kind);
       return { status, body: parseJson(text) };
     } catch (error) {
       if (error instanceof NodeFault) throw error;
@@ -145,6 +164,14 @@ export function openEndpoint(address: string, chain: Chain): Endpoint {
       return most;
     },
   };
+}
+
+/** @throws NodeFault for an error of one of these classes. */
+function refuse(answer: RpcResult | undefined, classes: readonly AnswerClass[], method = ""): void {
+  if (!answer || !("error" in answer)) return;
+  const kind = classOf(answer.error, method);
+  if (!classes.includes(kind)) return;
+  throw new NodeFault(`${kind}: ${nodeWords(answer.error.message)}`, kind);
 }
 
 const bare = ({ method, params }: RpcCall, id: number) => ({ jsonrpc: "2.0", id, method, params });

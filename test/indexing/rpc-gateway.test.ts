@@ -43,7 +43,10 @@ async function node(answer: (method: string, params: unknown[]) => Answer, chain
       params: unknown[];
     };
     asked.push({ method, params });
-    const said = method === "eth_chainId" ? { result: self.chainId } : answer(method, params);
+    const own = await answer(method, params);
+    // A node of logs has all blocks.
+    const isHead = method === "eth_blockNumber" && typeof own === "object" && Array.isArray(own["result"]);
+    const said = method === "eth_chainId" ? { result: self.chainId } : isHead ? { result: "0xffff" } : own;
     response
       .writeHead(self.status)
       .end(typeof said === "string" ? said : JSON.stringify({ jsonrpc: "2.0", id, ...said }));
@@ -111,12 +114,91 @@ test.each(failures)("when the first node %s the second answers", async (_, fail)
   expect((await post(url, "eth_blockNumber")).body["result"]).toBe("second");
 });
 
-test("a node's own error is passed on: another node would say the same", async () => {
-  const error = { code: -32005, message: "query returned more than 10000 results" };
-  const second = await node(() => ({ result: [] }));
-  const { url } = await gateway(await node(() => ({ error })), second);
-  expect((await post(url, "eth_getLogs", [{}])).body["error"]).toEqual(error);
-  expect(second.asked.map(({ method }) => method)).toEqual(["eth_chainId"]);
+const range = { fromBlock: "0x10", toBlock: "0x20" };
+/** What says something of the node, and how it comes: the second node has the answer. */
+const refusals: [string, Answer, number?][] = [
+  ["a rate", { error: { code: -32007, message: "50/second request limit reached" } }],
+  ["a daily quota", { error: { code: -32005, message: "daily request count exceeded, request rate limited" } }],
+  ["a monthly quota with its status", { error: { code: 429, message: "Monthly capacity limit exceeded." } }, 400],
+  ["a key", { error: { code: -32600, message: "Must be authenticated!" } }, 401],
+  ["a key by its status", "<html>Forbidden</html>", 403],
+  ["a breakdown in the body", { error: { code: -32603, message: "Internal error" } }],
+  ["a text for an error", { error: "upstream connect error" }, 503],
+  ["a block that it has not yet", { error: { code: -32000, message: "header not found" } }],
+  ["a block that it does not know", { error: { code: -32000, message: "unknown block" } }],
+  ["state that it has no more", { error: { code: -32000, message: "missing trie node 5f (path ) <nil>" } }],
+  ["a method that it has not", { error: { code: -32601, message: "the method does not exist/is not available" } }],
+  ["its own narrow range", { error: { code: -32614, message: "eth_getLogs is limited to a 5 range" } }, 413],
+  ["nothing", "", 200],
+];
+test.each(refusals)("when the first node answers with %s the second is asked", async (_, refusal, status = 200) => {
+  const first = await node(() => refusal);
+  const second = await node(() => ({ result: [other] }));
+  const { url } = await gateway(first, second);
+  first.status = status;
+  expect((await post(url, "eth_getLogs", [range])).body).toEqual({ jsonrpc: "2.0", id: 7, result: [other] });
+});
+
+test("a node whose quota has ended or that refuses the key is not asked again for long", async () => {
+  const first = await node(() => ({ error: { code: -32005, message: "daily request count exceeded" } }));
+  const { url, refusals: counted } = await gateway(first, await node(() => ({ result: "0x5" })));
+  for (let times = 0; times < 5; times += 1) await post(url, "eth_blockNumber");
+  expect(first.asked.map(({ method }) => method)).toEqual(["eth_chainId", "eth_blockNumber"]);
+  expect([...counted]).toEqual([["eth_blockNumber: quota_ended", 1]]);
+});
+
+test("where every node wants a smaller range, Ponder is told one in words that it follows", async () => {
+  const tooWide = ["query returns too many logs, narrow your filter: 20000", "block range too high"].map((message) =>
+    node((method) => (method === "eth_getLogs" ? { error: { code: -32000, message } } : { result: "0xffff" })),
+  );
+  const { url } = await gateway(...(await Promise.all(tooWide)));
+  const { code, message } = (await post(url, "eth_getLogs", [range])).body["error"] as {
+    code: number;
+    message: string;
+  };
+  expect(code).toBe(-32005);
+  expect(message).toContain("this block range should work: [0x10, 0x18]");
+});
+
+test("a range that takes a node too long is asked in halves, by the next node", async () => {
+  const slow = await node(() => new Promise(() => undefined) as never);
+  const quick = await node(() => ({ result: [other] }));
+  const started = await startRpcGateway(chain, [slow.url, quick.url], log, {
+    timeoutMs: 2_000,
+    maxAnswerBytes: 10_000,
+  });
+  closing.push(started.close);
+  const { error } = (await post(started.url, "eth_getLogs", [range])).body;
+  expect((error as { message: string }).message).toContain("this block range should work: [0x10, 0x18]");
+  expect((await post(started.url, "eth_getLogs", [{ ...range, toBlock: "0x18" }])).body["result"]).toEqual([other]);
+});
+
+test("logs of a range come from a node that has its last block, and from none while none has it", async () => {
+  const heads = { behind: "0x1f", ahead: "0x1f" };
+  const at = (name: keyof typeof heads, result: unknown[]) =>
+    node((method) => ({ result: method === "eth_blockNumber" ? heads[name] : result }));
+  const [behind, ahead] = [await at("behind", []), await at("ahead", [other])];
+  const { url } = await gateway(behind, ahead);
+  expect((await post(url, "eth_getLogs", [range])).status).toBe(503);
+  heads.ahead = "0x20";
+  expect((await post(url, "eth_getLogs", [range])).body["result"]).toEqual([other]);
+  // What it has said is enough for what lies before.
+  const asked = ahead.asked.length;
+  heads.ahead = "0x0";
+  await post(url, "eth_getLogs", [{ fromBlock: "0x1", toBlock: "0x20" }]);
+  expect(ahead.asked.slice(asked).map(({ method }) => method)).toEqual(["eth_getLogs"]);
+  expect(behind.asked.filter(({ method }) => method === "eth_getLogs")).toEqual([]);
+});
+
+test("a refusal by every node is the answer, with the words of all", async () => {
+  const nodes = ["missing trie node 5f", "required historical state unavailable"].map((message) =>
+    node(() => ({ error: { code: -32000, message } })),
+  );
+  const { url } = await gateway(...(await Promise.all(nodes)));
+  expect((await post(url, "eth_getTransactionReceipt", ["0xaa"])).body["error"]).toEqual({
+    code: -32000,
+    message: "missing trie node 5f; required historical state unavailable",
+  });
 });
 
 test("no usable answer from any node is a 503 without their addresses", async () => {

@@ -147,7 +147,7 @@ test("a hundred updates of a collection wait for the first of them, and nobody e
   const second = await api.db
     .selectFrom("service.intent")
     .selectAll()
-    .where("idem_key", "=", "client:update 1")
+    .where("idem_key", "=", "client:update-1")
     .execute();
   await besideWorker(async () => {
     for (const id of [first.id, other.id, second[0]?.id ?? ""])

@@ -7,7 +7,7 @@ import { defaultRelayPolicy } from "../../src/chains.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import { toHex } from "../../src/db/bytes.ts";
 import { ensureNftViews } from "../../src/indexing/nft-views.ts";
-import { freshFees } from "../../src/relay/chain/fees.ts";
+import { freshFees, learnTip } from "../../src/relay/chain/fees.ts";
 import { listAttempts } from "../../src/relay/store/nonces.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
 import { FaultyEndpoint, refuse, withoutPending } from "../products/faulty-endpoint.ts";
@@ -110,6 +110,14 @@ function refusingTips(least: bigint, { usual, suggested }: { usual: bigint; sugg
   };
 }
 
+/** The same with words for the refusal. */
+function refusedWith(message: string, answer: Fault["answer"]): NonNullable<Fault["answer"]> {
+  return (call, given) => {
+    answer?.(call, given);
+    if (call.method === "refused_tip") refuse(given, { code: -32_000, message });
+  };
+}
+
 /** Rounds and blocks until it is mined. @returns the tips that were signed, first to last. */
 async function signedTips(fault: Fault, env: Record<string, string> = {}): Promise<bigint[]> {
   const endpoint = await FaultyEndpoint.start(h.node.url, fault);
@@ -141,6 +149,51 @@ test("where blocks have smaller tips than nodes take, one replacement comes up t
 test("the operator's least tip holds where a node suggests nothing", async () => {
   const fault = refusingTips(25n * gwei, { usual: gwei / 10n, suggested: null });
   expect(await signedTips(fault, { MIN_TIP_GWEI_GOERLI: "25.5" })).toEqual([(51n * gwei) / 2n]);
+});
+
+test("a node that names the least tip when it refuses is offered that at once, by the next transaction too", async () => {
+  const fault = refusingTips(20n * gwei, { usual: gwei / 10n, suggested: null });
+  const words = `transaction underpriced: gas tip cap ${gwei / 10n}, minimum needed ${20n * gwei}`;
+  expect(await signedTips({ ...fault, answer: refusedWith(words, fault.answer) })).toEqual([gwei / 10n, 20n * gwei]);
+});
+
+test("where gas is free a wallet without a coin deploys, and nothing is booked", async () => {
+  const balance = await h.chain.getBalance({ address: h.relayer });
+  await h.chain.setBalance({ address: h.relayer, value: 0n });
+  await h.chain.request({ method: "hardhat_setNextBlockBaseFeePerGas", params: ["0x0"] } as never);
+  await h.chain.mine({ blocks: 12 });
+  try {
+    const { attempts, costWei } = await deployThrough({
+      answer: ({ method }, answer) => {
+        if (method === "eth_maxPriorityFeePerGas") answer.result = "0x0";
+        const { result } = answer;
+        if (method === "eth_feeHistory" && typeof result === "object" && result !== null)
+          Reflect.set(result, "reward", Array(10).fill(["0x0"]));
+      },
+    });
+    expect(attempts.map(({ max_fee, tip }) => [BigInt(max_fee), BigInt(tip)])).toEqual([[0n, 0n]]);
+    expect(costWei).toBe(0n);
+  } finally {
+    await h.chain.setBalance({ address: h.relayer, value: balance });
+  }
+});
+
+test("a base fee of a hundredth of a gwei is not paid tenfold by a tip", () => {
+  const relay = defaultRelayPolicy(8_453, false);
+  const market = { baseFee: gwei / 150n, tips: [10_000n, 20_000n, 1_000n], suggestedTip: 1_000_000n };
+  const { maxPriorityFeePerGas } = freshFees({ relay }, market);
+  expect(maxPriorityFeePerGas).toBeLessThanOrEqual(market.baseFee / 5n);
+});
+
+test("what a node names for a tip is bounded by the operator's cap and by reason", () => {
+  const relay = defaultRelayPolicy(8_453, false);
+  const tip = () => freshFees({ relay }, { baseFee: gwei, tips: [], suggestedTip: null }).maxPriorityFeePerGas;
+  const before = tip();
+  for (const wanted of ["301000000000", "999999999999999999999999", "1"])
+    learnTip({ relay }, `transaction underpriced: gas tip cap 1, minimum needed ${wanted}`);
+  expect(tip()).toBe(before);
+  learnTip({ relay }, "transaction underpriced: gas tip cap 1, minimum needed 25000000000");
+  expect(tip()).toBe(25n * gwei);
 });
 
 test("no transaction on Polygon or Amoy tips less than their nodes take", () => {

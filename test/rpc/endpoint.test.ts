@@ -3,6 +3,8 @@ import type { AddressInfo } from "node:net";
 import { afterAll, expect, test } from "vitest";
 import type { Chain } from "../../src/chains.ts";
 import { sendRpc } from "../../src/indexing/json-rpc.ts";
+import { openNodes } from "../../src/relay/chain/rpc-nodes.ts";
+import type { AnswerClass } from "../../src/rpc/answers.ts";
 import { NodeFault, openEndpoint, type RpcCall } from "../../src/rpc/batch.ts";
 import { createRpcClients } from "../../src/rpc/clients.ts";
 
@@ -102,6 +104,60 @@ test("a list is not cut up where a single call is answered no better", async () 
     expect(asked).toBeLessThanOrEqual(2);
   }
 });
+
+/** How providers refuse the server, and not the question. */
+const providerRefusals: [AnswerClass, number, object][] = [
+  ["quota_ended", 400, { jsonrpc: "2.0", id: 1, error: { code: 429, message: "Monthly capacity limit exceeded." } }],
+  ["quota_ended", 200, { jsonrpc: "2.0", id: 1, error: { code: -32_005, message: "daily request count exceeded" } }],
+  ["key_refused", 200, { jsonrpc: "2.0", id: 1, error: { code: -32_600, message: "Must be authenticated!" } }],
+  ["key_refused", 403, { message: "Forbidden" }],
+  [
+    "rate_limited",
+    200,
+    { jsonrpc: "2.0", id: 1, error: { code: -32_007, message: "50/second request limit reached" } },
+  ],
+];
+test.each(providerRefusals)(
+  "relay: %s by %i %j is no answer, and the next endpoint has one",
+  async (kind, status, body) => {
+    let refusing = false;
+    const ask = async (refuses: boolean) => {
+      const seen: Question[][] = [];
+      const block = { number: "0x0", hash: `0x${"a".repeat(64)}`, parentHash: `0x${"0".repeat(64)}`, gasLimit: "0x1" };
+      const answer = ({ id, method }: Question) => {
+        const result = method === "eth_chainId" ? "0x13882" : method === "eth_getBalance" ? "0x5" : block;
+        return { jsonrpc: "2.0", id, result };
+      };
+      const server = createServer(async (request: IncomingMessage, response) => {
+        const asked = JSON.parse(Buffer.concat(await request.toArray()).toString()) as Question | Question[];
+        seen.push([asked].flat());
+        const isRefused = refuses && refusing;
+        const given = isRefused ? body : Array.isArray(asked) ? asked.map(answer) : answer(asked);
+        response.writeHead(isRefused ? status : 200).end(JSON.stringify(given));
+      });
+      servers.push(server);
+      await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+      return { seen, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+    };
+    const [first, second] = [await ask(true), await ask(false)];
+    const nodes = openNodes({
+      ...chain,
+      rpcUrls: [first.url, second.url],
+      relay: { genesisHash: null },
+    } as unknown as Chain);
+    const balance = () => nodes.first(async (node) => (await node.ask([{ method: "eth_getBalance", params: [] }]))[0]);
+    expect(await balance()).toEqual({ result: "0x5" });
+    expect(second.seen).toEqual([]);
+    refusing = true;
+    expect(await balance()).toEqual({ result: "0x5" });
+    first.seen.length = 0;
+    expect(await balance()).toEqual({ result: "0x5" });
+    // A rate is over in a moment.
+    expect(first.seen.length > 0).toBe(kind === "rate_limited");
+    const direct = openEndpoint(first.url, chain).ask([{ method: "eth_getBalance", params: [] }]);
+    await expect(direct).rejects.toMatchObject({ name: "NodeFault", kind });
+  },
+);
 
 test("calls of another chain's node are no answers, in a list or alone", async () => {
   for (const onList of [undefined, () => asError(-32_600)]) {

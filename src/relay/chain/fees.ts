@@ -15,10 +15,27 @@ export interface Market {
   suggestedTip: bigint | null;
 }
 
+/** The least tips that nodes of a chain named when they refused less, by its policy; for as long as this process lives. */
+const named = new WeakMap<Chain["relay"], bigint>();
+
+/**
+ * Learns from a node's words how much it wants. Within the operator's cap, and no more than a thousand times the chain's least: a
+ * node shall not set the price.
+ *
+ * @param words such as bor's "transaction underpriced: gas tip cap 1000000, minimum needed 25000000000".
+ */
+export function learnTip({ relay }: Pick<Chain, "relay">, words: string): void {
+  const [, wanted] = /tip.*\b(?:minimum needed|min(?:imum)?(?: required)?:?) (\d{1,24})\b/i.exec(words) ?? [];
+  if (!wanted) return;
+  const tip = BigInt(wanted);
+  const mayBe = least(relay.maxFeeWei, 1_000n * most(relay.minTipWei, 10n ** 8n));
+  if (tip > (named.get(relay) ?? 0n) && tip <= mayBe) named.set(relay, tip);
+}
+
 /**
  * EIP-1559 fees of the next transaction: the tip is the median of the 20th percentiles of ten blocks, where blocks are
- * empty the node's suggestion, and never below the chain's least. Twice the base fee leaves room for five full blocks in
- * a row.
+ * empty the node's suggestion, and never below the chain's least or what its nodes named. Twice the base fee leaves room for
+ * five full blocks in a row. Where gas is free, by all that a node says, it costs nothing.
  *
  * @param waited earlier bytes stayed out of blocks: the tip is what the node suggests, at least. Nodes drop what offers less
  *   than they take, and an eighth more each time would come there late.
@@ -27,7 +44,9 @@ export function freshFees({ relay }: Pick<Chain, "relay">, market: Market, waite
   const tips = [...market.tips].sort(compare);
   const median = tips[tips.length >> 1] ?? 0n;
   const suggested = median === 0n || waited ? (market.suggestedTip ?? 0n) : 0n;
-  const maxPriorityFeePerGas = most(most(median, suggested), relay.minTipWei);
+  const isFree = market.baseFee === 0n && market.suggestedTip === 0n && tips.every((tip) => tip === 0n);
+  const floor = most(isFree ? 0n : relay.minTipWei, named.get(relay) ?? 0n);
+  const maxPriorityFeePerGas = most(most(median, suggested), floor);
   return { maxFeePerGas: 2n * market.baseFee + maxPriorityFeePerGas, maxPriorityFeePerGas };
 }
 

@@ -1,6 +1,7 @@
 import { BaseError } from "viem";
 import type { Chain } from "../../chains.ts";
 import { ServiceError } from "../../errors/errors.ts";
+import { nodeWords } from "../../rpc/answers.ts";
 import { NodeFault } from "../../rpc/batch.ts";
 
 /** Runs a read of the chain; whatever fails becomes `service_unavailable`, without the node's own text. */
@@ -23,13 +24,7 @@ function describeFailure(error: unknown): { code: string; detail: string } {
   const innermost: { name?: unknown; code?: unknown } = error instanceof BaseError ? error.walk() : error;
   const code = [innermost.name ?? error.name, innermost.code].filter((part) => part !== undefined).join(" ");
   const text = error instanceof BaseError ? error.details || error.shortMessage : error.message;
-  return {
-    code,
-    detail: text
-      .replaceAll(/\w+:\/\/\S+/g, "<url>")
-      .replaceAll(/\s+/g, " ")
-      .slice(0, 200),
-  };
+  return { code, detail: nodeWords(text) };
 }
 
 /** A failure as fields for the log: a node's own error would bring its URL, with whatever key is in it. */

@@ -26,11 +26,15 @@ export interface Nodes {
   all(): Promise<Node[]>;
 }
 
+const restMs = 60_000;
+
 /** The endpoints of a chain. Each has to show the chain's id and block 0 before it is believed anything. */
 export function openNodes(chain: Chain): Nodes {
   const nodes = chain.rpcUrls.map((url, index) => openNode(chain, url, index));
   let genesis: Hash | null = chain.relay.genesisHash;
   const proved = new Set<Node>();
+  /** Nodes that only their operator can bring back, and until when they are asked last. */
+  const resting = new Map<Node, number>();
   let uselessUntil = 0;
 
   async function prove(node: Node): Promise<void> {
@@ -47,15 +51,19 @@ export function openNodes(chain: Chain): Nodes {
     needed: (quorum) => Math.min(quorum, nodes.length),
     first: async (read) => {
       let fault: unknown = new NodeFault(`${chain.name} has no endpoint`);
-      for (const node of nodes) {
+      const now = performance.now();
+      const rests = (node: Node) => (resting.get(node) ?? 0) > now;
+      for (const node of [...nodes.filter((one) => !rests(one)), ...nodes.filter(rests)]) {
         try {
           await prove(node);
           const answer = await read(node);
           uselessUntil = 0;
+          resting.delete(node);
           return answer;
         } catch (error) {
           if (!(error instanceof NodeFault)) throw error;
           fault = error;
+          if (error.kind === "quota_ended" || error.kind === "key_refused") resting.set(node, now + restMs);
         }
       }
       if (!(fault instanceof LaggingNode)) uselessUntil = performance.now() + 60_000;

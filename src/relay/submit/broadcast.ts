@@ -1,8 +1,10 @@
 import { sql } from "kysely";
 import type { Chain } from "../../chains.ts";
 import { toHex } from "../../db/bytes.ts";
+import { nodeWords } from "../../rpc/answers.ts";
 import { NodeFault, type RpcResult } from "../../rpc/batch.ts";
 import type { RelayContext } from "../chain/context.ts";
+import { learnTip } from "../chain/fees.ts";
 import { calls } from "../chain/reads.ts";
 import type { Node } from "../chain/rpc-nodes.ts";
 import { batched } from "../store/batch.ts";
@@ -91,6 +93,7 @@ async function sendTo(
 ): Promise<readonly Outcome[]> {
   const outcomes = chain.local ? await askOneByOne(node, attempts) : await ask(node, attempts);
   services.log.debug({ node: node.name, outcomes, hashes: attempts.map(({ hash }) => toHex(hash)) }, "sent");
+  for (const { detail } of outcomes) if (detail) learnTip(chain, detail);
   await recordOutcomes(services, node, attempts, outcomes);
   return outcomes;
 }
@@ -112,7 +115,7 @@ async function ask(node: Node, attempts: readonly Attempt[]): Promise<Outcome[]>
     return (await node.ask(attempts.map((attempt) => calls.send(toHex(attempt.raw))))).map(describe);
   } catch (error) {
     if (!(error instanceof NodeFault)) throw error;
-    return attempts.map(() => ({ code: noAnswer, detail: shorten(error.message) }));
+    return attempts.map(() => ({ code: noAnswer, detail: nodeWords(error.message) }));
   }
 }
 
@@ -146,12 +149,5 @@ const notSent: Outcome = { code: "not sent", detail: "the endpoint did not answe
 
 function describe(answer: RpcResult): Outcome {
   if ("result" in answer) return { code: "accepted", detail: null };
-  return { code: `error ${answer.error.code}`, detail: shorten(answer.error.message) };
-}
-
-function shorten(text: string): string {
-  return text
-    .replaceAll(/\w+:\/\/\S+/g, "<url>")
-    .replaceAll(/\s+/g, " ")
-    .slice(0, 200);
+  return { code: `error ${answer.error.code}`, detail: nodeWords(answer.error.message) };
 }
