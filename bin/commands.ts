@@ -215,6 +215,11 @@ function addChainCommands(program: AnyCommand): void {
     .argument("<id>", "its id, transaction hash or address")
     .action(async (id) => await exitWith((await relay()).showDeployment(id)));
   addWalletCommands(program);
+  standsAlone(addGroup(program, "rpc", "endpoints of chains"))
+    .command("check")
+    .description("what endpoints can do, and what to set for their chain; 1 when one is of no use")
+    .argument("<url...>", "http(s) URLs, of one chain")
+    .action(async (urls) => await exitWith((await import("./rpc-check.ts")).checkEndpoints(urls)));
   program
     .command("doctor")
     .description("check the index of every chain against its invariants; 1 when one fails")

@@ -1,7 +1,7 @@
 import { createHmac, createPublicKey, timingSafeEqual, verify } from "node:crypto";
 import { Webhook as StandardWebhook } from "standardwebhooks";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
-import { webhookPlaces } from "../../src/events/deliver-webhooks.ts";
+import { latePlaces, webhookPlaces } from "../../src/events/deliver-webhooks.ts";
 import { watchWebhooks } from "../../src/events/webhook-figures.ts";
 import { webhookLock } from "../../src/events/webhook-lock.ts";
 import { slowMs } from "../../src/events/webhook-results.ts";
@@ -279,15 +279,18 @@ test("accounts with many endpoints that answer slowly leave the places of the ot
   await expect.poll(slow, patient).toBe(104);
   receiver.received.length = 0;
   receiver.answer = ({ path }) => (path === "/slow" ? "hang" : { status: 200 });
+  const begun = performance.now();
   await write("metadata.updated", null);
   const sent = () => receiver.received.filter(({ path }) => path === "/slow").length;
   await until(() => receiver.received.some(({ path }) => path === "/quick"));
-  expect(sent()).toBeLessThanOrEqual(webhookPlaces.slow.all);
+  // One that hangs gives its place to another after half a second, which a busy machine may take for all of this.
+  const turns = () => 1 + Math.floor((performance.now() - begun) / latePlaces.afterMs);
+  expect(sent()).toBeLessThanOrEqual(webhookPlaces.slow.all * turns());
   // One account does not take the places of the other slow ones.
   const { rows } = await pool.query(
     "SELECT count(*)::int FROM service.webhook WHERE lease_until > clock_timestamp() GROUP BY account_id ORDER BY 1 DESC",
   );
-  expect(rows[0].count).toBeLessThanOrEqual(webhookPlaces.slow.ofAccount);
+  expect(rows[0].count).toBeLessThanOrEqual(webhookPlaces.slow.ofAccount * turns());
   // On a machine that is busy itself no answer is quick at once.
   await until(async () => {
     await write("metadata.updated", null);
