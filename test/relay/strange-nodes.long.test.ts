@@ -64,6 +64,19 @@ test("a usual receipt's price is what it cost", async () => {
   expect(costWei).toBe(receipt.gasUsed * receipt.effectiveGasPrice);
 });
 
+test("the fee for data on the chain below is in the books, and words in its place are not", async () => {
+  const withFee = (l1Fee: string) => ({
+    answer: ({ method }: { method: string }, { result }: { result?: unknown }) => {
+      if (method === "eth_getTransactionReceipt" && typeof result === "object" && result !== null)
+        Reflect.set(result, "l1Fee", l1Fee);
+    },
+  });
+  const paid = await deployThrough(withFee("0x2386f26fc10000"));
+  expect(paid.costWei).toBe(paid.receipt.gasUsed * paid.receipt.effectiveGasPrice + 10n ** 16n);
+  const worded = await deployThrough(withFee("unknown"));
+  expect(worded.costWei).toBe(worded.receipt.gasUsed * worded.receipt.effectiveGasPrice);
+});
+
 const methodMissing = { code: -32_601, message: "the method does not exist" };
 const faults: Record<string, Fault> = {
   "takes no lists of calls": { mostCalls: 0 },

@@ -32,6 +32,8 @@ const receipt = z.object({
   gasUsed: quantity,
   // Some nodes leave it out, or have no usable number there: nothing but the books needs it (`costOf`).
   effectiveGasPrice: quantity.nullish().catch(null),
+  // Of chains of the OP stack: what the data costs on the chain below, taken from the sender beside the gas.
+  l1Fee: quantity.nullish().catch(null),
   logs: z.array(z.object({ address: hex.transform((text) => text as Address), topics: z.array(hash), data: hex })),
 });
 const placedLog = z.object({ topics: z.array(hash), transactionHash: hash, blockNumber: quantity, blockHash: hash });

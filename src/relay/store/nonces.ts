@@ -16,14 +16,15 @@ export interface BlockRef {
 }
 
 /**
- * What a mined transaction took from its sender, its value (always 0) aside. Where a node's receipt has no price it is the
+ * What a mined transaction took from its sender, its value (always 0) aside: gas, and on chains of the OP stack the fee for
+ * its data on the chain below. Where a node's receipt has no price it is the
  * most that the bytes allow, so that no limit is passed by it.
  */
 export function costOf(
-  receipt: { gasUsed: bigint; effectiveGasPrice?: bigint | null | undefined },
+  receipt: { gasUsed: bigint; effectiveGasPrice?: bigint | null | undefined; l1Fee?: bigint | null | undefined },
   maxFeePerGas: bigint | string,
 ): bigint {
-  return receipt.gasUsed * (receipt.effectiveGasPrice ?? BigInt(maxFeePerGas));
+  return receipt.gasUsed * (receipt.effectiveGasPrice ?? BigInt(maxFeePerGas)) + (receipt.l1Fee ?? 0n);
 }
 
 /** Every set of bytes that was signed for an intent's nonce, newest first. */
