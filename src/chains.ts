@@ -25,6 +25,8 @@ export interface Chain {
   rpcUrls: readonly string[];
   /** Base of transaction links, without a slash at the end: `https://polygonscan.com/tx`. */
   explorerTxUrl: string;
+  /** Symbol of its own coin, which pays gas and mints; it has 18 decimals. */
+  coin: string;
   /** An endpoint that anybody may know, for wallets that have to add the chain; null: none. */
   walletRpcUrl: string | null;
   /** Collection factory of the service and the block it was deployed in; null: no deployments on this chain. */
@@ -89,6 +91,27 @@ export interface RelayPolicy {
 
 const gwei = 10n ** 9n;
 const ether = 10n ** 18n;
+
+/** Of chains whose coin is not ether. */
+const coins: Readonly<Record<number, string>> = {
+  25: "CRO",
+  56: "BNB",
+  97: "tBNB",
+  100: "xDAI",
+  137: "POL",
+  146: "S",
+  1284: "GLMR",
+  5000: "MNT",
+  33139: "APE",
+  42220: "CELO",
+  43113: "AVAX",
+  43114: "AVAX",
+  80002: "POL",
+  80094: "BERA",
+};
+
+/** What a chain's own coin is called where its operator does not say. @param name that of a local stand-in counts too. */
+export const defaultCoin = (id: number, name: string): string => coins[id] ?? (name === "polygon" ? "POL" : "ETH");
 
 /** Euros of 2025, rounded up; a coin that nobody priced is taken for the dearest of them. */
 const dearestCoinMicroEur = 4_000_000_000n;

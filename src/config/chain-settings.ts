@@ -5,6 +5,7 @@ import { z } from "zod";
 import {
   type Chain,
   configuredSuffixes,
+  defaultCoin,
   defaultRelayPolicy,
   knownChains,
   type Operator,
@@ -15,6 +16,8 @@ import { isSignedElsewhere } from "../signing/endpoint.ts";
 import { parseAddresses, parseKeys, readSignsRoles } from "../signing/signer-config.ts";
 import { ConfigError, count, type Env, evmAddress, hash32, read, readFlag, readWith, units, url } from "./values.ts";
 
+/** As wallets take it (EIP-3085): 2 to 6 characters in some of them. */
+const coinSymbol = z.string().regex(/^[A-Za-z0-9.]{1,11}$/, "a symbol of 1 to 11 letters and digits is wanted");
 const operators = z
   .string()
   .regex(
@@ -115,6 +118,7 @@ function loadChain(env: Env, suffix: string): Chain {
     local,
     rpcUrls,
     explorerTxUrl: read(env, `EXPLORER_TX_URL_${suffix}`, url, known?.explorerTxUrl ?? `https://blockscan.com/tx`),
+    coin: read(env, `COIN_SYMBOL_${suffix}`, coinSymbol, defaultCoin(id, name)),
     walletRpcUrl: read<string | null>(env, `WALLET_RPC_URL_${suffix}`, url, null),
     factory: factory && {
       address: factory.toLowerCase() as Address,

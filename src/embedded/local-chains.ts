@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { type Address, createWalletClient, type Hex, http, parseEther } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
-import { type Chain, defaultRelayPolicy, knownChains } from "../chains.ts";
+import { type Chain, defaultCoin, defaultRelayPolicy, knownChains } from "../chains.ts";
 import { deployOperatorAndEasy } from "../relay/operator/deploy-easy-contract.ts";
 import { deployFactory } from "../relay/operator/deploy-factory.ts";
 import { createRpcClients } from "../rpc/clients.ts";
@@ -44,6 +44,7 @@ function localChain(name: string, id: number, rpcUrl: string, relayerKey: Hex): 
     id,
     local: true,
     rpcUrls: [rpcUrl],
+    coin: defaultCoin(id, name),
     walletRpcUrl: null,
     explorerTxUrl: knownChains[name]?.explorerTxUrl ?? "",
     factory: null,

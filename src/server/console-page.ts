@@ -15,8 +15,8 @@ export function addConsole(app: Hono<AppEnv>, services: Services, pages: WebPage
     c.json({
       chains: chains
         .filter(({ rpcUrls }) => rpcUrls.length > 0)
-        .map(({ name, id, local, explorerTxUrl, factory }) => ({
-          ...{ name, id, local, explorer_tx_url: explorerTxUrl || null },
+        .map(({ name, id, coin, local, explorerTxUrl, factory }) => ({
+          ...{ name, id, coin, local, explorer_tx_url: explorerTxUrl || null },
           deploys: factory !== null,
         })),
       sign_up: config.signUpsPerHour > 0,

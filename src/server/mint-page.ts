@@ -49,7 +49,13 @@ function saleBody(sale: PublicSale) {
   const { chain } = sale;
   return {
     chain: {
-      ...{ name: chain.name, id: chain.id, local: chain.local, explorer_tx_url: chain.explorerTxUrl || null },
+      ...{
+        name: chain.name,
+        id: chain.id,
+        coin: chain.coin,
+        local: chain.local,
+        explorer_tx_url: chain.explorerTxUrl || null,
+      },
       // Endpoints of the service may have keys in them; a local chain's has none.
       wallet_rpc_url: chain.walletRpcUrl ?? (chain.local ? (chain.rpcUrls[0] ?? null) : null),
     },

@@ -25,6 +25,15 @@ test("a wrong list of replicas is named, and its passwords are not", () => {
     expect(() => loadConfig({ ...env, DATABASE_REPLICA_URLS: wrong })).toThrow(/^DATABASE_REPLICA_URLS: (?!.*secret)/);
 });
 
+test("a chain's coin is called what its operator says, else what the chain calls it", () => {
+  const coinOf = (more: Record<string, string>) => loadConfig({ ...env, ...more }).chains[0]?.coin;
+  expect(coinOf({})).toBe("ETH");
+  expect(coinOf({ CHAIN_ID_GOERLI: "56" })).toBe("BNB");
+  expect(coinOf({ COIN_SYMBOL_GOERLI: "HYPE" })).toBe("HYPE");
+  const wrong = () => coinOf({ COIN_SYMBOL_GOERLI: "<b>" });
+  expect(wrong).toThrow("COIN_SYMBOL_GOERLI: a symbol of 1 to 11 letters and digits is wanted");
+});
+
 /** Every setting that is on or off, and what of the configuration it decides. */
 const flags: Record<string, (config: ReturnType<typeof loadConfig>) => unknown> = {
   SIGN_UP: ({ signUpsPerHour }) => signUpsPerHour > 0,

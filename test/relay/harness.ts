@@ -83,6 +83,7 @@ export class RelayHarness {
       id: node.id,
       local: true,
       rpcUrls: [node.url],
+      coin: "ETH",
       walletRpcUrl: null,
       explorerTxUrl: "https://goerli.etherscan.io/tx",
       factory: null,

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
-import { coinOf, formatEther, formatFee } from "../shared/amounts.ts";
+import { formatEther, formatFee } from "../shared/amounts.ts";
 import { get } from "./api.ts";
+import { useCoin } from "./installation.ts";
 
 /** What an address of this installation holds: a collection of it, or a wallet that pays. */
 export function useBalance(chain: string, address: string) {
@@ -13,9 +14,10 @@ export function useBalance(chain: string, address: string) {
 
 /** An amount in the chain's coin, with the exact wei on hover. */
 export function Amount({ wei, chain, rounded = false }: { wei: bigint; chain: string; rounded?: boolean }) {
+  const coin = useCoin(chain);
   return (
     <span title={`${wei} wei`}>
-      {rounded ? formatFee(wei) : formatEther(wei)} {coinOf(chain)}
+      {rounded ? formatFee(wei) : formatEther(wei)} {coin}
     </span>
   );
 }

@@ -6,6 +6,8 @@ import { get } from "./api.ts";
 export interface InstalledChain {
   name: string;
   id: number;
+  /** Symbol of its own coin. */
+  coin: string;
   local: boolean;
   explorer_tx_url: string | null;
   deploys: boolean;
@@ -27,6 +29,11 @@ export const installationQuery = queryOptions({
 /** Undefined until the server has answered. */
 export function useInstallation(): Installation | undefined {
   return useQuery(installationQuery).data;
+}
+
+/** What the coin of a chain is called, by the chain's name. */
+export function useCoin(chain: string): string {
+  return useInstallation()?.chains.find(({ name }) => name === chain)?.coin ?? "";
 }
 
 /** The wallets of this browser, and the test wallet where there is a local chain. */

@@ -1,6 +1,6 @@
 /** @jsxImportSource preact */
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { coinOf, formatEther, formatFee } from "../shared/amounts.ts";
+import { formatEther, formatFee } from "../shared/amounts.ts";
 import { mintCall } from "./calls.ts";
 import { type Eligibility, eligibilityText, readEligibility } from "./eligibility.ts";
 import { ProgressPanel } from "./progress-panel.tsx";
@@ -51,7 +51,7 @@ export function MintForm({ sale, phase, connected }: { sale: Sale; phase: Phase;
   const count = Math.min(amount, Math.max(most, 1));
   const cost = price * BigInt(count);
   const busy = progress.step === "checking" || progress.step === "confirm" || progress.step === "sent";
-  const unit = coinOf(sale.chain.name);
+  const unit = sale.chain.coin;
 
   const proof = listed ? (list?.proof ?? []) : null;
   const call = mintCall(wallet, sale.address, BigInt(count), cost, proof);

@@ -1,6 +1,13 @@
 /** What `/mint/{chain}/{collection}/sale` says; amounts and times are decimal strings. */
 interface SaleBody {
-  chain: { name: string; id: number; local: boolean; explorer_tx_url: string | null; wallet_rpc_url: string | null };
+  chain: {
+    name: string;
+    id: number;
+    coin: string;
+    local: boolean;
+    explorer_tx_url: string | null;
+    wallet_rpc_url: string | null;
+  };
   address: `0x${string}`;
   name: string;
   symbol: string;

@@ -1,5 +1,4 @@
 import { useEffect, useState } from "preact/hooks";
-import { coinOf } from "../shared/amounts.ts";
 import { isRejection, localWallet, type Provider, type Wallet, watchWallets } from "../shared/wallets.ts";
 import type { Sale } from "./sale.ts";
 
@@ -29,7 +28,7 @@ export function useWallet(sale: Sale | null): WalletState {
     () => watchWallets((wallet) => setFound((known) => [...known.filter(({ id }) => id !== wallet.id), wallet])),
     [],
   );
-  const { id = 0, name = "", local = false, wallet_rpc_url = null } = sale?.chain ?? {};
+  const { id = 0, name = "", coin = "", local = false, wallet_rpc_url = null } = sale?.chain ?? {};
   const wallets = local ? [...found, localWallet({ id, name })] : found;
   const provider = connected?.wallet.provider;
   useEffect(() => {
@@ -78,7 +77,6 @@ export function useWallet(sale: Sale | null): WalletState {
       await provider.request({ method: "wallet_switchEthereumChain", params: [{ chainId }] });
     } catch (error) {
       if (isRejection(error) || wallet_rpc_url === null) throw error;
-      const coin = coinOf(name);
       const nativeCurrency = { name: coin, symbol: coin, decimals: 18 };
       const network = {
         chainId,

@@ -23,9 +23,6 @@ export function formatFee(wei: bigint): string {
 /** The same of an amount in whole units, as answers have it. */
 export const formatCost = (cost: number) => formatFee(parseEther(cost.toFixed(18)) ?? 0n);
 
-/** What a chain's own coin is called. */
-export const coinOf = (chain: string) => (chain === "polygon" ? "POL" : "ETH");
-
 export function shortAddress(address: string): string {
   return `${address.slice(0, 6)}…${address.slice(-4)}`;
 }

@@ -1,5 +1,6 @@
-import { coinOf, formatCost } from "../../shared/amounts.ts";
+import { formatCost } from "../../shared/amounts.ts";
 import type { Collection } from "../collections.ts";
+import { useCoin } from "../installation.ts";
 import { ErrorNotice } from "../notices.tsx";
 import { type Changes, useUpdate } from "./use-update.ts";
 
@@ -19,7 +20,7 @@ interface CheckedUpdateProps {
 export function CheckedUpdate({ collection, changes, label, idle = label, danger = false }: CheckedUpdateProps) {
   const update = useUpdate(collection);
   const plan = changes && update.planOf(changes);
-  const coin = coinOf(collection.chain);
+  const coin = useCoin(collection.chain);
   return (
     <div className="stack" aria-live="polite">
       {changes && plan && (

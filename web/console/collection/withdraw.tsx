@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { coinOf, formatEther, formatFee } from "../../shared/amounts.ts";
+import { formatEther, formatFee } from "../../shared/amounts.ts";
 import { followTransaction } from "../../shared/follow-transaction.ts";
 import { isRejection, type Wallet } from "../../shared/wallets.ts";
 import type { Collection } from "../collections.ts";
@@ -54,7 +54,7 @@ export function Withdraw({ collection }: { collection: Collection }) {
 async function withdrawWith(
   { provider }: Wallet,
   to: string,
-  { id, name }: InstalledChain,
+  { id, coin }: InstalledChain,
   say: (text: string) => void,
 ): Promise<string> {
   const ask = async <T,>(method: string, ...params: unknown[]) => (await provider.request({ method, params })) as T;
@@ -69,7 +69,6 @@ async function withdrawWith(
   } catch {
     throw new Error("This wallet is no admin of the collection. Use the owner's wallet.");
   }
-  const coin = coinOf(name);
   const [gas, price] = await Promise.all([ask<string>("eth_estimateGas", call), ask<string>("eth_gasPrice")]);
   const fee = `about ${formatFee(BigInt(gas) * BigInt(price))} ${coin} for the network`;
   say(`Confirm in your wallet: ${formatEther(balance)} ${coin} to the treasury; it costs ${fee}.`);

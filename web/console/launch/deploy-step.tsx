@@ -1,6 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
-import { coinOf, formatCost } from "../../shared/amounts.ts";
+import { formatCost } from "../../shared/amounts.ts";
 import { isRejection, type Wallet } from "../../shared/wallets.ts";
 import { ApiError, send, sendPatiently } from "../api.ts";
 import { useInstallation, useWallets } from "../installation.ts";
@@ -110,8 +110,8 @@ export function DeployStep({ draft, change, clear }: StepProps & { clear: () => 
             <dd>{data.gas.toLocaleString()}</dd>
             <dt>Cost of the deployment</dt>
             <dd>
-              {formatCost(data.cost)} {coinOf(draft.chain)} now, at most {formatCost(data.max_cost)}{" "}
-              {coinOf(draft.chain)} (this installation pays)
+              {formatCost(data.cost)} {chain?.coin} now, at most {formatCost(data.max_cost)} {chain?.coin} (this
+              installation pays)
             </dd>
           </dl>
           {data.warnings.map((text) => (

@@ -1,4 +1,4 @@
-import { coinOf, formatFee, parseEther } from "../../shared/amounts.ts";
+import { formatFee, parseEther } from "../../shared/amounts.ts";
 import type { Wallet } from "../../shared/wallets.ts";
 import { graphql } from "../api.ts";
 import type { InstalledChain } from "../installation.ts";
@@ -65,7 +65,7 @@ export async function deployWithWallet(
   const call = { from, data: transaction.data, value: `0x${BigInt(transaction.valueWei).toString(16)}` };
   const gas = BigInt(transaction.gas ?? (await ask<string>("eth_estimateGas", call)));
   const fee = gas * BigInt(await ask<string>("eth_gasPrice"));
-  const cost = `Confirm in your wallet: the deployment costs about ${formatFee(fee)} ${coinOf(chain.name)}.`;
+  const cost = `Confirm in your wallet: the deployment costs about ${formatFee(fee)} ${chain.coin}.`;
   say([cost, ...warnings].join(" "));
   const hash = await ask<string>("eth_sendTransaction", { ...call, gas: `0x${gas.toString(16)}` });
   sent(hash);
