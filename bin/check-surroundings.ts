@@ -6,7 +6,8 @@ import type { Config } from "../src/config/config.ts";
 import { clockAction, clockToleranceSeconds, clockTrouble, readClockLead } from "../src/db/pool/clock.ts";
 import type { Finding } from "../src/indexing/invariants.ts";
 import { sendRpc } from "../src/indexing/json-rpc.ts";
-import { calls, parseMarket, parseQuantity } from "../src/relay/chain/reads.ts";
+import { askMarket } from "../src/relay/chain/market.ts";
+import { calls, parseQuantity } from "../src/relay/chain/reads.ts";
 import { openNodes } from "../src/relay/chain/rpc-nodes.ts";
 import { NodeFault } from "../src/rpc/batch.ts";
 
@@ -70,20 +71,19 @@ export async function factoriesStand({ chains }: Config): Promise<Finding> {
 
 /** E1: each endpoint answers what the relay asks, in the form in which it asks. */
 export async function endpointsAnswer({ chains }: Config): Promise<Finding> {
-  const nodes = chains.flatMap((chain) => openNodes(chain).every);
+  const nodes = chains.flatMap((chain) => openNodes(chain).every.map((node) => ({ chain, node })));
   const wrong: string[] = [];
-  for (const node of nodes) {
+  for (const { chain, node } of nodes) {
     try {
       const balances = Array.from({ length: 16 }, () => calls.balance(zeroAddress));
-      const answers = await node.ask([...calls.market(), ...balances]);
-      parseMarket(answers);
-      for (const answer of answers.slice(-balances.length)) parseQuantity(answer, "a balance");
+      const { answers } = await askMarket(node, chain, balances);
+      for (const answer of answers) parseQuantity(answer, "a balance");
     } catch (error) {
       if (!(error instanceof NodeFault)) throw error;
       wrong.push(`${node.name}: ${error.message}`);
     }
   }
-  const short = nodes.filter(({ mostCalls }) => Number.isFinite(mostCalls));
+  const short = nodes.map(({ node }) => node).filter(({ mostCalls }) => Number.isFinite(mostCalls));
   const notes = short.map(
     ({ name, mostCalls }) => `; ${name} takes ${mostCalls} calls in a request, so it is asked more often`,
   );

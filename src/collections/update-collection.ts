@@ -54,7 +54,7 @@ export async function updateCollection(
     if (await isBeingFrozen(services, chain, input.collection)) throw frozen("is being frozen by an earlier update");
     await checkAgainstChain(services, chain, collection, changes, fixed);
   });
-  const done = await carryOut(services, caller, asked);
+  const done = await carryOut(services, caller, { ...asked, beside: Object.entries(fixed).join(" ") });
   return { update: done.request, idempotencyKey: done.idempotencyKey };
 }
 

@@ -45,6 +45,15 @@ const byWords: readonly [AnswerClass, RegExp][] = [
     "quota_ended",
     /\b(daily|monthly|per.?day|per.?month)\b.*\b(limit|request count|capacity|quota|credits?|exceeded)|capacity limit exceeded|quota|credits? (limit|exhausted|used)|out of (cu|credits)|compute units? (limit|exhausted)|payment required|usage limit|plan limit|request count exceeded/i,
   ],
+  // Of a state or a method alone, in the words of a refused key.
+  [
+    "pruned",
+    /missing trie node|prun(ed|ing)|(historical|old|archive).*(state|data|node|unavailable|available)|state (is )?not (available|found)|no state available|state already (discarded|pruned)|state histories|history (has been|not|is not|was) .*(available|pruned|expired)|archive/i,
+  ],
+  [
+    "unsupported",
+    /\bmethods? .*\bnot (allowed|available|supported|enabled|whitelisted)|not allowed to access (the |this )?method/i,
+  ],
   [
     "key_refused",
     /unauthori[sz]ed|forbidden|(invalid|missing|disabled|wrong|unknown|incorrect|expired) (api|access|project|project id|authentication)? ?-?(key|token|id|credentials?|jwt)|api key.*(not|disabled|invalid|expired)|must be authenticated|authenticate|(project|app).*(not have access|inactive|disabled|not found)|not whitelisted.*(ip|origin|domain)|(ip|origin) .*not (allowed|whitelisted)/i,
@@ -53,17 +62,18 @@ const byWords: readonly [AnswerClass, RegExp][] = [
     "too_slow",
     /time(d)? ?-?out|deadline exceeded|took too long|execution aborted|context canceled|query (duration|time)|request (was )?(aborted|cancell?ed)/i,
   ],
+  // A range beyond the head is not too wide.
+  [
+    "not_there_yet",
+    /(beyond|ahead of|past|after|higher than|above) (the )?(current |latest |last |chain )*(accepted )?(head|latest|tip|block)|unfinalized data/i,
+  ],
   [
     "too_wide",
-    /block.?range|range.*(too (large|wide|big|high)|exceed|limit|greater|supported|larger)|(large|wide|exceeds?).*range|(limited|limit|restricted|smaller|up) to .*(blocks?|range|results|logs)|(more than|exceeds?|over|max(imum)?( of)?|at most) [\d,._]+k? ?(blocks|results|logs|block|entries)|too many (blocks|logs|results)|(response|result|log|query|payload|body|answer)s? (size|is|set|returned|returns)?.*(too (large|big|many)|exceed|greater than|larger)|maximum (allowed )?number of requested blocks|blocks distance|distance.*block|exceed.*max(imum)? results|narrow your filter|smaller (block )?range|maximum is set to|should not greater than|request entity too large/i,
+    /range.*(too (large|wide|big|high)|exceed|limit|greater|supported|larger)|(large|wide|exceeds?).*range|(limited|limit|restricted|smaller|up) to .*(blocks?|range|results|logs)|(more than|exceeds?|over|max(imum)?( of)?|at most) [\d,._]+k? ?(blocks|results|logs|block|entries)|too many (blocks|logs|results)|(response|result|log|query|payload|body|answer)s? (size|is|set|returned|returns)?.*(too (large|big|many)|exceed|greater than|larger)|maximum (allowed )?number of requested blocks|blocks distance|distance.*block|exceed.*max(imum)? results|narrow your filter|smaller (block )?range|maximum is set to|should not greater than|request entity too large/i,
   ],
   [
     "rate_limited",
     /rate.?limit|too many requests|(requests?|calls?|cups?|compute units?|credits?)( limit)?.{0,20}(\/|per) ?(s\b|sec|second|minute)|throughput|throttl|request limit reached|slow down|back ?off|over capacity|concurren(t|cy).*limit|limit of requests|compute units per second/i,
-  ],
-  [
-    "pruned",
-    /missing trie node|prun(ed|ing)|(historical|old|archive).*(state|data|node|unavailable|available)|state (is )?not (available|found)|no state available|state already (discarded|pruned)|state histories|history (has been|not|is not|was) .*(available|pruned|expired)|archive/i,
   ],
   [
     "not_there_yet",

@@ -27,7 +27,7 @@ export class NodeFault extends Error {
 /** The node answered, and is not as far as what is asked about: another one may be. */
 export class LaggingNode extends NodeFault {}
 
-/** What a node says of all that it is asked, and of nothing in particular. */
+/** What a node says of itself. Of a rate it may say it of some calls of a list; of quota and key it counts where it is said of all. */
 const ofTheNode: readonly AnswerClass[] = ["rate_limited", "quota_ended", "key_refused"];
 const timeoutMs = 10_000;
 const maxAnswerBytes = 32 * 1024 * 1024;
@@ -66,8 +66,9 @@ export function openEndpoint(address: string, chain: Chain): Endpoint {
   async function ask(calls: readonly RpcCall[]): Promise<RpcResult[]> {
     const results = await askEach(calls);
     // Of what was sent each outcome counts.
-    for (const [at, result] of results.entries())
-      if (calls[at]?.method !== "eth_sendRawTransaction") refuse(result, ofTheNode, calls[at]?.method);
+    const reads = results.filter((_, at) => calls[at]?.method !== "eth_sendRawTransaction");
+    const all = reads.every((result) => "error" in result);
+    for (const result of reads) refuse(result, all ? ofTheNode : ["rate_limited"]);
     return results;
   }
 
@@ -129,7 +130,7 @@ export function openEndpoint(address: string, chain: Chain): Endpoint {
   }
 
   function checkChain(answer: RpcResult | undefined): void {
-    refuse(answer, ofTheNode, chainIdCall.method);
+    refuse(answer, ofTheNode);
     const chainId = answer && "result" in answer ? Number(answer.result) : Number.NaN;
     if (chainId !== chain.id)
       throw new NodeFault(`a node of ${chain.name} answered for chain ${chainId}, not ${chain.id}`);
@@ -149,6 +150,9 @@ export function openEndpoint(address: string, chain: Chain): Endpoint {
       const text = await readCapped(response);
       // Overload, a breakdown in front of the node, or a wrong key: nothing that another form of the question changes.
       const kind = [401, 402, 403, 407, 408, 429, 502, 503, 504].includes(status) ? classOfStatus(status) : null;
+      // What stands in front of some nodes forbids lists.
+      if (kind && Array.isArray(question) && (status === 402 || status === 403))
+        throw new ListRefused(`HTTP ${status}`);
       if (kind) throw new NodeFault(`${kind}: HTTP ${status}`, kind);
       return { status, body: parseJson(text) };
     } catch (error) {
@@ -167,9 +171,9 @@ export function openEndpoint(address: string, chain: Chain): Endpoint {
 }
 
 /** @throws NodeFault for an error of one of these classes. */
-function refuse(answer: RpcResult | undefined, classes: readonly AnswerClass[], method = ""): void {
+function refuse(answer: RpcResult | undefined, classes: readonly AnswerClass[]): void {
   if (!answer || !("error" in answer)) return;
-  const kind = classOf(answer.error, method);
+  const kind = classOf(answer.error, "");
   if (!classes.includes(kind)) return;
   throw new NodeFault(`${kind}: ${nodeWords(answer.error.message)}`, kind);
 }

@@ -2,8 +2,9 @@ import type { Address, Hex } from "viem";
 import type { Chain } from "../chains.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { type Fees, freshFees } from "../relay/chain/fees.ts";
+import { askMarket, dataFee, dataRoom } from "../relay/chain/market.ts";
 import { askNode } from "../relay/chain/node-failure.ts";
-import { calls, parseMarket, parseQuantity } from "../relay/chain/reads.ts";
+import { calls, parseQuantity } from "../relay/chain/reads.ts";
 import { explainRevert, isRefusal } from "../relay/chain/revert.ts";
 import { NodeFault, type RpcResult } from "../rpc/batch.ts";
 import type { Services } from "../services.ts";
@@ -19,13 +20,15 @@ export interface Simulated {
   refusal: string | null;
   gas: bigint;
   fees: Fees;
+  /** What the data takes on the chain below, at most, at today's price. */
+  dataWei: bigint;
 }
 
 /** What a transaction would cost; nothing of it was stored, signed or spent. */
 export interface PlannedCost {
   gas: bigint;
   maxFeePerGasWei: bigint;
-  /** At the fees of now: gas times the next block's base fee and tip. */
+  /** At the fees of now: gas times the next block's base fee and tip, and what the data takes on the chain below. */
   costWei: bigint;
   /** What it could cost at most. */
   maxCostWei: bigint;
@@ -39,8 +42,8 @@ export interface PlannedCost {
 export async function simulate(services: Services, chain: Chain, { from, to, data }: Call): Promise<Simulated> {
   return await askNode(chain, () =>
     services.relay.nodes(chain).first(async (node) => {
-      const [answer, ...market] = await node.ask([calls.estimate(from, to, data), ...calls.market()]);
-      return { ...readEstimate(answer), fees: freshFees(chain, parseMarket(market)) };
+      const { market, answers } = await askMarket(node, chain, [calls.estimate(from, to, data)]);
+      return { ...readEstimate(answers[0]), fees: freshFees(chain, market), dataWei: dataFee(market, data) };
     }),
   );
 }
@@ -54,14 +57,14 @@ export function readEstimate(answer: RpcResult | undefined): { refusal: string |
   return { refusal: null, gas: parseQuantity(answer, "an estimate") };
 }
 
-export function costOf({ gas, fees }: Simulated): PlannedCost {
+export function costOf({ gas, fees, dataWei }: Simulated): PlannedCost {
   // Fresh fees double the base fee to leave room.
   const price = (fees.maxFeePerGas + fees.maxPriorityFeePerGas) / 2n;
   return {
     gas,
     maxFeePerGasWei: fees.maxFeePerGas,
-    costWei: gas * price,
-    maxCostWei: ((gas * 12n) / 10n) * fees.maxFeePerGas,
+    costWei: gas * price + dataWei,
+    maxCostWei: ((gas * 12n) / 10n) * fees.maxFeePerGas + dataRoom * dataWei,
   };
 }
 

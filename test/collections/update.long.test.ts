@@ -323,6 +323,20 @@ test("two updates at once lose nothing of each other (V22)", async () => {
   });
 });
 
+test("a refusal for a member that cannot be changed is not given to the corrected request", async () => {
+  const address = await deployed();
+  const changes = { royalties_share: 300, royalties_address: wallet };
+  const [wrong, right] = await Promise.all([
+    put(address, { ...changes, mint_price: 0.02 }),
+    put(address, { ...changes, mint_price: 0.01 }),
+  ]);
+  expect(wrong.status).toBe(422);
+  expect(right.status).toBe(200);
+  const other = { royalties_share: 301, royalties_address: wallet };
+  expect((await put(address, { ...other, mint_price: 0.02 })).status).toBe(422);
+  expect((await put(address, { ...other, mint_price: 0.01 })).status).toBe(200);
+});
+
 test("one request sent many times is one update, with equal answers through either API", async () => {
   const address = await deployed();
   const nonce = await relayerNonce();

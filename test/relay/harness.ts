@@ -62,15 +62,15 @@ export class RelayHarness {
 
   /**
    * @param make the database, where it is to have more than the migrations make.
-   * @param options `withOperator`: also the operator of product contracts.
+   * @param options `withOperator`: also the operator of product contracts. `chainId`: the relay keeps the rules of that chain.
    */
   static async start(
     make: () => Promise<TestDatabase> = createTestDatabase,
-    { withOperator = false } = {},
+    { withOperator = false, chainId = 31337 } = {},
   ): Promise<RelayHarness> {
     const [database, node, dir] = await Promise.all([
       make(),
-      startTestChain(),
+      startTestChain(chainId),
       mkdtemp(join(tmpdir(), "mintyard-relay-")),
     ]);
     const proxy = await RpcProxy.start(node.url);

@@ -28,11 +28,17 @@ test("two workers that replace the same bytes at once sign one replacement, also
     [deployment.id],
   );
   const enough = await getIntent(one.db, deployment.id);
-  expect(await replaceAttempt(one, goerli(one), enough, reservation, attempts, { head, fees })).not.toBeNull();
+  expect(
+    await replaceAttempt(one, goerli(one), enough, reservation, attempts, { head, fees, dataByteWei: 0n }),
+  ).not.toBeNull();
 
   // The other one read the rows before that, and wants fees that take more.
   const dear = { ...fees, maxFeePerGas: fees.maxFeePerGas * 100n };
-  const late = await replaceAttempt(two, goerli(two), enough, reservation, attempts, { head, fees: dear });
+  const late = await replaceAttempt(two, goerli(two), enough, reservation, attempts, {
+    head,
+    fees: dear,
+    dataByteWei: 0n,
+  });
   expect(late).toBeNull();
   expect(await listAttempts(one.db, deployment.id)).toHaveLength(2);
 });

@@ -1,4 +1,4 @@
-import { parseTransaction } from "viem";
+import { keccak256, parseTransaction } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { endpointsAnswer } from "../../bin/check-surroundings.ts";
 import { readStatus } from "../../src/accounts/read-status.ts";
@@ -187,6 +187,50 @@ test("where gas is free a wallet without a coin deploys, and nothing is booked",
     expect(attempts.map(({ max_fee, tip }) => [BigInt(max_fee), BigInt(tip)])).toEqual([[0n, 0n]]);
     expect(costWei).toBe(0n);
   } finally {
+    await h.chain.setBalance({ address: h.relayer, value: balance });
+  }
+});
+
+test("where gas is free a transaction that the node forgot is sent again, as it is", async () => {
+  const balance = await h.chain.getBalance({ address: h.relayer });
+  await h.chain.setBalance({ address: h.relayer, value: 0n });
+  await h.chain.request({ method: "hardhat_setNextBlockBaseFeePerGas", params: ["0x0"] } as never);
+  await h.chain.mine({ blocks: 12 });
+  let forgotten = 0;
+  const endpoint = await FaultyEndpoint.start(h.node.url, {
+    ask: (call) => {
+      if (call.method === "eth_sendRawTransaction" && head < until) {
+        forgotten += 1;
+        call.method = "forgotten";
+      }
+    },
+    answer: ({ method, params = [] }, answer) => {
+      const { result } = answer;
+      if (method === "forgotten") {
+        delete answer.error;
+        answer.result = keccak256(params[0] as `0x${string}`);
+      }
+      if (method === "eth_maxPriorityFeePerGas") answer.result = "0x0";
+      if (method === "eth_feeHistory" && typeof result === "object" && result !== null)
+        Reflect.set(result, "reward", Array(10).fill(["0x0"]));
+    },
+  });
+  let head = await h.chain.getBlockNumber();
+  // Longer than bytes wait before they are replaced.
+  const until = head + 8n;
+  try {
+    const services = h.process({ RPC_URL_GOERLI: endpoint.url });
+    const { deployment } = await deployCollection(services, caller, launch());
+    const memory = createRelayMemory();
+    await h.untilState(deployment.id, ["finalized"], async () => {
+      await relayRound(services, goerli(services), memory);
+      await h.chain.mine({ blocks: 1 });
+      head = await h.chain.getBlockNumber();
+    });
+    expect(forgotten).toBeGreaterThan(1);
+    expect(await listAttempts(services.db, deployment.id)).toHaveLength(1);
+  } finally {
+    await endpoint.stop();
     await h.chain.setBalance({ address: h.relayer, value: balance });
   }
 });

@@ -58,6 +58,7 @@ const refusals: Record<string, (answers: object[], response: ServerResponse) => 
   "an empty list": () => [],
   "a status": (_, response) => void response.writeHead(405).end("Method Not Allowed"),
   "a status and an error": (_, response) => void response.writeHead(400).end(JSON.stringify(asError(-32_700))),
+  "forbidding them": (_, response) => void response.writeHead(403).end("Forbidden"),
   "a breakdown": (_, response) => void response.writeHead(500).end("<html>"),
 };
 
@@ -158,6 +159,18 @@ test.each(providerRefusals)(
     await expect(direct).rejects.toMatchObject({ name: "NodeFault", kind });
   },
 );
+
+test("what a key may not ask for alone is an error among answers, and the others count", async () => {
+  const words = "project ID does not have access to this method";
+  const { host } = await startNode((answers) =>
+    answers.map((answer, at) =>
+      at === 2 ? { ...asError(-32_002), id: at, error: { code: -32_002, message: words } } : answer,
+    ),
+  );
+  const answers = await openEndpoint(`http://${host}`, chain).ask(calls);
+  expect(answers[1]).toMatchObject({ error: { message: words } });
+  expect(answers.toSpliced(1, 1)).toEqual(results.toSpliced(1, 1));
+});
 
 test("calls of another chain's node are no answers, in a list or alone", async () => {
   for (const onList of [undefined, () => asError(-32_600)]) {

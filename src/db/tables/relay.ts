@@ -188,6 +188,8 @@ interface AttemptTable {
   max_fee: Wei;
   tip: Wei;
   gas: bigint;
+  /** Most that the chain below was to take for its data. */
+  data_wei: ColumnType<string, bigint | undefined, bigint>;
   created_at: Generated<Date>;
   /** The newest block when it was signed. */
   head_block: Generated<bigint | null>;

@@ -1,7 +1,7 @@
 import type { Chain } from "../../chains.ts";
 import type { RelayContext } from "./context.ts";
 import { type Fees, freshFees } from "./fees.ts";
-import { calls, parseMarket } from "./reads.ts";
+import { askMarket } from "./market.ts";
 
 /** How long fees that were read are what a request is likely to pay; each simulation reads them anew. */
 const cachedMs = 15_000;
@@ -10,18 +10,19 @@ const timeoutMs = 1_000;
 /** Of the operator's cap, where no fee was ever read. */
 const guessedShare = 20n;
 
-interface Market {
+interface Known {
   maxFeeWei: bigint;
+  dataByteWei: bigint;
   readAt: number;
 }
 
 /** By chain as this process knows it; a chain's object is one process's. */
-const known = new WeakMap<Chain, Market>();
+const known = new WeakMap<Chain, Known>();
 const reading = new WeakMap<Chain, Promise<void>>();
 
 /** Remembers what a transaction is signed with at the moment. */
-export function recordFees(chain: Chain, { maxFeePerGas }: Fees): void {
-  known.set(chain, { maxFeeWei: maxFeePerGas, readAt: performance.now() });
+export function recordFees(chain: Chain, { maxFeePerGas }: Fees, dataByteWei: bigint): void {
+  known.set(chain, { maxFeeWei: maxFeePerGas, dataByteWei, readAt: performance.now() });
 }
 
 /** The fee per gas that a transaction is likely to be signed with now, as far as this process knows; within the cap. */
@@ -29,6 +30,11 @@ export function likelyFee(chain: Chain): bigint {
   const { maxFeeWei } = chain.relay;
   const likely = known.get(chain)?.maxFeeWei ?? maxFeeWei / guessedShare;
   return likely < maxFeeWei ? likely : maxFeeWei;
+}
+
+/** What a byte costs on the chain below, as far as this process knows. */
+export function likelyDataPrice(chain: Chain): bigint {
+  return known.get(chain)?.dataByteWei ?? 0n;
 }
 
 /** Sees to it that `likelyFee` is not old, where the node tells in time; it never fails. */
@@ -48,7 +54,8 @@ function readFees(services: RelayContext, chain: Chain): Promise<void> {
   const asked = services.relay
     .nodes(chain)
     .first(async (node) => {
-      recordFees(chain, freshFees(chain, parseMarket(await node.ask(calls.market()))));
+      const { market } = await askMarket(node, chain);
+      recordFees(chain, freshFees(chain, market), market.dataByteWei);
     })
     // A node that is away is met again by the simulation, which says so.
     .catch(() => undefined)

@@ -13,14 +13,23 @@ export interface Market {
   tips: readonly bigint[];
   /** What the node itself would offer (`eth_maxPriorityFeePerGas`): never less than it takes. Null: it does not say. */
   suggestedTip: bigint | null;
+  /** What a byte of a transaction costs on the chain below, at most (chains of the OP stack); else 0. */
+  dataByteWei: bigint;
 }
 
-/** The least tips that nodes of a chain named when they refused less, by its policy; for as long as this process lives. */
-const named = new WeakMap<Chain["relay"], bigint>();
+/** The least tips that nodes of a chain named when they refused less, by its policy, and until when they are believed. */
+const named = new WeakMap<Chain["relay"], { tip: bigint; until: number }>();
+/** A node that still wants as much says so again, which costs one replacement. */
+const namedMs = 3_600_000;
+
+function namedTip(relay: Chain["relay"]): bigint {
+  const { tip = 0n, until = 0 } = named.get(relay) ?? {};
+  return performance.now() < until ? tip : 0n;
+}
 
 /**
  * Learns from a node's words how much it wants. Within the operator's cap, and no more than a thousand times the chain's least: a
- * node shall not set the price.
+ * node shall not set the price. For an hour.
  *
  * @param words such as bor's "transaction underpriced: gas tip cap 1000000, minimum needed 25000000000".
  */
@@ -29,7 +38,7 @@ export function learnTip({ relay }: Pick<Chain, "relay">, words: string): void {
   if (!wanted) return;
   const tip = BigInt(wanted);
   const mayBe = least(relay.maxFeeWei, 1_000n * most(relay.minTipWei, 10n ** 8n));
-  if (tip > (named.get(relay) ?? 0n) && tip <= mayBe) named.set(relay, tip);
+  if (tip > namedTip(relay) && tip <= mayBe) named.set(relay, { tip, until: performance.now() + namedMs });
 }
 
 /**
@@ -40,12 +49,12 @@ export function learnTip({ relay }: Pick<Chain, "relay">, words: string): void {
  * @param waited earlier bytes stayed out of blocks: the tip is what the node suggests, at least. Nodes drop what offers less
  *   than they take, and an eighth more each time would come there late.
  */
-export function freshFees({ relay }: Pick<Chain, "relay">, market: Market, waited = false): Fees {
+export function freshFees({ relay }: Pick<Chain, "relay">, market: Omit<Market, "dataByteWei">, waited = false): Fees {
   const tips = [...market.tips].sort(compare);
   const median = tips[tips.length >> 1] ?? 0n;
   const suggested = median === 0n || waited ? (market.suggestedTip ?? 0n) : 0n;
   const isFree = market.baseFee === 0n && market.suggestedTip === 0n && tips.every((tip) => tip === 0n);
-  const floor = most(isFree ? 0n : relay.minTipWei, named.get(relay) ?? 0n);
+  const floor = most(isFree ? 0n : relay.minTipWei, namedTip(relay));
   const maxPriorityFeePerGas = most(most(median, suggested), floor);
   return { maxFeePerGas: 2n * market.baseFee + maxPriorityFeePerGas, maxPriorityFeePerGas };
 }
@@ -64,6 +73,11 @@ export function bumpFees(old: Fees, fresh: Fees, cap: bigint): Fees | null {
   const maxPriorityFeePerGas = most(needed.tip, fresh.maxPriorityFeePerGas);
   if (needed.tip > maxFeePerGas) return null;
   return { maxFeePerGas, maxPriorityFeePerGas: least(maxPriorityFeePerGas, maxFeePerGas) };
+}
+
+/** Where gas is free nothing can be raised: the same bytes would be signed once more. */
+export function isRaised(old: Fees, { maxFeePerGas, maxPriorityFeePerGas }: Fees): boolean {
+  return maxFeePerGas > old.maxFeePerGas || maxPriorityFeePerGas > old.maxPriorityFeePerGas;
 }
 
 /** An eighth more, rounded up. */

@@ -1,8 +1,10 @@
-import { type Address, type Hash, type Hex, keccak256, serializeTransaction, type TransactionReceipt } from "viem";
+import { type Address, type Hash, type Hex, keccak256, serializeTransaction } from "viem";
 import type { Chain } from "../../chains.ts";
 import { ServiceError } from "../../errors/errors.ts";
 import type { RelayContext } from "./context.ts";
 import { askNode } from "./node-failure.ts";
+import type { Receipt } from "./reads.ts";
+import { readReceipt } from "./view.ts";
 
 /** A transaction of a wallet, with what its reservation and attempt need. */
 export interface SentTransaction {
@@ -17,7 +19,7 @@ export interface SentTransaction {
   maxFeePerGas: bigint;
   maxPriorityFeePerGas: bigint;
   gas: bigint;
-  receipt: TransactionReceipt;
+  receipt: Receipt;
 }
 
 /**
@@ -46,8 +48,8 @@ export async function findNonces(
     const block = await askNode(chain, () => client.getBlock({ blockNumber: low, includeTransactions: true }));
     for (const sent of block.transactions) {
       if (sent.from.toLowerCase() !== wallet || !nonces.includes(BigInt(sent.nonce))) continue;
-      const receipt = await askNode(chain, () => client.getTransactionReceipt({ hash: sent.hash }));
-      if (receipt.transactionHash !== sent.hash || receipt.blockHash !== block.hash)
+      const receipt = await askNode(chain, () => readReceipt(services.relay.nodes(chain), sent.hash));
+      if (receipt.blockHash !== block.hash)
         throw new ServiceError("service_unavailable", `the ${chain.name} node gave another transaction's receipt`);
       if (sent.chainId !== undefined && sent.chainId !== chain.id)
         throw new ServiceError("service_unavailable", `the ${chain.name} node gave a transaction of another chain`);

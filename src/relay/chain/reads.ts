@@ -1,13 +1,12 @@
 import type { Address, Hash, Hex } from "viem";
 import { z } from "zod";
 import { NodeFault, type RpcCall, type RpcResult } from "../../rpc/batch.ts";
-import type { Market } from "./fees.ts";
 
 const hex = z
   .string()
   .regex(/^0x[0-9a-fA-F]*$/)
   .transform((text) => text.toLowerCase() as Hex);
-const quantity = z
+export const quantity = z
   .string()
   .regex(/^0x[0-9a-fA-F]{1,64}$/)
   .transform((text) => BigInt(text));
@@ -31,16 +30,12 @@ const receipt = z.object({
   status: quantity,
   gasUsed: quantity,
   // Some nodes leave it out, or have no usable number there: nothing but the books needs it (`costOf`).
-  effectiveGasPrice: quantity.nullish().catch(null),
+  effectiveGasPrice: quantity.nullish().catch(null).default(null),
   // Of chains of the OP stack: what the data costs on the chain below, taken from the sender beside the gas.
-  l1Fee: quantity.nullish().catch(null),
+  l1Fee: quantity.nullish().catch(null).default(null),
   logs: z.array(z.object({ address: hex.transform((text) => text as Address), topics: z.array(hash), data: hex })),
 });
 const placedLog = z.object({ topics: z.array(hash), transactionHash: hash, blockNumber: quantity, blockHash: hash });
-const feeHistory = z.object({
-  baseFeePerGas: z.array(quantity).min(1),
-  reward: z.array(z.array(quantity)).nullish(),
-});
 
 /** A block by its hash (EIP-1898): by its number it is another one after a reorganisation. */
 export interface ByHash {
@@ -56,12 +51,6 @@ export const calls = {
     params: [at === "latest" || at === "finalized" ? at : toQuantity(at), false],
   }),
   receipt: (ofHash: Hash): RpcCall => ({ method: "eth_getTransactionReceipt", params: [ofHash] }),
-  /** What `parseMarket` reads, in its order. */
-  market: (): RpcCall[] => [
-    calls.block("latest"),
-    { method: "eth_feeHistory", params: ["0xa", "latest", [20]] },
-    { method: "eth_maxPriorityFeePerGas", params: [] },
-  ],
   balance: (address: Address): RpcCall => ({ method: "eth_getBalance", params: [address, "latest"] }),
   count: (address: Address, at: bigint | "latest" | "pending"): RpcCall => ({
     method: "eth_getTransactionCount",
@@ -133,25 +122,8 @@ export function parsePlacedLogs(answer: RpcResult | undefined, asked: readonly u
     .map(({ transactionHash, blockNumber, blockHash }) => ({ hash: transactionHash, block: blockNumber, blockHash }));
 }
 
-/** @returns with the newest block. A node that has no history of fees tells the base fee by that block. */
-export function parseMarket([head, history, tip]: readonly (RpcResult | undefined)[]): Market & { block: Block } {
-  const block = parseBlock(head);
-  const suggested = tip && "result" in tip ? quantity.safeParse(tip.result).data : undefined;
-  const suggestedTip = suggested ?? null;
-  if (history && "error" in history && block.baseFeePerGas !== undefined)
-    // The next block's is an eighth higher at most.
-    return { block, baseFee: (block.baseFeePerGas * 9n + 7n) / 8n, tips: [], suggestedTip };
-  const { baseFeePerGas, reward } = parse(feeHistory, history, "a fee history");
-  // One entry more than there are blocks: the last is of the next block.
-  return {
-    block,
-    baseFee: baseFeePerGas.at(-1) ?? 0n,
-    tips: (reward ?? []).flatMap((of) => of.slice(0, 1)),
-    suggestedTip,
-  };
-}
-
-function parse<T>(schema: z.ZodType<T>, answer: RpcResult | undefined, what: string): T {
+/** @throws NodeFault for an error, or an answer of another form. */
+export function parse<T>(schema: z.ZodType<T>, answer: RpcResult | undefined, what: string): T {
   if (!answer || "error" in answer) throw new NodeFault(`an error instead of ${what}`);
   const parsed = schema.safeParse(answer.result);
   if (!parsed.success) throw new NodeFault(`not ${what}`);

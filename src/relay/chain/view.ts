@@ -1,16 +1,9 @@
 import type { Address, Hash } from "viem";
 import type { Chain } from "../../chains.ts";
-import { NodeFault, type RpcCall, type RpcResult } from "../../rpc/batch.ts";
+import { LaggingNode, NodeFault, type RpcCall, type RpcResult } from "../../rpc/batch.ts";
 import { type Fees, freshFees } from "./fees.ts";
-import {
-  calls,
-  parseBlock,
-  parseBlockOrNull,
-  parseMarket,
-  parseQuantity,
-  parseReceipt,
-  type Receipt,
-} from "./reads.ts";
+import { askMarket } from "./market.ts";
+import { calls, parseBlock, parseBlockOrNull, parseQuantity, parseReceipt, type Receipt } from "./reads.ts";
 import type { Node, Nodes } from "./rpc-nodes.ts";
 
 /** Where a chain stands, as one endpoint reported in one request. */
@@ -20,6 +13,8 @@ export interface ChainView {
   finalized: bigint;
   /** Of what replaces bytes that have waited. */
   fees: Fees;
+  /** As of `Market`. */
+  dataByteWei: bigint;
   wallets: ReadonlyMap<Address, Wallet>;
 }
 
@@ -40,12 +35,8 @@ const batchSize = 100;
 export async function readChainView(nodes: Nodes, chain: Chain, wallets: readonly Address[]): Promise<ChainView> {
   return await nodes.first(async (node) => {
     const own = wallets.flatMap((address) => [calls.balance(address), calls.count(address, "latest")]);
-    const [latest, history, tip, tagged, ...rest] = await node.ask([
-      ...calls.market(),
-      calls.block("finalized"),
-      ...own,
-    ]);
-    const market = parseMarket([latest, history, tip]);
+    const { market, answers } = await askMarket(node, chain, [calls.block("finalized"), ...own]);
+    const [tagged, ...rest] = answers;
     const head = market.block.number;
     const finalized =
       chain.relay.quorum <= 1
@@ -56,6 +47,7 @@ export async function readChainView(nodes: Nodes, chain: Chain, wallets: readonl
       head,
       finalized,
       fees: freshFees(chain, market, true),
+      dataByteWei: market.dataByteWei,
       wallets: new Map(
         wallets.map((address, index) => {
           const then = past[index];
@@ -142,6 +134,20 @@ export async function readReceipts(nodes: Nodes, hashes: readonly Hash[]): Promi
     if (blocks.get(receipt.blockNumber) !== receipt.blockHash) found.delete(hash);
   }
   return found;
+}
+
+/**
+ * The receipt of a transaction that is known to be mined.
+ *
+ * @throws NodeFault while no endpoint has it.
+ */
+export async function readReceipt(nodes: Nodes, hash: Hash): Promise<Receipt> {
+  return await nodes.first(async (node) => {
+    const [answer] = await node.ask([calls.receipt(hash)]);
+    const receipt = parseReceipt(answer, hash);
+    if (!receipt) throw new LaggingNode(`no receipt of ${hash}`);
+    return receipt;
+  });
 }
 
 /**

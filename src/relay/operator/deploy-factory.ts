@@ -6,7 +6,7 @@ import type { Chain } from "../../chains.ts";
 import { createRpcClients } from "../../rpc/clients.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import { freshFees } from "../chain/fees.ts";
-import { calls, parseMarket } from "../chain/reads.ts";
+import { askMarket, dataFee } from "../chain/market.ts";
 import { openNodes } from "../chain/rpc-nodes.ts";
 
 export interface DeployedContract {
@@ -59,13 +59,15 @@ async function deployContract(
     throw new Error(
       `the node of ${chain.name} serves chain ${chainId}, not ${chain.id}: correct RPC_URL_${chain.name.toUpperCase()} or CHAIN_ID_${chain.name.toUpperCase()}`,
     );
-  const fees = freshFees(chain, parseMarket(await openNodes(chain).first((node) => node.ask(calls.market()))));
+  const { market } = await openNodes(chain).first((node) => askMarket(node, chain));
+  const fees = freshFees(chain, market);
   const args = [account.address, account.address] as const;
   const creation = { ...code, args };
   // Without fees: a node refuses the estimate of an empty wallet otherwise, in words of its own.
-  const gas = await client.estimateGas({ account, data: encodeDeployData(creation) });
+  const data = encodeDeployData(creation);
+  const gas = await client.estimateGas({ account, data });
   const balance = await client.getBalance({ address: account.address });
-  const needed = gas * fees.maxFeePerGas;
+  const needed = gas * fees.maxFeePerGas + dataFee(market, data);
   if (balance < needed)
     throw new Error(
       `the wallet ${account.address} holds ${formatEther(balance)} on ${chain.name}, and the ${what} takes up to ` +

@@ -9,8 +9,9 @@ import type { RelayContext } from "../chain/context.ts";
 import { freshFees } from "../chain/fees.ts";
 import { isFirstNonce } from "../chain/first-nonce.ts";
 import { intrinsicGas } from "../chain/intrinsic-gas.ts";
+import { askMarket, dataFee } from "../chain/market.ts";
 import { askNode } from "../chain/node-failure.ts";
-import { calls, parseMarket, parseQuantity } from "../chain/reads.ts";
+import { calls, parseQuantity } from "../chain/reads.ts";
 import { listWallets, lockWallet } from "../store/wallets.ts";
 import { takeBasis } from "../submit/take-basis.ts";
 
@@ -31,19 +32,18 @@ export async function signGrant(
   { signer, factory, wallet }: { signer: Signer; factory: Address; wallet: Address },
 ): Promise<Hash> {
   const data = encodeGrant(wallet);
-  const [count, balance, estimate, ...answers] = await askNode(chain, () =>
+  const { market, answers } = await askNode(chain, () =>
     services.relay
       .nodes(chain)
       .first((node) =>
-        node.ask([
+        askMarket(node, chain, [
           calls.count(signer.address, "latest"),
           calls.balance(signer.address),
           calls.estimate(signer.address, factory, data),
-          ...calls.market(),
         ]),
       ),
   );
-  const market = parseMarket(answers);
+  const [count, balance, estimate] = answers;
   const fees = freshFees(chain, market);
   if (fees.maxFeePerGas > chain.relay.maxFeeWei)
     throw new ServiceError("service_unavailable", "the network's fees are over MAX_FEE_GWEI: try again later");
@@ -52,12 +52,14 @@ export async function signGrant(
     throw new ServiceError("service_unavailable", "the node estimates less gas than any such transaction takes");
   const gas = (needed * 12n) / 10n;
   const held = parseQuantity(balance, "a balance");
+  const dataWei = dataFee(market, data);
+  const most = gas * fees.maxFeePerGas + dataWei;
   // A nonce whose transaction cannot be paid would keep all behind it waiting.
-  if (held < gas * fees.maxFeePerGas)
+  if (held < most)
     throw new ServiceError(
       "service_unavailable",
       `${signer.address} holds ${formatEther(held)} on ${chain.name}, and the grant may take ` +
-        `${formatEther(gas * fees.maxFeePerGas)}: send it funds, and run the command again`,
+        `${formatEther(most)}: send it funds, and run the command again`,
     );
   const sent = parseQuantity(count, "a count");
   const stored = await listWallets(services.db, chain.id);
@@ -105,6 +107,7 @@ export async function signGrant(
         max_fee: fees.maxFeePerGas,
         tip: fees.maxPriorityFeePerGas,
         gas,
+        data_wei: dataWei,
         head_block: market.block.number,
       })
       .execute();

@@ -3,6 +3,7 @@ import { sql } from "kysely";
 import type { Hash, Hex } from "viem";
 import { toBytes } from "../../db/bytes.ts";
 import type { Database } from "../../db/database.ts";
+import type { Receipt } from "../chain/reads.ts";
 import { type Intent, moveIntent } from "./intents.ts";
 
 export type Attempt = Selectable<Database["service.attempt"]>;
@@ -21,7 +22,7 @@ export interface BlockRef {
  * most that the bytes allow, so that no limit is passed by it.
  */
 export function costOf(
-  receipt: { gasUsed: bigint; effectiveGasPrice?: bigint | null | undefined; l1Fee?: bigint | null | undefined },
+  receipt: Pick<Receipt, "gasUsed" | "effectiveGasPrice" | "l1Fee">,
   maxFeePerGas: bigint | string,
 ): bigint {
   return receipt.gasUsed * (receipt.effectiveGasPrice ?? BigInt(maxFeePerGas)) + (receipt.l1Fee ?? 0n);

@@ -40,7 +40,7 @@ export async function listWallets(db: Kysely<Database>, chainId: number): Promis
     FROM service.relayer_wallet l
     LEFT JOIN LATERAL (
       -- A nonce whose bytes are not stored yet may cost what the next one needs.
-      SELECT s.nonce, s.found AND s.intent_id IS NULL AS unclaimed, coalesce((SELECT max(a.max_fee * a.gas) FROM service.attempt a
+      SELECT s.nonce, s.found AND s.intent_id IS NULL AS unclaimed, coalesce((SELECT max(a.max_fee * a.gas + a.data_wei) FROM service.attempt a
         WHERE a.chain_id = s.chain_id AND a.addr = s.addr AND a.nonce = s.nonce), l.needed_wei) AS worst
       FROM service.nonce_reservation s WHERE s.chain_id = l.chain_id AND s.addr = l.addr AND s.state = 'open') o ON true
     WHERE l.chain_id = ${chainId}

@@ -6,8 +6,9 @@ import type { Tier } from "../../db/tables/accounts.ts";
 import type { CallKind } from "../../db/tables/relay.ts";
 import { type ErrorCode, ServiceError } from "../../errors/errors.ts";
 import type { RelayContext } from "../chain/context.ts";
-import { likelyFee } from "../chain/current-fees.ts";
+import { likelyDataPrice, likelyFee } from "../chain/current-fees.ts";
 import { least } from "../chain/fees.ts";
+import { dataRoom } from "../chain/market.ts";
 
 /** What accepting a request sets aside until its transaction is in a block. */
 export interface GasReservation {
@@ -61,7 +62,9 @@ export function planGasReservation(
 ): GasReservation {
   const usual = gasOf[request.kind](request.bytes);
   const signed = ((request.estimate ?? 0n) * 12n) / 10n;
-  const wei = (signed > usual ? signed : usual) * likelyFee(chain);
+  // Of a deployment only bytes that are not zero are counted, and about as many are.
+  const gasWei = (signed > usual ? signed : usual) * likelyFee(chain);
+  const wei = gasWei + dataRoom * likelyDataPrice(chain) * BigInt(2 * request.bytes + 500);
   return { wei, limits: limitsOf(services, chain, request, wei, "new") };
 }
 

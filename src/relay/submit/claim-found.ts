@@ -60,7 +60,7 @@ export async function claimFound(services: RelayContext, chain: Chain, intent: I
     // With the nonce claimed nobody adds bytes to it but through the intent.
     const { worst } = await db
       .selectFrom("service.attempt")
-      .select(sql<string>`max(max_fee * gas)`.as("worst"))
+      .select(sql<string>`max(max_fee * gas + data_wei)`.as("worst"))
       .where("chain_id", "=", chain.id)
       .where("addr", "=", own.addr)
       .where("nonce", "=", own.nonce)

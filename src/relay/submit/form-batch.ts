@@ -57,7 +57,7 @@ export function hasRoomFor({ lead, members }: Batch, item: Simulated): boolean {
  */
 export function isPaid({ lead, members }: Batch): boolean {
   const items = [lead, ...members];
-  return reservedFor(items) >= gasOfBatch(items) * feeOf(items);
+  return reservedFor(items) >= gasOfBatch(items) * feeOf(items) + dataOf(items);
 }
 
 /**
@@ -79,13 +79,18 @@ function gasLimitOf(items: readonly Simulated[]): bigint {
   const needed = gasOfBatch(items);
   const surplus = callGas + outcomeGas - items.map(({ ready }) => ready.gas).reduce(least);
   const fee = feeOf(items);
-  const paid = fee > 0n ? reservedFor(items) / fee : needed;
+  const paid = fee > 0n ? most(0n, reservedFor(items) - dataOf(items)) / fee : needed;
   const wanted = [needed + surplus, paid, ...items.map(({ ready }) => ready.gasCeiling)].reduce(least);
   return most(wanted, needed);
 }
 
 function feeOf(items: readonly Simulated[]): bigint {
   return items[0]?.ready.fees.maxFeePerGas ?? 0n;
+}
+
+/** More than the data of one transaction takes: each request's own is counted with an envelope. */
+function dataOf(items: readonly Simulated[]): bigint {
+  return items.reduce((sum, { ready }) => sum + ready.dataWei, 0n);
 }
 
 function reservedFor(items: readonly Simulated[]): bigint {
@@ -95,13 +100,14 @@ function reservedFor(items: readonly Simulated[]): bigint {
 /** What a nonce may cost at worst. */
 export function worstCase({ lead, members }: Batch): bigint {
   const items = [lead, ...members];
-  return (members.length === 0 ? lead.ready.gas : gasLimitOf(items)) * feeOf(items);
+  return (members.length === 0 ? lead.ready.gas : gasLimitOf(items)) * feeOf(items) + dataOf(items);
 }
 
 /** The call of a lead, to be signed instead of its own. */
 export interface BatchCall {
   data: Hex;
   gas: bigint;
+  dataWei: bigint;
 }
 
 /**
@@ -143,7 +149,7 @@ export async function formBatch(
       ? [[row.id, { ...asMoved(before, row), batch_lead: lead.intent.id, reserved_wei: "0" }] as const]
       : [];
   });
-  return { lead: changed, call: { data, gas: gasLimitOf(items) }, members: new Map(moved) };
+  return { lead: changed, call: { data, gas: gasLimitOf(items), dataWei: dataOf(items) }, members: new Map(moved) };
 }
 
 /** Locks the rows of those that still are queued as they were seen: all at once, in one order, before anything of their limits. */

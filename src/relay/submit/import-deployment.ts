@@ -6,6 +6,7 @@ import { encodeDeploy } from "../chain/encode-deploy.ts";
 import { findDeploymentLog } from "../chain/find-deployment-log.ts";
 import { askNode } from "../chain/node-failure.ts";
 import { verifyDeployment } from "../chain/verify-deployment.ts";
+import { readReceipt } from "../chain/view.ts";
 import { getIntent, type Intent, moveIntent } from "../store/intents.ts";
 import { reserveBetween } from "../store/nonce-gaps.ts";
 import { costOf, findReservation, markMined } from "../store/nonces.ts";
@@ -91,7 +92,8 @@ export async function importDeployment(services: RelayContext, chain: Chain, int
       .onConflict((conflict) => conflict.doNothing())
       .execute();
     const block = { number: receipt.blockNumber, hash: receipt.blockHash };
-    const reserved = await reserveFound(services, transaction, chain, queued, gas * fees.maxFeePerGas);
+    const most = gas * fees.maxFeePerGas + (receipt.l1Fee ?? 0n);
+    const reserved = await reserveFound(services, transaction, chain, queued, most);
     const cost = costOf(receipt, fees.maxFeePerGas);
     const mined = reserved && (await markMined(transaction, reserved, "mined", receipt.transactionHash, block, cost));
     if (!mined) throw new MovedMeanwhile();
@@ -128,12 +130,12 @@ async function findDeployment(services: RelayContext, chain: Chain, intent: Inte
   const log = await findDeploymentLog(services, chain, intent);
   if (!log) return null;
   const [receipt, transaction] = await Promise.all([
-    client.getTransactionReceipt({ hash: log.hash }),
+    readReceipt(services.relay.nodes(chain), log.hash),
     client.getTransaction({ hash: log.hash }),
   ]);
-  if (transaction.type !== "eip1559" || receipt.status !== "success") return null;
-  // A receipt of another transaction or of a dead block would leave a reservation that nothing can follow.
-  if (receipt.transactionHash !== log.hash || receipt.blockHash !== log.blockHash) return null;
+  if (transaction.type !== "eip1559" || receipt.status !== 1n) return null;
+  // A receipt of a dead block would leave a reservation that nothing can follow.
+  if (receipt.blockHash !== log.blockHash) return null;
   // The event shows where to look. Ours is the call that this intent would sign, and no contract's in between.
   const isCall =
     transaction.to?.toLowerCase() === toAddress(intent.factory) && transaction.input === encodeDeploy(intent);

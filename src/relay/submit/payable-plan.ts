@@ -27,16 +27,16 @@ export async function payablePlan(
   ready: Preflight,
   hasNonce: boolean,
 ): Promise<Payable | { step: Step }> {
-  const { fees, wanted, call, gas, headBlock } = ready;
+  const { fees, wanted, call, gas, dataWei, headBlock } = ready;
   if (fees) {
-    const plan = { kind: callKind(intent.kind), to: call.to, data: call.data, gas, fees, headBlock };
+    const plan = { kind: callKind(intent.kind), to: call.to, data: call.data, gas, dataWei, fees, headBlock };
     return { plan, ready: { ...ready, fees } };
   }
   const hold = async (code: string, reason: string) => ({
     step: await holdIntent(services, chain, intent, code, reason),
   });
   if (!wanted) return await hold("fee", "the network's fees are over what may be paid here");
-  const raised = await raiseGasReservation(services, chain, intent, gas * wanted.maxFeePerGas, hasNonce);
+  const raised = await raiseGasReservation(services, chain, intent, gas * wanted.maxFeePerGas + dataWei, hasNonce);
   return raised
     ? { step: raised.intent }
     : await hold("budget", "the spending limits have no room for it at today's fees");

@@ -5,12 +5,13 @@ import { maxTransactionGas } from "../../signing/rules.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { recordFees } from "../chain/current-fees.ts";
 import { encodeFrozen, type IntentCall } from "../chain/encode-call.ts";
-import { type Fees, freshFees, least } from "../chain/fees.ts";
+import { type Fees, freshFees, least, most } from "../chain/fees.ts";
 import { intrinsicGas } from "../chain/intrinsic-gas.ts";
+import { askMarket, dataFee, dataRoom } from "../chain/market.ts";
 import { askNode } from "../chain/node-failure.ts";
 import { replacesRecord } from "../chain/operation.ts";
 import { agreeOnBytes, agreeOnOutcome } from "../chain/quorum.ts";
-import { calls, parseMarket, parseQuantity } from "../chain/reads.ts";
+import { calls, parseQuantity } from "../chain/reads.ts";
 import { explainRevert, isRefusal } from "../chain/revert.ts";
 import type { Node } from "../chain/rpc-nodes.ts";
 import { batched } from "../store/batch.ts";
@@ -31,6 +32,8 @@ export interface Preflight {
   /** What was simulated, and is to be signed. */
   call: IntentCall;
   gas: bigint;
+  /** The most that its data may take on the chain below, beside the gas. */
+  dataWei: bigint;
   /** Whether a receiver of a mint that may share a transaction has code, which is called. */
   callsReceiver: boolean;
   /** The most that a transaction may have now. */
@@ -125,16 +128,16 @@ async function readAll(
   wanted: readonly { intent: Intent; call: IntentCall }[],
 ): Promise<(Preflight | Refusal | NotYet)[]> {
   const receivers = [...new Set(wanted.flatMap(({ intent }) => receiversOf(intent)))];
-  const [head, history, tip, balance, count, ...rest] = await node.ask([
-    ...calls.market(),
+  const { market: read, answers } = await askMarket(node, chain, [
     calls.balance(sender),
     calls.count(sender, "latest"),
     ...wanted.map(({ call }) => calls.estimate(sender, call.to, call.data)),
     ...receivers.map((address) => calls.code(address, "latest")),
   ]);
-  const { block, ...market } = parseMarket([head, history, tip]);
+  const [balance, count, ...rest] = answers;
+  const { block, ...market } = read;
   const fees = freshFees(chain, market);
-  recordFees(chain, fees);
+  recordFees(chain, fees, market.dataByteWei);
   const ceiling = least((block.gasLimit * 8n) / 10n, maxTransactionGas);
   const seen = {
     sender,
@@ -152,19 +155,21 @@ async function readAll(
     const needed = estimates[index] ?? busy;
     if (typeof needed !== "bigint") return needed;
     if (needed > ceiling) return { refused: `needs ${needed} gas, over the limit of ${ceiling}` };
-    const { gas_ceiling: most } = intent;
+    const { gas_ceiling: allowed } = intent;
     // A receiver may take more than when the request was accepted.
-    if (most !== null && needed > most)
-      return { refused: `needs ${needed} gas, and its account's plan allows ${most}` };
+    if (allowed !== null && needed > allowed)
+      return { refused: `needs ${needed} gas, and its account's plan allows ${allowed}` };
     const gas = least((needed * 12n) / 10n, ceiling);
     const within = (cap: bigint) => withinCap(fees, market.baseFee, cap);
+    const dataWei = dataRoom * dataFee(market, call.data);
     const callsReceiver = receiversOf(intent).some((address) => called.has(address));
     return {
       ...seen,
       call,
       gas,
+      dataWei,
       callsReceiver,
-      fees: within(feeCap(chain, intent, gas)),
+      fees: within(feeCap(chain, intent, { gas, dataWei })),
       wanted: within(chain.relay.maxFeeWei),
     };
   });
@@ -182,8 +187,8 @@ function hasCode(answer: RpcResult | undefined): boolean {
 }
 
 /** The highest fee per gas that an intent's transaction may have: the operator's cap, and what is reserved for it. */
-export function feeCap(chain: Chain, intent: Intent, gas: bigint): bigint {
-  return least(chain.relay.maxFeeWei, BigInt(intent.reserved_wei) / gas);
+export function feeCap(chain: Chain, intent: Intent, { gas, dataWei }: Pick<Preflight, "gas" | "dataWei">): bigint {
+  return least(chain.relay.maxFeeWei, most(0n, BigInt(intent.reserved_wei) - dataWei) / gas);
 }
 
 /** Less room for later blocks, rather than none at all. */

@@ -3,7 +3,8 @@ import type { Chain } from "../../chains.ts";
 import { toAddress, toHex } from "../../db/bytes.ts";
 import { SignerError } from "../../signing/trouble.ts";
 import type { RelayContext } from "../chain/context.ts";
-import { bumpFees, type Fees } from "../chain/fees.ts";
+import { bumpFees, type Fees, isRaised } from "../chain/fees.ts";
+import { dataFee, dataRoom } from "../chain/market.ts";
 import { callKind } from "../chain/operation.ts";
 import { type Intent, moveIntent } from "../store/intents.ts";
 import type { Attempt, NonceReservation } from "../store/nonces.ts";
@@ -19,6 +20,8 @@ export interface FeeView {
   /** The newest block. */
   head: bigint;
   fees: Fees;
+  /** As of `Market`. */
+  dataByteWei: bigint;
 }
 
 /**
@@ -61,10 +64,12 @@ export async function replaceAttempt(
   const gas = call?.gas ?? cancellationGas;
   const within = (cap: bigint) =>
     old ? bumpFees(old, view.fees, cap) : view.fees.maxFeePerGas <= cap ? view.fees : null;
-  const cap = feeCap(chain, intent, gas);
+  const data = call?.data ?? "0x";
+  const dataWei = dataRoom * dataFee(view, data);
+  const cap = feeCap(chain, intent, { gas, dataWei });
   const wanted = within(chain.relay.maxFeeWei);
   if (wanted && wanted.maxFeePerGas > cap) {
-    const raising = await raiseGasReservation(services, chain, intent, gas * wanted.maxFeePerGas, true);
+    const raising = await raiseGasReservation(services, chain, intent, gas * wanted.maxFeePerGas + dataWei, true);
     // Another process moved it: it may have replaced these bytes already.
     if (raising && !raising.raised) return null;
     if (raising) return await replaceRaised(raising.intent);
@@ -75,14 +80,16 @@ export async function replaceAttempt(
     services.log.warn({ intent: intent.id, cap, reason }, "a cap keeps a transaction waiting");
     return await show(reason);
   }
+  if (old && !isRaised(old, fees) && empty === (newest?.kind === "cancellation")) return intent;
   services.log.info({ intent: intent.id, nonce: reservation.nonce, ...fees, empty }, "replacing a transaction");
   const self = toAddress(reservation.addr);
   try {
     return await signAttempt(services, chain, intent, reservation, {
       kind: empty ? "cancellation" : callKind(intent.kind),
       to: call?.to ?? self,
-      data: call?.data ?? "0x",
+      data,
       gas,
+      dataWei,
       fees,
       headBlock: view.head,
     });

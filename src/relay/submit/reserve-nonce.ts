@@ -290,7 +290,7 @@ async function openReservations(
     SELECT count(*) FILTER (WHERE s.nonce >= ${mined}) AS pending,
       coalesce(sum(coalesce(w.worst, ${unsignedWei}::numeric)), 0) AS reserved
     FROM service.nonce_reservation s, LATERAL (
-      SELECT max(a.max_fee * a.gas) AS worst FROM service.attempt a
+      SELECT max(a.max_fee * a.gas + a.data_wei) AS worst FROM service.attempt a
       WHERE a.chain_id = s.chain_id AND a.addr = s.addr AND a.nonce = s.nonce) w
     WHERE s.chain_id = ${chainId} AND s.addr = ${addr} AND s.state = 'open'`.execute(transaction);
   const [row] = rows;

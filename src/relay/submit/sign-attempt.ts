@@ -17,6 +17,8 @@ export interface AttemptPlan {
   to: Address;
   data: Hex;
   gas: bigint;
+  /** The most that the data may take on the chain below, beside the gas. */
+  dataWei: bigint;
   fees: Fees;
   /** The newest block when the fees were read. */
   headBlock: bigint;
@@ -89,16 +91,17 @@ async function storeAll(services: RelayContext, signed: readonly SignedBytes[]):
         ${column(({ plan }) => plan.kind)}::text[], ${column(({ raw }) => toBytes(raw))}::bytea[],
         ${column(({ plan }) => String(plan.fees.maxFeePerGas))}::numeric[],
         ${column(({ plan }) => String(plan.fees.maxPriorityFeePerGas))}::numeric[],
-        ${column(({ plan }) => String(plan.gas))}::bigint[], ${column(({ plan }) => String(plan.headBlock))}::bigint[]
-      ) AS s (id, state, version, hash, addr, nonce, kind, raw, max_fee, tip, gas, head_block)),
+        ${column(({ plan }) => String(plan.gas))}::bigint[], ${column(({ plan }) => String(plan.dataWei))}::numeric[],
+        ${column(({ plan }) => String(plan.headBlock))}::bigint[]
+      ) AS s (id, state, version, hash, addr, nonce, kind, raw, max_fee, tip, gas, data_wei, head_block)),
     moved AS (
       UPDATE service.intent i SET state = CASE s.state WHEN 'assigned' THEN 'signed' ELSE s.state END,
         version = s.version + 1, hold_reason = NULL, hold_detail = NULL
       FROM signed s WHERE i.id = s.id AND i.state = s.state AND i.version = s.version
       RETURNING i.id, i.chain_id, i.state, i.version, i.updated_at, i.settled_at),
     kept AS (
-      INSERT INTO service.attempt (hash, chain_id, addr, nonce, kind, raw, max_fee, tip, gas, head_block)
-      SELECT s.hash, moved.chain_id, s.addr, s.nonce, s.kind, s.raw, s.max_fee, s.tip, s.gas, s.head_block
+      INSERT INTO service.attempt (hash, chain_id, addr, nonce, kind, raw, max_fee, tip, gas, data_wei, head_block)
+      SELECT s.hash, moved.chain_id, s.addr, s.nonce, s.kind, s.raw, s.max_fee, s.tip, s.gas, s.data_wei, s.head_block
       FROM moved JOIN signed s ON s.id = moved.id)
     SELECT id, state, version, updated_at, settled_at, set_config('synchronous_commit', 'on', true) AS synchronous
     FROM moved`.execute(services.db);

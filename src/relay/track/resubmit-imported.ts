@@ -6,7 +6,8 @@ import { operatorSelectors } from "../../signing/operator-calls.ts";
 import { deploySelector, updateSelector } from "../../signing/rules.ts";
 import { type SigningKind, signChecked } from "../../signing/signer.ts";
 import type { RelayContext } from "../chain/context.ts";
-import { bumpFees, type Fees } from "../chain/fees.ts";
+import { bumpFees, type Fees, isRaised } from "../chain/fees.ts";
+import { dataFee, dataRoom } from "../chain/market.ts";
 import { loggable } from "../chain/node-failure.ts";
 import { calls } from "../chain/reads.ts";
 import type { ChainView } from "../chain/view.ts";
@@ -42,7 +43,7 @@ export async function resubmitFound(services: RelayContext, chain: Chain, memory
     if (next === undefined || next > reservation.nonce) continue;
     try {
       if (reservation.nonce === next && isStale(chain, reservation, view.head))
-        await replace(services, chain, reservation, view);
+        await replace(services, chain, reservation, view, memory);
       else await resend(services, chain, reservation, memory);
     } catch (error) {
       services.log.warn(
@@ -131,6 +132,7 @@ async function replace(
   chain: Chain,
   reservation: FoundReservation,
   view: ChainView,
+  memory: RelayMemory,
 ): Promise<void> {
   const wallet: Address = toAddress(reservation.addr);
   const signer = services.relay.signers(chain).find(({ address }) => address.toLowerCase() === wallet);
@@ -140,7 +142,7 @@ async function replace(
   const cap = chain.relay.maxFeeWei;
   const old = newest && { maxFeePerGas: BigInt(newest.max_fee), maxPriorityFeePerGas: BigInt(newest.tip) };
   const fees = old ? bumpFees(old, view.fees, cap) : view.fees.maxFeePerGas <= cap ? view.fees : null;
-  if (!fees) return;
+  if (!fees || (old && !isRaised(old, fees))) return await resend(services, chain, reservation, memory);
   // The very call that was found, and nothing otherwise: its content was looked at when it was kept (nonce-basis.ts).
   const to = call?.to ?? wallet;
   const data: Hex = call?.data ?? "0x";
@@ -154,7 +156,8 @@ async function replace(
     { wallet, nonce: reservation.nonce, empty: call === null, ...fees },
     "filling a nonce that was found in use",
   );
-  const attempt = { hash: toBytes(hash), raw: toBytes(raw), gas, fees, head: view.head, empty: call === null };
+  const dataWei = dataRoom * dataFee(view, data);
+  const attempt = { hash: toBytes(hash), raw: toBytes(raw), gas, dataWei, fees, head: view.head, empty: call === null };
   if (await keepReplacement(services, chain, reservation, attempt)) await sendEverywhere(services, chain, raw);
 }
 
@@ -162,6 +165,7 @@ interface Replacement {
   hash: Buffer;
   raw: Buffer;
   gas: bigint;
+  dataWei: bigint;
   fees: Fees;
   /** The newest block when it was made. */
   head: bigint;
@@ -174,7 +178,7 @@ async function keepReplacement(
   services: RelayContext,
   chain: Chain,
   reservation: FoundReservation,
-  { hash, raw, gas, fees, head, empty }: Replacement,
+  { hash, raw, gas, dataWei, fees, head, empty }: Replacement,
 ): Promise<boolean> {
   const own = sql`chain_id = ${chain.id} AND addr = ${reservation.addr} AND nonce = ${reservation.nonce}`;
   return await services.db.transaction().execute(async (db) => {
@@ -186,9 +190,9 @@ async function keepReplacement(
     const seen = reservation.attempts.length === known.length;
     if (!open[0] || !seen) return false;
     await sql`
-      INSERT INTO service.attempt (hash, chain_id, addr, nonce, kind, raw, max_fee, tip, gas, head_block)
+      INSERT INTO service.attempt (hash, chain_id, addr, nonce, kind, raw, max_fee, tip, gas, data_wei, head_block)
       VALUES (${hash}, ${chain.id}, ${reservation.addr}, ${reservation.nonce}, ${empty ? "cancellation" : open[0].kind}, ${raw},
-        ${String(fees.maxFeePerGas)}::numeric, ${String(fees.maxPriorityFeePerGas)}::numeric, ${gas}, ${head})`.execute(
+        ${String(fees.maxFeePerGas)}::numeric, ${String(fees.maxPriorityFeePerGas)}::numeric, ${gas}, ${String(dataWei)}::numeric, ${head})`.execute(
       db,
     );
     return true;

@@ -107,6 +107,7 @@ async function resubmit(
     const replaced = await replaceAttempt(services, chain, now, reservation, attempts, {
       head: view.head,
       fees: view.fees,
+      dataByteWei: view.dataByteWei,
     });
     if (!replaced) return;
     return await send(services, chain, replaced, memory);

@@ -49,7 +49,7 @@ export async function explainUsedNonce(
 
 /** What an intent comes to by a transaction that is its own; null when it is not, or is not known. */
 function ownOutcome(intent: Intent, sent: SentTransaction): "mined" | "mined_reverted" | "mined_cancellation" | null {
-  const succeeded = sent.receipt.status === "success";
+  const succeeded = sent.receipt.status === 1n;
   const signed = intent.state !== "assigned";
   if (sent.data === "0x" && sent.value === 0n && sent.to === sent.from)
     return intent.cancel_requested_at && signed ? "mined_cancellation" : null;

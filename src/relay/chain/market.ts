@@ -1,0 +1,102 @@
+import { type Address, decodeAbiParameters, encodeFunctionData, type Hex, keccak256, parseAbi, size } from "viem";
+import { z } from "zod";
+import type { Chain } from "../../chains.ts";
+import { NodeFault, type RpcCall, type RpcResult } from "../../rpc/batch.ts";
+import type { Market } from "./fees.ts";
+import { type Block, calls, parse, parseBlock, quantity } from "./reads.ts";
+import type { Node } from "./rpc-nodes.ts";
+
+const feeHistory = z.object({
+  baseFeePerGas: z.array(quantity).min(1),
+  reward: z.array(z.array(quantity)).nullish(),
+});
+
+/** Where chains of the OP stack say what data costs on the chain below (`GasPriceOracle`), and Scroll its own. */
+const opOracle: Address = "0x420000000000000000000000000000000000000f";
+const scrollOracle: Address = "0x5300000000000000000000000000000000000002";
+const oracles: Readonly<Record<number, Address>> = { 534352: scrollOracle, 534351: scrollOracle };
+const oracleAbi = parseAbi(["function getL1Fee(bytes data) view returns (uint256)"]);
+
+/** Bytes that do not compress: chains of the OP stack charge for what their data would take compressed. */
+const sampleBytes = 1_024;
+const sampleData = encodeFunctionData({ abi: oracleAbi, functionName: "getL1Fee", args: [noise(sampleBytes)] });
+
+/** Chains without such a contract, as their nodes said; for as long as this process lives. */
+const withoutOracle = new WeakSet<Chain>();
+
+/** What a transaction has beside its data: nonce, fees, addresses and signature, with room. */
+const envelopeBytes = 200n;
+
+/** The price below moves until the transaction is in a block, and no signature bounds it: so many times today's is set aside. */
+export const dataRoom = 2n;
+
+/** What the data of a transaction takes on the chain below at most, in wei, at today's price; 0 on most chains. */
+export function dataFee({ dataByteWei }: Pick<Market, "dataByteWei">, data: Hex): bigint {
+  return dataByteWei * (BigInt(size(data)) + envelopeBytes);
+}
+
+/**
+ * Asks one node for what fees depend on, and for more in the same request.
+ *
+ * @returns the market with the newest block, and the answers to `more` in their order.
+ * @throws NodeFault when the node gives no usable answer.
+ */
+export async function askMarket(
+  node: Pick<Node, "ask">,
+  chain: Chain,
+  more: readonly RpcCall[] = [],
+): Promise<{ market: Market & { block: Block }; answers: RpcResult[] }> {
+  const oracle = withoutOracle.has(chain) ? [] : [calls.call(oracles[chain.id] ?? opOracle, sampleData, "latest")];
+  const [head, history, tip, ...rest] = await node.ask([
+    calls.block("latest"),
+    { method: "eth_feeHistory", params: ["0xa", "latest", [20]] },
+    { method: "eth_maxPriorityFeePerGas", params: [] },
+    ...oracle,
+    ...more,
+  ]);
+  const dataByteWei = oracle.length === 0 ? 0n : readDataPrice(chain, rest[0]);
+  return { market: readMarket([head, history, tip], dataByteWei), answers: rest.slice(oracle.length) };
+}
+
+/** A node that has no history of fees tells the base fee by its newest block. */
+function readMarket([head, history, tip]: readonly (RpcResult | undefined)[], dataByteWei: bigint) {
+  const block = parseBlock(head);
+  const suggested = tip && "result" in tip ? quantity.safeParse(tip.result).data : undefined;
+  const suggestedTip = suggested ?? null;
+  if (history && "error" in history && block.baseFeePerGas !== undefined)
+    // The next block's is an eighth higher at most.
+    return { block, baseFee: (block.baseFeePerGas * 9n + 7n) / 8n, tips: [], suggestedTip, dataByteWei };
+  const { baseFeePerGas, reward } = parse(feeHistory, history, "a fee history");
+  // One entry more than there are blocks: the last is of the next block.
+  const tips = (reward ?? []).flatMap((of) => of.slice(0, 1));
+  return { block, baseFee: baseFeePerGas.at(-1) ?? 0n, tips, suggestedTip, dataByteWei };
+}
+
+/**
+ * Per byte, rounded up; 0 on a chain that has no such contract.
+ *
+ * @throws NodeFault when the node does not say: a transaction must not be sent for a price that nobody knows.
+ */
+function readDataPrice(chain: Chain, answer: RpcResult | undefined): bigint {
+  if (!answer || "error" in answer) throw new NodeFault("an error instead of the price of data");
+  if (answer.result === "0x") {
+    withoutOracle.add(chain);
+    return 0n;
+  }
+  try {
+    const [fee] = decodeAbiParameters([{ type: "uint256" }], answer.result as Hex);
+    return (fee + BigInt(sampleBytes) - 1n) / BigInt(sampleBytes);
+  } catch {
+    throw new NodeFault("not the price of data");
+  }
+}
+
+function noise(bytes: number): Hex {
+  let last: Hex = "0x";
+  let text = "0x";
+  while (text.length < 2 + 2 * bytes) {
+    last = keccak256(last);
+    text += last.slice(2);
+  }
+  return text as Hex;
+}
