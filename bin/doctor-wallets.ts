@@ -1,20 +1,23 @@
+import type { Address } from "viem";
 import type { Config } from "../src/config/config.ts";
 import { createDatabase, createPool } from "../src/db/pool/pool.ts";
 import type { Finding } from "../src/indexing/invariants.ts";
 import { openSigning } from "../src/processes/open-signing.ts";
 import { isDeployable } from "../src/relay/chain/deployable.ts";
+import { calls } from "../src/relay/chain/reads.ts";
 import { createRelay } from "../src/relay/relay.ts";
 import { listSharedWallets, sharedWalletAction } from "../src/relay/submit/external-transactions.ts";
 import { createLogger } from "../src/telemetry/log.ts";
 
 const dayMs = 86_400_000;
 
-/** Whether every paying wallet has its role, and belongs to this installation alone. */
+/** Whether every paying wallet has its role, belongs to this installation alone, and is an account without code. */
 export async function checkWallets(config: Config): Promise<Finding[]> {
   const relay = createRelay(openSigning(config, createLogger("doctor", "silent"), false));
   const pool = createPool(config.databaseUrl, "doctor", 1);
   const without: unknown[] = [];
   const shared: unknown[] = [];
+  const delegated: unknown[] = [];
   let wallets = 0;
   try {
     const used = await listSharedWallets(createDatabase(pool));
@@ -26,6 +29,14 @@ export async function checkWallets(config: Config): Promise<Finding[]> {
       else
         for (const wallet of own)
           if (!holders.some((holder) => holder === wallet)) without.push({ chain: chain.name, wallet });
+      const codes = await relay
+        .nodes(chain)
+        .first((node) => node.ask(own.map((wallet) => calls.code(wallet as Address, "latest"))))
+        .catch(() => []);
+      for (const [index, wallet] of own.entries()) {
+        const code = codes[index];
+        if (code && "result" in code && code.result !== "0x") delegated.push({ chain: chain.name, wallet });
+      }
       for (const { chainId, wallet, transactions, last } of used)
         if (chainId === chain.id && own.includes(wallet) && Date.now() - last.getTime() < dayMs)
           shared.push({ chain: chain.name, wallet, transactions, last });
@@ -48,6 +59,13 @@ export async function checkWallets(config: Config): Promise<Finding[]> {
       fix: sharedWalletAction,
       faults: wallets === 0 ? null : shared.length,
       samples: shared,
+    },
+    {
+      id: "W3",
+      title: "no paying wallet has code of its own (EIP-7702): nodes keep one transaction of it at a time",
+      fix: "end the delegation with the wallet's key (an EIP-7702 authorization of the zero address), or pay from another wallet",
+      faults: wallets === 0 ? null : delegated.length,
+      samples: delegated,
     },
   ];
 }

@@ -28,11 +28,12 @@ export interface WalletOrder extends SigningOrder {
 }
 
 export function writeOrder(wallet: Address, { kind, transaction }: SigningOrder): string {
-  const { chainId, nonce, to, data, value, gas, maxFeePerGas, maxPriorityFeePerGas } = transaction;
+  const { chainId, nonce, to, data, value, gas, maxFeePerGas, maxPriorityFeePerGas, legacy } = transaction;
   return JSON.stringify({
     ...{ kind, wallet, chainId, nonce, to, data },
     ...{ value: `${value}`, gas: `${gas}`, maxFeePerGas: `${maxFeePerGas}` },
     maxPriorityFeePerGas: `${maxPriorityFeePerGas}`,
+    ...(legacy ? { legacy } : {}),
   });
 }
 
@@ -52,7 +53,7 @@ export function readOrders(text: string): (() => WalletOrder)[] {
 const kinds: readonly SigningKind[] = ["deploy", "update", "operate", "cancellation", "grant"];
 const members = [
   ...["kind", "wallet", "chainId", "nonce", "to", "data"],
-  ...["value", "gas", "maxFeePerGas", "maxPriorityFeePerGas"],
+  ...["value", "gas", "maxFeePerGas", "maxPriorityFeePerGas", "legacy"],
 ];
 
 /** @throws Error naming the member that is not what it has to be. Nothing is guessed, and nothing more is taken. */
@@ -80,6 +81,8 @@ function checkedOrder(given: unknown): WalletOrder {
   const address = (name: string) => string(name, /^0x[0-9a-fA-F]{40}$/).toLowerCase() as Address;
   const kind = kinds.find((candidate) => candidate === order["kind"]);
   if (!kind) throw new Error("kind is not what is wanted");
+  const { legacy } = order;
+  if (legacy !== undefined && legacy !== true) throw new Error("legacy is true, or left out");
   return {
     kind,
     wallet: address("wallet"),
@@ -92,6 +95,7 @@ function checkedOrder(given: unknown): WalletOrder {
       gas: amount("gas"),
       maxFeePerGas: amount("maxFeePerGas"),
       maxPriorityFeePerGas: amount("maxPriorityFeePerGas"),
+      ...(legacy ? { legacy } : {}),
     },
   };
 }

@@ -69,6 +69,8 @@ export function checkOrder(policy: SigningPolicy, sender: Address, order: Signin
   if (transaction.gas > maxTransactionGas) deny("too much gas");
   if (transaction.maxFeePerGas > policy.maxFeeWei) deny("its fee is over the cap");
   if (transaction.maxPriorityFeePerGas > transaction.maxFeePerGas) deny("its tip is over its fee");
+  if (transaction.legacy && transaction.maxPriorityFeePerGas !== transaction.maxFeePerGas)
+    deny("a legacy transaction has one price");
   const to = transaction.to.toLowerCase() as Address;
   const data = transaction.data.toLowerCase();
   const selector = data.slice(0, 10);

@@ -4,7 +4,7 @@ import { keccak256, recoverAddress, serializeTransaction } from "viem/utils";
 /** What a signature is for; what each may hold is in rules.ts. */
 export type SigningKind = "deploy" | "update" | "operate" | "cancellation" | "grant";
 
-/** An EIP-1559 transaction without access list. Amounts in wei. */
+/** A transaction without access list, of EIP-1559 unless it says otherwise. Amounts in wei. */
 export interface Unsigned {
   chainId: number;
   nonce: number;
@@ -14,6 +14,8 @@ export interface Unsigned {
   gas: bigint;
   maxFeePerGas: bigint;
   maxPriorityFeePerGas: bigint;
+  /** Of before EIP-1559, for a chain that takes no other (EIP-155); both fees are its price. */
+  legacy?: boolean;
 }
 
 /** What a wallet is asked to sign. */
@@ -53,8 +55,11 @@ const halfOrder = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b
 /** The bytes that are hashed and signed; with a signature, those that are sent. */
 export function encodeTransaction(transaction: Unsigned, signature?: { r: Hex; s: Hex; yParity: number }): Hex {
   const { chainId, nonce, to, data, value, gas, maxFeePerGas, maxPriorityFeePerGas } = transaction;
-  const fields = { chainId, nonce, to, data, value, gas, maxFeePerGas, maxPriorityFeePerGas };
-  return serializeTransaction({ type: "eip1559", ...fields }, signature);
+  const fields = { chainId, nonce, to, data, value, gas };
+  if (!transaction.legacy)
+    return serializeTransaction({ type: "eip1559", ...fields, maxFeePerGas, maxPriorityFeePerGas }, signature);
+  const signed = signature && { r: signature.r, s: signature.s, v: 27n + BigInt(signature.yParity) };
+  return serializeTransaction({ type: "legacy", ...fields, gasPrice: maxFeePerGas }, signed);
 }
 
 /**

@@ -72,7 +72,8 @@ export function web3Signer(
 
   async function signFields(address: Address, transaction: Unsigned): Promise<Hex> {
     const { to, data, nonce, value, gas, maxFeePerGas, maxPriorityFeePerGas } = transaction;
-    const amounts = { nonce: BigInt(nonce), value, gas, maxFeePerGas, maxPriorityFeePerGas };
+    const fees = transaction.legacy ? { gasPrice: maxFeePerGas } : { maxFeePerGas, maxPriorityFeePerGas };
+    const amounts = { nonce: BigInt(nonce), value, gas, ...fees };
     const hex = Object.fromEntries(Object.entries(amounts).map(([name, amount]) => [name, numberToHex(amount)]));
     const params = [{ from: address, to, data, ...hex }];
     const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_signTransaction", params });
@@ -114,14 +115,15 @@ export function web3Signer(
 /** @throws SignerError `wrong_answer` unless it is exactly this transaction with a signature. */
 function signatureOf(raw: string, transaction: Unsigned): Hex {
   const wrong = (why: string) => new SignerError("wrong_answer", why);
-  if (!/^0x02[0-9a-f]+$/i.test(raw)) throw wrong("no signed EIP-1559 transaction");
+  if (!/^0x(02|[cdef][0-9a-f])[0-9a-f]+$/i.test(raw)) throw wrong("no signed transaction");
   let parsed: ReturnType<typeof parseTransaction>;
   try {
     parsed = parseTransaction(raw as Hex);
   } catch {
     throw wrong("bytes that are no transaction");
   }
-  const { r, s, yParity } = parsed;
+  const { r, s, v } = parsed;
+  const yParity = transaction.legacy && v !== undefined ? Number((v + 1n) % 2n) : parsed.yParity;
   if (!r || !s || yParity === undefined) throw wrong("a transaction without a signature");
   // Encoded again it has to be the same bytes: any other field, order or addition shows.
   if (encodeTransaction(transaction, { r, s, yParity }).toLowerCase() !== raw.toLowerCase())

@@ -1,8 +1,12 @@
-import { encodeAbiParameters, keccak256, parseTransaction, size } from "viem";
+import { type Address, encodeAbiParameters, keccak256, parseTransaction, size } from "viem";
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { expect, test } from "vitest";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import { toHex } from "../../src/db/bytes.ts";
+import { findNonces } from "../../src/relay/chain/find-nonces.ts";
+import { readPendingNonces } from "../../src/relay/chain/pending-nonces.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
+import { startAnvil } from "../indexing/anvil.ts";
 import { FaultyEndpoint, refuse } from "../products/faulty-endpoint.ts";
 import { wait } from "../setup/wait.ts";
 import { goerli, launch, RelayHarness } from "./harness.ts";
@@ -19,6 +23,8 @@ interface Rules {
   leastTip?: bigint;
   /** What a byte costs on the chain below (OP stack), at the beginning. */
   dataByteWei?: bigint;
+  /** Its nodes know nothing of EIP-1559. */
+  legacy?: boolean;
   /** Nothing costs anything, and the wallet has no coin. */
   free?: boolean;
 }
@@ -27,6 +33,7 @@ const chains: Record<string, Rules> = {
   Polygon: { chainId: 137, leastTip: 25n * gwei },
   Amoy: { chainId: 80_002, leastTip: 25n * gwei },
   Base: { chainId: 8_453, dataByteWei: 3n * 10n ** 11n },
+  "a chain without EIP-1559": { chainId: 7_771, legacy: true },
   "a chain with free gas": { chainId: 7_770, free: true },
 };
 
@@ -34,7 +41,10 @@ const chains: Record<string, Rules> = {
  * A node that keeps a chain's rules. The fee for data is taken as the OP stack does: by the bytes, when the transaction is
  * carried out, at a price that rises with each of them.
  */
-async function startEndpoint(h: RelayHarness, { leastTip = 0n, dataByteWei = 0n, free = false }: Rules) {
+async function startEndpoint(
+  h: RelayHarness,
+  { leastTip = 0n, dataByteWei = 0n, free = false, legacy = false }: Rules,
+) {
   const fees = new Map<string, bigint>();
   let price = dataByteWei;
   const hexOf = (value: bigint) => `0x${value.toString(16)}`;
@@ -42,6 +52,7 @@ async function startEndpoint(h: RelayHarness, { leastTip = 0n, dataByteWei = 0n,
     ask: (call) => {
       const [raw] = (call.params ?? []) as `0x${string}`[];
       if (call.method !== "eth_sendRawTransaction" || !raw) return;
+      if (legacy && raw.startsWith("0x02")) call.method = "refused_type";
       const hash = keccak256(raw);
       if (!fees.has(hash)) {
         fees.set(hash, price * BigInt(size(raw)));
@@ -57,6 +68,10 @@ async function startEndpoint(h: RelayHarness, { leastTip = 0n, dataByteWei = 0n,
           code: -32_000,
           message: `transaction underpriced: gas tip cap 1, minimum needed ${leastTip}`,
         });
+      if (method === "refused_type") refuse(answer, { code: -32_000, message: "transaction type not supported" });
+      if (legacy && /feeHistory|maxPriorityFeePerGas/.test(method))
+        refuse(answer, { code: -32_601, message: `the method ${method} does not exist/is not available` });
+      if (legacy && typeof result === "object" && result !== null) Reflect.deleteProperty(result, "baseFeePerGas");
       if (free && method === "eth_maxPriorityFeePerGas") answer.result = "0x0";
       if (free && method === "eth_feeHistory") Reflect.set(result as object, "reward", Array(10).fill(["0x0"]));
       if (dataByteWei === 0n) return;
@@ -118,6 +133,9 @@ for (const [name, rules] of Object.entries(chains))
       expect(booked.reduce((sum, row) => sum + BigInt(row.mined_cost_wei), 0n)).toBe(paid);
       for (const { mined_cost_wei, reserved_wei } of booked)
         expect(BigInt(mined_cost_wei)).toBeLessThanOrEqual(BigInt(reserved_wei));
+      expect(
+        booked.every(({ raw }) => parseTransaction(toHex(raw)).type === (rules.legacy ? "legacy" : "eip1559")),
+      ).toBe(true);
       for (const { raw } of booked)
         expect(parseTransaction(toHex(raw)).maxPriorityFeePerGas ?? 0n).toBeGreaterThanOrEqual(rules.leastTip ?? 0n);
       const { rows: charged } = await services.pool.query(
@@ -130,3 +148,33 @@ for (const [name, rules] of Object.entries(chains))
       await h.stop();
     }
   });
+
+test("a legacy transaction is found in a mempool and in a block, by its own bytes", async () => {
+  const anvil = await startAnvil();
+  const h = await RelayHarness.start();
+  try {
+    const services = h.process({ RPC_URL_GOERLI: anvil.url });
+    const chain = goerli(services);
+    const account = privateKeyToAccount(generatePrivateKey());
+    const wallet = account.address.toLowerCase() as Address;
+    await anvil.rpc("anvil_setBalance", [wallet, "0xde0b6b3a7640000"]);
+    const order = {
+      type: "legacy",
+      chainId: chain.id,
+      nonce: 0,
+      to: wallet,
+      gas: 21_000n,
+      gasPrice: 10n * gwei,
+    } as const;
+    const raw = await account.signTransaction(order);
+    const hash = await anvil.rpc("eth_sendRawTransaction", [raw]);
+    const fees = { maxFeePerGas: 10n * gwei, maxPriorityFeePerGas: 10n * gwei };
+    const pending = await readPendingNonces(services, chain, wallet);
+    expect(pending?.transactions.get(0n)).toMatchObject({ raw, hash, ...fees });
+    await anvil.mine();
+    expect(await findNonces(services, chain, wallet, [0n], 0n)).toMatchObject([{ raw, hash, ...fees }]);
+  } finally {
+    await h.stop();
+    await anvil.stop();
+  }
+});

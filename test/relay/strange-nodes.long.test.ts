@@ -1,6 +1,8 @@
 import { keccak256, parseTransaction } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { endpointsAnswer } from "../../bin/check-surroundings.ts";
+import { checkWallets } from "../../bin/doctor-wallets.ts";
+import { collectionAbi } from "../../contracts/abi/collection.ts";
 import { readStatus } from "../../src/accounts/read-status.ts";
 import type { Caller } from "../../src/auth/caller.ts";
 import { defaultRelayPolicy } from "../../src/chains.ts";
@@ -12,7 +14,8 @@ import { listAttempts } from "../../src/relay/store/nonces.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
 import { FaultyEndpoint, refuse, withoutPending } from "../products/faulty-endpoint.ts";
 import { wait } from "../setup/wait.ts";
-import { goerli, launch, RelayHarness } from "./harness.ts";
+import { acceptUpdate } from "./accept.ts";
+import { goerli, launch, RelayHarness, randomAddress } from "./harness.ts";
 import { relayRound } from "./round.ts";
 
 let h: RelayHarness;
@@ -101,6 +104,40 @@ for (const [kind, fault] of Object.entries(faults))
 test("a deployment goes through an endpoint that wants a user and a password", async () => {
   const url = (endpoint: FaultyEndpoint) => endpoint.url.replace("//", "//us%40er:pass@");
   expect((await deployThrough({ credentials: "us@er:pass" }, url)).attempts).toHaveLength(1);
+});
+
+test("an update goes through an endpoint that runs no call at a block's hash", async () => {
+  let refused = 0;
+  const endpoint = await FaultyEndpoint.start(h.node.url, {
+    answer: ({ method, params = [] }, answer) => {
+      if (method !== "eth_call" || typeof params[1] !== "object") return;
+      refused += 1;
+      refuse(answer, {
+        code: -32_602,
+        message: "invalid argument 1: json: cannot unmarshal object into Go value of type string",
+      });
+    },
+  });
+  try {
+    const services = h.process({ RPC_URL_GOERLI: endpoint.url });
+    const { deployment } = await deployCollection(services, caller, launch());
+    await h.until(services, deployment.id, ["finalized"]);
+    const update = await acceptUpdate(services, caller, {
+      chain: goerli(services),
+      contract: deployment.contract,
+      changes: { royaltiesBps: 321n },
+    });
+    await h.until(services, update.id, ["finalized"]);
+    expect(refused).toBeGreaterThan(0);
+    const { runtimeConfig } = await h.chain.readContract({
+      address: deployment.contract,
+      abi: collectionAbi,
+      functionName: "getInfo",
+    });
+    expect(runtimeConfig.royaltiesBps).toBe(321n);
+  } finally {
+    await endpoint.stop();
+  }
 });
 
 /** A node that takes no transaction below a tip, as Polygon's and Amoy's do. */
@@ -232,6 +269,45 @@ test("where gas is free a transaction that the node forgot is sent again, as it 
   } finally {
     await endpoint.stop();
     await h.chain.setBalance({ address: h.relayer, value: balance });
+  }
+});
+
+test("a wallet with code of its own (EIP-7702), of which nodes keep one transaction, carries all out, and doctor names it", async () => {
+  await h.chain.setCode({ address: h.relayer, bytecode: `0xef0100${randomAddress().slice(2)}` });
+  await h.chain.setAutomine(false);
+  let refused = 0;
+  const endpoint = await FaultyEndpoint.start(h.node.url, {
+    ask: (call) => {
+      const [raw] = (call.params ?? []) as `0x${string}`[];
+      if (call.method !== "eth_sendRawTransaction" || !raw) return;
+      if (BigInt(parseTransaction(raw).nonce ?? 0) === mined) return;
+      refused += 1;
+      call.method = "refused_delegated";
+    },
+    answer: ({ method }, answer) => {
+      const message = "in-flight transaction limit reached for delegated accounts";
+      if (method === "refused_delegated") refuse(answer, { code: -32_000, message });
+    },
+  });
+  const count = async () => BigInt(await h.chain.getTransactionCount({ address: h.relayer }));
+  let mined = await count();
+  try {
+    const services = h.process({ RPC_URL_GOERLI: endpoint.url });
+    const all = await Promise.all([1, 2, 3].map(() => deployCollection(services, caller, launch())));
+    const memory = createRelayMemory();
+    for (const { deployment } of all)
+      await h.untilState(deployment.id, ["finalized"], async () => {
+        await relayRound(services, goerli(services), memory);
+        await h.chain.mine({ blocks: 1 });
+        mined = await count();
+      });
+    expect(refused).toBeGreaterThan(0);
+    const findings = await checkWallets(services.config);
+    expect(findings.find(({ id }) => id === "W3")).toMatchObject({ faults: 1, samples: [{ wallet: h.relayer }] });
+  } finally {
+    await endpoint.stop();
+    await h.chain.setAutomine(true);
+    await h.chain.setCode({ address: h.relayer, bytecode: "0x" });
   }
 });
 

@@ -121,6 +121,11 @@ export class Web3SignerStandIn {
       maxFeePerGas: amount("maxFeePerGas"),
       maxPriorityFeePerGas: amount("maxPriorityFeePerGas"),
     } as const;
+    if (fields["gasPrice"]) {
+      const { maxFeePerGas: _, maxPriorityFeePerGas: __, ...rest } = transaction;
+      const price = amount("gasPrice");
+      return await privateKeyToAccount(this.#key).signTransaction({ ...rest, type: "legacy", gasPrice: price });
+    }
     const privateKey = this.behaviour === "another sender" ? generatePrivateKey() : this.#key;
     const { r, s, yParity = 0 } = await sign({ hash: keccak256(serializeTransaction(transaction)), privateKey });
     if (this.behaviour !== "a high s") return serializeTransaction(transaction, { r, s, yParity });

@@ -82,6 +82,18 @@ describe.each(["sign", "transaction"] as const)("a Web3Signer that is asked by %
     expect(await backend.check()).toBeNull();
   });
 
+  test("signs a legacy transaction for a chain that takes no other", async () => {
+    const transaction = { ...order.transaction, maxPriorityFeePerGas: 100n, legacy: true };
+    const { raw, hash } = await signChecked(signer, { ...order, transaction });
+    expect(hash).toBe(keccak256(raw));
+    const expected = { ...order.transaction, type: "legacy", gasPrice: 100n } as const;
+    const { maxFeePerGas: _, maxPriorityFeePerGas: __, ...fields } = expected;
+    expect(raw).toBe(await privateKeyToAccount(key).signTransaction(fields));
+    await expect(
+      signChecked(signer, { ...order, transaction: { ...order.transaction, legacy: true } }),
+    ).rejects.toThrow("one price");
+  });
+
   test.each(wrong)("is not believed when it gives %s: %s", async (behaviour, trouble) => {
     standIn.behaviour = behaviour;
     const failure = await signChecked(signer, order).catch((error: unknown) => error);
@@ -122,9 +134,13 @@ test("the signer's own process stands in front of a Web3Signer: its rules, the o
     const before = standIn.asked;
     expect(await signer.ask("POST", "/v1/sign", { ...asked, ...amounts })).toMatchObject({ status: 200 });
     expect(standIn.asked).toBe(before + 1);
+    const legacy = { ...asked, ...amounts, maxPriorityFeePerGas: "100", legacy: true };
+    expect(await signer.ask("POST", "/v1/sign", legacy)).toMatchObject({ status: 200 });
+    expect(await signer.ask("POST", "/v1/sign", { ...legacy, legacy: false })).toMatchObject({ status: 400 });
+    expect(standIn.asked).toBe(before + 2);
     const money = await signer.ask("POST", "/v1/sign", { ...asked, ...amounts, value: "1" });
     expect(money).toMatchObject({ status: 403, body: { refused: "it moves money" } });
-    expect(standIn.asked).toBe(before + 1);
+    expect(standIn.asked).toBe(before + 2);
     standIn.behaviour = "another sender";
     expect(await signer.ask("POST", "/v1/sign", { ...asked, ...amounts })).toMatchObject({ status: 503 });
   } finally {

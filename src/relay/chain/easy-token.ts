@@ -1,4 +1,4 @@
-import { decodeFunctionData, type Hex, keccak256, parseAbi, serializeTransaction } from "viem";
+import { decodeFunctionData, type Hex, keccak256, parseAbi } from "viem";
 import { productOperatorAbi } from "../../../contracts/abi/product-operator.ts";
 import type { Chain } from "../../chains.ts";
 import { toAddress } from "../../db/bytes.ts";
@@ -7,6 +7,7 @@ import { tokensOf } from "../store/operation-payload.ts";
 import type { RelayContext } from "./context.ts";
 import { intentName } from "./encode-deploy.ts";
 import { askNode } from "./node-failure.ts";
+import { rawOf } from "./raw-transaction.ts";
 
 const mintAbi = parseAbi(["function mintToCaller(address caller, uint256 tokenId, string tokenURI) returns (uint256)"]);
 
@@ -53,8 +54,6 @@ export async function readEasyToken(
 ): Promise<EasyToken | null> {
   if (intent.kind !== "mint" || !tokensOf(intent).easy) return null;
   const sent = await askNode(chain, () => services.rpc(chain).getTransaction({ hash }));
-  if (sent.type !== "eip1559") return null;
-  const { r, s, yParity } = sent;
-  const raw = serializeTransaction({ ...sent, data: sent.input, chainId: chain.id }, { r, s, yParity });
-  return keccak256(raw) === hash ? easyTokenOf(intent, sent.to, sent.input) : null;
+  const raw = rawOf(chain.id, sent);
+  return raw && keccak256(raw) === hash ? easyTokenOf(intent, sent.to, sent.input) : null;
 }

@@ -1,8 +1,9 @@
-import { type Address, type Hash, type Hex, keccak256, serializeTransaction } from "viem";
+import { type Address, type Hash, type Hex, keccak256 } from "viem";
 import type { Chain } from "../../chains.ts";
 import { ServiceError } from "../../errors/errors.ts";
 import type { RelayContext } from "./context.ts";
 import { askNode } from "./node-failure.ts";
+import { feesOf, rawOf } from "./raw-transaction.ts";
 import type { Receipt } from "./reads.ts";
 import { readReceipt } from "./view.ts";
 
@@ -53,13 +54,7 @@ export async function findNonces(
         throw new ServiceError("service_unavailable", `the ${chain.name} node gave another transaction's receipt`);
       if (sent.chainId !== undefined && sent.chainId !== chain.id)
         throw new ServiceError("service_unavailable", `the ${chain.name} node gave a transaction of another chain`);
-      const raw =
-        sent.type === "eip1559"
-          ? serializeTransaction(
-              { ...sent, data: sent.input, chainId: chain.id },
-              { r: sent.r, s: sent.s, yParity: sent.yParity },
-            )
-          : null;
+      const raw = rawOf(chain.id, sent);
       // Such a transaction can always be written down again: what does not fit its hash was never signed by the wallet.
       if (raw && keccak256(raw) !== sent.hash)
         throw new ServiceError(
@@ -74,8 +69,7 @@ export async function findNonces(
         data: sent.input,
         value: sent.value,
         raw,
-        maxFeePerGas: sent.maxFeePerGas ?? sent.gasPrice ?? 0n,
-        maxPriorityFeePerGas: sent.maxPriorityFeePerGas ?? 0n,
+        ...feesOf(sent),
         gas: sent.gas,
         receipt,
       });

@@ -17,6 +17,14 @@ const scrollOracle: Address = "0x5300000000000000000000000000000000000002";
 const oracles: Readonly<Record<number, Address>> = { 534352: scrollOracle, 534351: scrollOracle };
 const oracleAbi = parseAbi(["function getL1Fee(bytes data) view returns (uint256)"]);
 
+/** Chains whose newest block has no base fee: their nodes take no transaction of EIP-1559. */
+const withoutBaseFee = new WeakSet<Chain>();
+
+/** Whether a chain takes legacy transactions alone, as its nodes said last. */
+export function isLegacy(chain: Chain): boolean {
+  return withoutBaseFee.has(chain);
+}
+
 /** Bytes that do not compress: chains of the OP stack charge for what their data would take compressed. */
 const sampleBytes = 1_024;
 const sampleData = encodeFunctionData({ abi: oracleAbi, functionName: "getL1Fee", args: [noise(sampleBytes)] });
@@ -55,12 +63,24 @@ export async function askMarket(
     ...more,
   ]);
   const dataByteWei = oracle.length === 0 ? 0n : readDataPrice(chain, rest[0]);
-  return { market: readMarket([head, history, tip], dataByteWei), answers: rest.slice(oracle.length) };
+  const block = parseBlock(head);
+  if (block.baseFeePerGas === undefined) {
+    withoutBaseFee.add(chain);
+    const [price] = await node.ask([{ method: "eth_gasPrice", params: [] }]);
+    const market = { block, baseFee: 0n, tips: [], suggestedTip: parse(quantity, price, "a gas price"), dataByteWei };
+    return { market, answers: rest.slice(oracle.length) };
+  }
+  withoutBaseFee.delete(chain);
+  return { market: readMarket(block, history, tip, dataByteWei), answers: rest.slice(oracle.length) };
 }
 
 /** A node that has no history of fees tells the base fee by its newest block. */
-function readMarket([head, history, tip]: readonly (RpcResult | undefined)[], dataByteWei: bigint) {
-  const block = parseBlock(head);
+function readMarket(
+  block: Block,
+  history: RpcResult | undefined,
+  tip: RpcResult | undefined,
+  dataByteWei: bigint,
+): Market & { block: Block } {
   const suggested = tip && "result" in tip ? quantity.safeParse(tip.result).data : undefined;
   const suggestedTip = suggested ?? null;
   if (history && "error" in history && block.baseFeePerGas !== undefined)

@@ -1,8 +1,9 @@
-import { type Address, type Hash, type Hex, keccak256, recoverTransactionAddress, serializeTransaction } from "viem";
+import { type Address, type Hash, type Hex, keccak256, recoverTransactionAddress } from "viem";
 import { z } from "zod";
 import type { Chain } from "../../chains.ts";
 import { NodeFault } from "../../rpc/batch.ts";
 import type { RelayContext } from "./context.ts";
+import { rawOf } from "./raw-transaction.ts";
 import { calls, parseQuantity } from "./reads.ts";
 import type { Node } from "./rpc-nodes.ts";
 
@@ -119,17 +120,18 @@ const hex = z
   .string()
   .regex(/^0x[0-9a-fA-F]*$/)
   .transform((text) => text.toLowerCase() as Hex);
-/** EIP-1559 only: we sign nothing else. */
+/** EIP-1559, or legacy with a chain's id where it has a price alone: we sign nothing else. */
 const waiting = z.object({
-  chainId: quantity,
+  chainId: quantity.nullish(),
   nonce: quantity,
   hash: hex,
   to: hex.nullish(),
   input: hex,
   value: quantity,
   gas: quantity,
-  maxFeePerGas: quantity,
-  maxPriorityFeePerGas: quantity,
+  gasPrice: quantity.nullish(),
+  maxFeePerGas: quantity.nullish(),
+  maxPriorityFeePerGas: quantity.nullish(),
   r: quantity,
   s: quantity,
   yParity: quantity.optional(),
@@ -159,16 +161,21 @@ function ofWallet(pool: z.infer<typeof perSender>, wallet: Address): Waiting[] {
 
 /** @returns null for what is not signed by the wallet, or not what its hash says. */
 async function prove(item: Waiting, wallet: Address): Promise<PoolTransaction | null> {
-  const { chainId, nonce, hash, to, input: data, value, gas, maxFeePerGas, maxPriorityFeePerGas, r, s } = item;
-  const fees = { maxFeePerGas, maxPriorityFeePerGas };
-  const raw = serializeTransaction(
-    { type: "eip1559", chainId: Number(chainId), nonce: Number(nonce), to: to as Address, data, value, gas, ...fees },
-    { r: word(r), s: word(s), yParity: Number(item.yParity ?? item.v ?? 0n) },
-  );
-  if (keccak256(raw) !== hash) return null;
+  const { nonce, hash, input: data, value, gas, r, s, gasPrice, maxFeePerGas, maxPriorityFeePerGas } = item;
+  const to = (item.to ?? null) as Address | null;
+  const v = item.v ?? item.yParity ?? 0n;
+  const price = maxFeePerGas ?? gasPrice ?? 0n;
+  const fees = { maxFeePerGas: price, maxPriorityFeePerGas: maxPriorityFeePerGas ?? price };
+  // A legacy transaction has its chain's id in v (EIP-155).
+  const isLegacy = maxFeePerGas == null;
+  const raw = rawOf(Number(isLegacy ? (v - 35n) / 2n : item.chainId), {
+    ...{ type: isLegacy ? "legacy" : "eip1559", nonce: Number(nonce), to, input: data, value, gas },
+    ...{ gasPrice: price, ...fees, r: word(r), s: word(s), v, yParity: Number(item.yParity ?? v) },
+  });
+  if (!raw || keccak256(raw) !== hash) return null;
   const sender = await recoverTransactionAddress({ serializedTransaction: raw });
   if (sender.toLowerCase() !== wallet.toLowerCase()) return null;
-  return { nonce, hash, to: (to ?? null) as Address | null, data, value, raw, gas, ...fees };
+  return { nonce, hash, to, data, value, raw, gas, ...fees };
 }
 
 function word(value: bigint): Hex {

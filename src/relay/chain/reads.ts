@@ -96,6 +96,18 @@ export function parseReceipt(answer: RpcResult | undefined, asked: Hash): Receip
   return parsed;
 }
 
+/**
+ * What a mined transaction took from its sender, its value (always 0) aside: gas, and on chains of the OP stack the fee for
+ * its data on the chain below. Where a node's receipt has no price it is the
+ * most that the bytes allow, so that no limit is passed by it.
+ */
+export function costOf(
+  receipt: Pick<Receipt, "gasUsed" | "effectiveGasPrice" | "l1Fee">,
+  maxFeePerGas: bigint | string,
+): bigint {
+  return receipt.gasUsed * (receipt.effectiveGasPrice ?? BigInt(maxFeePerGas)) + (receipt.l1Fee ?? 0n);
+}
+
 export function parseQuantity(answer: RpcResult | undefined, what: string): bigint {
   return parse(quantity, answer, what);
 }

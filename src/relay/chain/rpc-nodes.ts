@@ -1,6 +1,7 @@
 import { createClient, type Hash, webSocket } from "viem";
 import type { Chain } from "../../chains.ts";
 import { LaggingNode, NodeFault, openEndpoint, type RpcCall, type RpcResult } from "../../rpc/batch.ts";
+import { withCallsByHash } from "./calls-by-hash.ts";
 import { parseBlock } from "./reads.ts";
 
 /** One endpoint of a chain, proved to serve it. */
@@ -81,7 +82,16 @@ export function openNodes(chain: Chain): Nodes {
 
 function openNode(chain: Chain, url: string, index: number): Node {
   const name = `${chain.name}#${index} ${new URL(url).host}`;
-  if (!/^ws/.test(url)) return Object.assign(openEndpoint(url, chain), { name });
+  if (!/^ws/.test(url)) {
+    const endpoint = openEndpoint(url, chain);
+    return {
+      name,
+      ask: withCallsByHash(endpoint.ask),
+      get mostCalls() {
+        return endpoint.mostCalls;
+      },
+    };
+  }
   const client = createClient({ transport: webSocket(url, { timeout: 10_000, retryCount: 0 }) });
   const request = async ({ method, params }: RpcCall): Promise<RpcResult> => {
     try {

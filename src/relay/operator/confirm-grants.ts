@@ -3,8 +3,7 @@ import type { Chain } from "../../chains.ts";
 import { toBytes, toHash, toHex } from "../../db/bytes.ts";
 import { ServiceError } from "../../errors/errors.ts";
 import type { RelayContext } from "../chain/context.ts";
-import { calls, parseBlock, parseReceipt } from "../chain/reads.ts";
-import { costOf } from "../store/nonces.ts";
+import { calls, costOf, parseBlock, parseReceipt } from "../chain/reads.ts";
 
 /** Grants that a command signed and that nobody has seen mined yet. */
 export async function listOwnGrants(

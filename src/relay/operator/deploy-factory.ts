@@ -6,7 +6,7 @@ import type { Chain } from "../../chains.ts";
 import { createRpcClients } from "../../rpc/clients.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import { freshFees } from "../chain/fees.ts";
-import { askMarket, dataFee } from "../chain/market.ts";
+import { askMarket, dataFee, isLegacy } from "../chain/market.ts";
 import { openNodes } from "../chain/rpc-nodes.ts";
 
 export interface DeployedContract {
@@ -79,7 +79,7 @@ async function deployContract(
     ...creation,
     chain: null,
     gas,
-    ...fees,
+    ...(isLegacy(chain) ? { gasPrice: fees.maxFeePerGas } : fees),
   });
   log.info({ chain: chain.name, hash }, `${what} sent`);
   const receipt = await client.waitForTransactionReceipt({ hash, timeout: 600_000 });

@@ -9,7 +9,7 @@ import type { RelayContext } from "../chain/context.ts";
 import { freshFees } from "../chain/fees.ts";
 import { isFirstNonce } from "../chain/first-nonce.ts";
 import { intrinsicGas } from "../chain/intrinsic-gas.ts";
-import { askMarket, dataFee } from "../chain/market.ts";
+import { askMarket, dataFee, isLegacy } from "../chain/market.ts";
 import { askNode } from "../chain/node-failure.ts";
 import { calls, parseQuantity } from "../chain/reads.ts";
 import { listWallets, lockWallet } from "../store/wallets.ts";
@@ -83,7 +83,15 @@ export async function signGrant(
         `the wallet ${signer.address} is ${walletRow.state} and signs nothing; docs/relayer.md says what opens it`,
       );
     const nonce = walletRow.next_nonce;
-    const call = { chainId: chain.id, to: factory, data, value: 0n, gas, ...fees };
+    const call = {
+      chainId: chain.id,
+      to: factory,
+      data,
+      value: 0n,
+      gas,
+      ...fees,
+      ...(isLegacy(chain) ? { legacy: true } : {}),
+    };
     const order = { kind: "grant", transaction: { ...call, nonce: Number(nonce) } } as const;
     const { raw, hash } = await signChecked(signer, order);
     await transaction

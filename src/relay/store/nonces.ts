@@ -3,7 +3,6 @@ import { sql } from "kysely";
 import type { Hash, Hex } from "viem";
 import { toBytes } from "../../db/bytes.ts";
 import type { Database } from "../../db/database.ts";
-import type { Receipt } from "../chain/reads.ts";
 import { type Intent, moveIntent } from "./intents.ts";
 
 export type Attempt = Selectable<Database["service.attempt"]>;
@@ -14,18 +13,6 @@ export type NonceReservation = Omit<Selectable<Database["service.nonce_reservati
 export interface BlockRef {
   number: bigint;
   hash: Hash;
-}
-
-/**
- * What a mined transaction took from its sender, its value (always 0) aside: gas, and on chains of the OP stack the fee for
- * its data on the chain below. Where a node's receipt has no price it is the
- * most that the bytes allow, so that no limit is passed by it.
- */
-export function costOf(
-  receipt: Pick<Receipt, "gasUsed" | "effectiveGasPrice" | "l1Fee">,
-  maxFeePerGas: bigint | string,
-): bigint {
-  return receipt.gasUsed * (receipt.effectiveGasPrice ?? BigInt(maxFeePerGas)) + (receipt.l1Fee ?? 0n);
 }
 
 /** Every set of bytes that was signed for an intent's nonce, newest first. */

@@ -1,15 +1,17 @@
-import { type Address, keccak256, recoverTransactionAddress, serializeTransaction } from "viem";
+import { type Address, keccak256, recoverTransactionAddress } from "viem";
 import type { Chain } from "../../chains.ts";
 import { toAddress, toBytes } from "../../db/bytes.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { encodeDeploy } from "../chain/encode-deploy.ts";
 import { findDeploymentLog } from "../chain/find-deployment-log.ts";
 import { askNode } from "../chain/node-failure.ts";
+import { feesOf, rawOf } from "../chain/raw-transaction.ts";
+import { costOf } from "../chain/reads.ts";
 import { verifyDeployment } from "../chain/verify-deployment.ts";
 import { readReceipt } from "../chain/view.ts";
 import { getIntent, type Intent, moveIntent } from "../store/intents.ts";
 import { reserveBetween } from "../store/nonce-gaps.ts";
-import { costOf, findReservation, markMined } from "../store/nonces.ts";
+import { findReservation, markMined } from "../store/nonces.ts";
 import { lockWallet } from "../store/wallets.ts";
 import { reserveFound } from "./raise-reservation.ts";
 
@@ -133,19 +135,15 @@ async function findDeployment(services: RelayContext, chain: Chain, intent: Inte
     readReceipt(services.relay.nodes(chain), log.hash),
     client.getTransaction({ hash: log.hash }),
   ]);
-  if (transaction.type !== "eip1559" || receipt.status !== 1n) return null;
+  if (receipt.status !== 1n) return null;
   // A receipt of a dead block would leave a reservation that nothing can follow.
   if (receipt.blockHash !== log.blockHash) return null;
   // The event shows where to look. Ours is the call that this intent would sign, and no contract's in between.
   const isCall =
     transaction.to?.toLowerCase() === toAddress(intent.factory) && transaction.input === encodeDeploy(intent);
   if (!isCall || transaction.value !== 0n) return null;
-  const { r, s, yParity, maxFeePerGas, maxPriorityFeePerGas } = transaction;
-  const raw = serializeTransaction(
-    { ...transaction, type: "eip1559", data: transaction.input, chainId: chain.id },
-    { r, s, yParity },
-  );
-  if (keccak256(raw) !== log.hash) return null;
+  const raw = rawOf(chain.id, transaction);
+  if (!raw || keccak256(raw) !== log.hash) return null;
   // One endpoint says whose it is, and a wallet's counter moves behind its nonce: the signature decides.
   const sender = await recoverTransactionAddress({ serializedTransaction: raw });
   return {
@@ -153,7 +151,7 @@ async function findDeployment(services: RelayContext, chain: Chain, intent: Inte
     raw,
     nonce: BigInt(transaction.nonce),
     sender: sender.toLowerCase() as Address,
-    fees: { maxFeePerGas, maxPriorityFeePerGas },
+    fees: feesOf(transaction),
     gas: transaction.gas,
   };
 }

@@ -6,6 +6,7 @@ import type { CallKind } from "../../db/tables/relay.ts";
 import { signChecked } from "../../signing/signer.ts";
 import type { RelayContext } from "../chain/context.ts";
 import type { Fees } from "../chain/fees.ts";
+import { isLegacy } from "../chain/market.ts";
 import { batched } from "../store/batch.ts";
 import { failpoint } from "../store/failpoint.ts";
 import { asMoved, type Intent, type Moved } from "../store/intents.ts";
@@ -36,11 +37,14 @@ export async function signAttempt(
   chain: Chain,
   intent: Intent,
   reservation: NonceReservation,
-  plan: AttemptPlan,
+  wanted: AttemptPlan,
 ): Promise<Intent | null> {
   const sender = toAddress(reservation.addr);
   const signer = services.relay.signers(chain).find(({ address }) => address.toLowerCase() === sender);
   if (!signer) throw new Error(`intent ${intent.id} has a nonce of wallet ${sender}, whose key is not configured`);
+  const legacy = isLegacy(chain);
+  const { maxFeePerGas } = wanted.fees;
+  const plan = legacy ? { ...wanted, fees: { maxFeePerGas, maxPriorityFeePerGas: maxFeePerGas } } : wanted;
   const transaction = {
     chainId: chain.id,
     to: plan.to,
@@ -48,6 +52,7 @@ export async function signAttempt(
     value: 0n,
     gas: plan.gas,
     ...plan.fees,
+    ...(legacy ? { legacy } : {}),
   };
   const order = { kind: plan.kind, transaction: { ...transaction, nonce: Number(reservation.nonce) } };
   checkProposal(chain, intent, sender, order);

@@ -7,7 +7,7 @@ import { deploySelector, updateSelector } from "../../signing/rules.ts";
 import { type SigningKind, signChecked } from "../../signing/signer.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { bumpFees, type Fees, isRaised } from "../chain/fees.ts";
-import { dataFee, dataRoom } from "../chain/market.ts";
+import { dataFee, dataRoom, isLegacy } from "../chain/market.ts";
 import { loggable } from "../chain/node-failure.ts";
 import { calls } from "../chain/reads.ts";
 import type { ChainView } from "../chain/view.ts";
@@ -150,7 +150,9 @@ async function replace(
   const kind = kindOf(data);
   // A role is given by the operator's own command only, which sends its bytes again when it is repeated.
   if (!kind) return;
-  const transaction = { chainId: chain.id, to, data, value: 0n, gas, ...fees, nonce: Number(reservation.nonce) };
+  const own = { chainId: chain.id, to, data, value: 0n, gas, ...fees, nonce: Number(reservation.nonce) };
+  const price = fees.maxFeePerGas;
+  const transaction = isLegacy(chain) ? { ...own, maxPriorityFeePerGas: price, legacy: true } : own;
   const { raw, hash } = await signChecked(signer, { kind, transaction });
   services.log.info(
     { wallet, nonce: reservation.nonce, empty: call === null, ...fees },
