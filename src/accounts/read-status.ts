@@ -57,6 +57,11 @@ export interface ChainStatus {
   standsSeconds: number | null;
   /** What an index that stands waits for; null while it moves. `indexer`: nothing that can be seen. */
   waitsFor: "processor" | "nodes" | "database" | "indexer" | null;
+  /**
+   * What of the chain's headers proves nothing, so that its index believes endpoints that agree: `blooms` (logsBloom), `receipts`
+   * (receiptsRoot), `positions` (transaction indexes have gaps).
+   */
+  unproven: ("blooms" | "receipts" | "positions")[];
   /** Endpoints that have to agree on a block before a deployment counts as final. */
   quorum: number;
   walletStates: { wallet: string; state: string; nextNonce: string; open: number }[];
@@ -114,6 +119,7 @@ interface Row {
     waits_for: ChainStatus["waitsFor"];
     fault: boolean;
     agree: boolean | null;
+    unproven: ChainStatus["unproven"];
   }[];
   wallet_states: { chain_id: number; wallet: string; state: string; next_nonce: string; open: number }[];
   roles: { chain_id: number; wallet: string; has_role: boolean }[];
@@ -151,7 +157,7 @@ async function askStatus(services: Services): Promise<ServiceStatus> {
           extract(epoch FROM clock_timestamp() - checked_at) AS checked,
           extract(epoch FROM clock_timestamp() - node_seen_at) AS seen,
           CASE WHEN node_head > indexed_block THEN extract(epoch FROM clock_timestamp() - progressed_at) ELSE 0 END AS stands,
-          waits_for, node_fault IS NOT NULL AS fault FROM service.chain_freshness) f) AS freshness,
+          waits_for, node_fault IS NOT NULL AS fault, unproven FROM service.chain_freshness) f) AS freshness,
       (SELECT coalesce(json_agg(l), '[]') FROM (
         SELECT chain_id, '0x' || encode(addr, 'hex') AS wallet, state, next_nonce::text, (SELECT count(*) FROM service.nonce_reservation s
           WHERE s.chain_id = w.chain_id AND s.addr = w.addr AND s.state = 'open') AS open
@@ -227,6 +233,7 @@ function chainStatus(
     nodeSeenSecondsAgo: fresh ? Math.max(0, Math.round(fresh.seen)) : null,
     standsSeconds: fresh ? Math.max(0, Math.round(fresh.stands)) : null,
     waitsFor: fresh?.waits_for ?? null,
+    unproven: fresh?.unproven ?? [],
     quorum: chain.relay.quorum,
     walletStates: walletStates.map(({ wallet, state, next_nonce, open }) => ({
       wallet,

@@ -120,9 +120,10 @@ export async function recordFreshness(
   const refused = [...gateway.refusals.values()].reduce((sum, count) => sum + count, 0);
   await client.query(
     `INSERT INTO service.chain_freshness AS f (chain_id, chain_name, schema_name, indexed_block, indexed_hash,
-       indexed_timestamp, node_head, final_block, final_hash, refused_answers, checked_at, node_seen_at, progressed_at, waits_for)
+       indexed_timestamp, node_head, final_block, final_hash, refused_answers, checked_at, node_seen_at, progressed_at, waits_for,
+       unproven)
      SELECT $1, $2, $3, c.block, j.hash, c.stamp, $4, d.final_block, d.final_hash, $5, clock_timestamp(), clock_timestamp(),
-       clock_timestamp() - $6 * interval '1 millisecond', $7
+       clock_timestamp() - $6 * interval '1 millisecond', $7, $8
      FROM (SELECT substr(latest_checkpoint, 27, 16)::bigint AS block, substr(latest_checkpoint, 1, 10)::bigint AS stamp
        FROM "${schema}"._ponder_checkpoint) c
      JOIN nft.index_version d ON d.schema_name = $3
@@ -133,7 +134,7 @@ export async function recordFreshness(
        final_block = excluded.final_block, final_hash = excluded.final_hash,
        refused_answers = excluded.refused_answers, checked_at = excluded.checked_at,
        node_seen_at = excluded.node_seen_at, node_fault = NULL,
-       progressed_at = excluded.progressed_at, waits_for = excluded.waits_for`,
+       progressed_at = excluded.progressed_at, waits_for = excluded.waits_for, unproven = excluded.unproven`,
     [
       chain.id,
       chain.name,
@@ -142,6 +143,7 @@ export async function recordFreshness(
       refused,
       Math.max(0, Date.now() - progress.movedAt),
       progress.waitsFor,
+      gateway.unproven(),
     ],
   );
 }

@@ -12,6 +12,26 @@ export class UnusableAnswer extends Error {
   override readonly name: string = "UnusableAnswer";
 }
 
+/** A node serves another chain than the one it is configured for: nothing of it may be indexed. */
+export class WrongChain extends Error {
+  override readonly name = "WrongChain";
+}
+
+/** An answer that cannot be true, by what the answer itself or the chain's hashes say. */
+export class Refused extends UnusableAnswer {
+  override readonly name = "Refused";
+}
+
+/** The node has nothing there. It may lag; when all say so, it is the answer. */
+export class Absent extends UnusableAnswer {
+  override readonly name = "Absent";
+}
+
+/** What is asked is of a block that has left the chain: no node will ever have it. */
+export class LeftChain extends UnusableAnswer {
+  override readonly name = "LeftChain";
+}
+
 /** The answer is larger than the cap; another node's would be as well. */
 export class AnswerTooLarge extends UnusableAnswer {
   override readonly name = "AnswerTooLarge";

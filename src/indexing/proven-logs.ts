@@ -1,7 +1,8 @@
 import { type Hex, keccak256 } from "viem";
-import { bloomMayHold, type Header, isHex } from "./header.ts";
+import { type Header, isHex } from "./header.ts";
+import { Refused } from "./json-rpc.ts";
 import { receiptsRoot, type TrieReceipt } from "./receipts-root.ts";
-import { Refused, type RpcUpstreams, unsupportedCode } from "./rpc-upstreams.ts";
+import { type RpcUpstreams, unsupportedCode } from "./rpc-upstreams.ts";
 
 /** A log as nodes send it; checked to be one. */
 export interface RpcLog {
@@ -31,7 +32,6 @@ export interface LogFilter {
  * @throws Refused, UnusableAnswer
  */
 export async function fetchProvenLogs(upstreams: RpcUpstreams, header: Header, signal: AbortSignal): Promise<RpcLog[]> {
-  if (BigInt(header.logsBloom) === 0n) return [];
   const receipts = await fetchReceipts(upstreams, header, signal);
   return receipts.flatMap((receipt) => receipt.logs as RpcLog[]);
 }
@@ -101,8 +101,10 @@ function checkLog(log: unknown): asserts log is RpcLog {
 /**
  * What can be checked of logs without the blocks' receipts: each is one, belongs to what was asked, and
  * they come in order, once. A list that was cut short passes.
+ *
+ * @param whole whether it is to be all that one block has.
  */
-export function checkLogs(result: unknown, filter: LogFilter, header?: Header): asserts result is RpcLog[] {
+export function checkLogs(result: unknown, filter: LogFilter, whole = false): asserts result is RpcLog[] {
   if (!Array.isArray(result)) throw new Refused("logs are not a list");
   let last = -1n;
   const hashes = new Map<bigint, Hex>();
@@ -122,12 +124,8 @@ export function checkLogs(result: unknown, filter: LogFilter, header?: Header): 
     )
       throw new Refused("a log is outside of the range");
     if (!matches(log, filter)) throw new Refused("a log is of another address or topic");
-    if (header && ![log.address, ...log.topics].every((value) => bloomMayHold(header.logsBloom, value)))
-      throw new Refused("a log is not in the block's bloom filter");
   }
-  if (!header || filter.topics || filter.address) return;
-  const complete = (result as RpcLog[]).every(({ logIndex }, index) => BigInt(logIndex) === BigInt(index));
-  if (!complete || (result.length === 0 && BigInt(header.logsBloom) !== 0n))
+  if (whole && (result as RpcLog[]).some(({ logIndex }, index) => BigInt(logIndex) !== BigInt(index)))
     throw new Refused("logs of the block are missing");
 }
 
@@ -140,14 +138,6 @@ export function matches(log: RpcLog, { address, topics = [] }: LogFilter): boole
     accepts(address, log.address) &&
     topics.every((wanted, index) => accepts(wanted, log.topics[index]) && log.topics[index] !== undefined)
   );
-}
-
-/** Whether a block can hold a log of the filter; needs no request. */
-export function mayMatch({ logsBloom }: Header, { address, topics = [] }: LogFilter): boolean {
-  if (BigInt(logsBloom) === 0n) return false;
-  const mayHold = (wanted: string | null | undefined | readonly string[]) =>
-    wanted === null || wanted === undefined || [wanted].flat().some((one) => bloomMayHold(logsBloom, one as Hex));
-  return mayHold(address) && topics.every(mayHold);
 }
 
 export const topicOf = (signature: string): Hex => keccak256(new TextEncoder().encode(signature));

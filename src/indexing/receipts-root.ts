@@ -11,7 +11,8 @@ export interface TrieReceipt {
   logs: readonly { address: Hex; topics: readonly Hex[]; data: Hex }[];
 }
 
-const emptyRoot: Hex = keccak256("0x80");
+/** Of a block without receipts. */
+export const emptyRoot: Hex = keccak256("0x80");
 
 /**
  * Root of the Merkle-Patricia trie of a block's receipts, the one its header commits to.

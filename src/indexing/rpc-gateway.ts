@@ -5,10 +5,17 @@ import { announceHeads } from "./announce-heads.ts";
 import { askForNftTransfers, dropErc20Transfers } from "./erc20-noise.ts";
 import { HeadWatch } from "./head-watch.ts";
 import { markHostileLogs } from "./hostile-logs.ts";
-import { AnswerTooLarge, NodeRefusal, type RpcAnswer, type RpcLimits } from "./json-rpc.ts";
+import { AnswerTooLarge, LeftChain, NodeRefusal, type RpcAnswer, type RpcLimits } from "./json-rpc.ts";
 import { turns } from "./line.ts";
-import { type EndpointState, type FinalBlock, LeftChain, RpcUpstreams, tooWideCode } from "./rpc-upstreams.ts";
-import { type Verification, VerifiedChain } from "./verified-chain.ts";
+import { type BlockRange, rangeOf } from "./log-width.ts";
+import {
+  type EndpointHealth,
+  type EndpointState,
+  type FinalBlock,
+  RpcUpstreams,
+  tooWideCode,
+} from "./rpc-upstreams.ts";
+import { type Unproven, type Verification, VerifiedChain } from "./verified-chain.ts";
 
 const maxRequestBytes = 1_048_576;
 // Ponder gives up after 10 s; it shall get our answer, not silence.
@@ -49,6 +56,10 @@ export interface RpcGateway {
   audit(final: FinalBlock | null): Promise<EndpointState[]>;
   /** Endpoints that contradicted at the last audit. */
   contradictions(): number;
+  /** What each endpoint can do, and what went wrong with it. */
+  health(): EndpointHealth[];
+  /** What of the chain's headers proves nothing. */
+  unproven(): Unproven[];
   close(): Promise<void>;
 }
 
@@ -144,6 +155,8 @@ export async function startRpcGateway(
     expectGenesis: (hash) => upstreams.expectGenesis(hash),
     audit: (final) => upstreams.audit(final),
     contradictions: () => upstreams.contradictions(),
+    health: () => upstreams.health(),
+    unproven: () => verified.unproven,
     close: async () => {
       heads.stop();
       announcements.stop();
@@ -162,11 +175,12 @@ async function askFiltered(
   if (method !== "eth_getLogs") return chain.request(method, params, signal);
   try {
     const answer = await chain.request(method, askForNftTransfers(params), signal);
-    if (answer.error?.code === tooWideCode) return narrower(params, answer.error.message);
+    if (answer.error?.code === tooWideCode) return await narrower(chain, params, answer.error.message, signal);
     return answer.error ? answer : { result: markHostileLogs(dropErc20Transfers(params, answer.result)) };
   } catch (error) {
     const isTooMuch = error instanceof AnswerTooLarge || (error instanceof NodeRefusal && error.kind === "too_slow");
-    if (isTooMuch && rangeOf(params) !== null) return narrower(params, error.message);
+    const range = rangeOf(params);
+    if (isTooMuch && range && range.to > range.from) return await narrower(chain, params, error.message, signal);
     throw error;
   }
 }
@@ -174,27 +188,41 @@ async function askFiltered(
 /**
  * In the words of a node provider that Ponder understands and follows: it knows those of some, and stops at all others.
  *
- * @param words of the node, where it already names a range that works.
+ * @param words of the node, where they already are such.
  */
-function narrower(params: unknown, words: string): RpcAnswer {
-  const message = /this block range should work: \[0x/.test(words) ? words : suggestHalf(params);
-  return { error: { code: tooWideCode, message } };
+async function narrower(
+  chain: VerifiedChain,
+  params: unknown,
+  words: string,
+  signal: AbortSignal | undefined,
+): Promise<RpcAnswer> {
+  const range = rangeOf(params);
+  if (!range || range.to === range.from) return { error: { code: tooWideCode, message: words } };
+  // Of two blocks Ponder would ask for none at a time, without end.
+  if (range.to - range.from === 1n) return await oneByOne(chain, params, range, signal);
+  const isAdvice = /this block range should work: \[0x|query exceeds max results/.test(words);
+  return { error: { code: tooWideCode, message: isAdvice ? words : suggestHalf(range) } };
 }
 
-function suggestHalf(params: unknown): string {
-  const range = rangeOf(params);
-  if (!range) return "response size exceeded";
-  const { from, to } = range;
+async function oneByOne(
+  chain: VerifiedChain,
+  params: unknown,
+  { from, to }: BlockRange,
+  signal: AbortSignal | undefined,
+): Promise<RpcAnswer> {
+  const [filter] = params as object[];
+  const of = (block: bigint) => {
+    const number = `0x${block.toString(16)}`;
+    return askFiltered(chain, "eth_getLogs", [{ ...filter, fromBlock: number, toBlock: number }], signal);
+  };
+  const [first, second] = [await of(from), await of(to)];
+  if (first.error || second.error) return first.error ? first : second;
+  return { result: [first.result, second.result].flat() };
+}
+
+function suggestHalf({ from, to }: BlockRange): string {
   const half = from + (to - from) / 2n;
   return `response size exceeded; this block range should work: [0x${from.toString(16)}, 0x${half.toString(16)}]`;
-}
-
-/** Null for the logs of one block: there is no smaller question. */
-function rangeOf(params: unknown): { from: bigint; to: bigint } | null {
-  const [filter] = Array.isArray(params) ? (params as { fromBlock?: string; toBlock?: string }[]) : [];
-  if (!filter?.fromBlock?.startsWith("0x") || !filter.toBlock?.startsWith("0x")) return null;
-  const [from, to] = [BigInt(filter.fromBlock), BigInt(filter.toBlock)];
-  return to > from ? { from, to } : null;
 }
 
 async function serve(

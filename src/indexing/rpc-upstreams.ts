@@ -3,28 +3,20 @@ import { backoffMs } from "../backoff.ts";
 import type { AnswerClass } from "../rpc/answers.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { LogOnce } from "../telemetry/log-once.ts";
-import { AnswerTooLarge, NodeRefusal, type RpcAnswer, type RpcLimits, sendRpc, UnusableAnswer } from "./json-rpc.ts";
+import { EndpointFaults, type FaultClass, type LastFault } from "./endpoint-faults.ts";
+import {
+  Absent,
+  AnswerTooLarge,
+  NodeRefusal,
+  Refused,
+  type RpcAnswer,
+  type RpcLimits,
+  sendRpc,
+  UnusableAnswer,
+  WrongChain,
+} from "./json-rpc.ts";
 import { rateLimit } from "./line.ts";
-
-/** A node serves another chain than the one it is configured for: nothing of it may be indexed. */
-export class WrongChain extends Error {
-  override readonly name = "WrongChain";
-}
-
-/** An answer that cannot be true, by what the answer itself or the chain's hashes say. */
-export class Refused extends UnusableAnswer {
-  override readonly name = "Refused";
-}
-
-/** The node has nothing there. It may lag; when all say so, it is the answer. */
-export class Absent extends UnusableAnswer {
-  override readonly name = "Absent";
-}
-
-/** What is asked is of a block that has left the chain: no node will ever have it. */
-export class LeftChain extends UnusableAnswer {
-  override readonly name = "LeftChain";
-}
+import { type BlockRange, LogWidth, rangeOf } from "./log-width.ts";
 
 export interface UpstreamLimits extends RpcLimits {
   /** Of each node; 0: as many as come. */
@@ -55,6 +47,8 @@ interface Upstream {
   contradicts: boolean;
   /** The newest block that it said it has. */
   head: bigint;
+  width: LogWidth;
+  faults: EndpointFaults;
 }
 
 /** A block that all endpoints have to name alike. */
@@ -68,6 +62,17 @@ export interface EndpointState {
   /** `contradicts`: it serves another chain, or another history of this one. */
   state: "agrees" | "silent" | "contradicts";
   reason: string | null;
+}
+
+export interface EndpointHealth {
+  host: string;
+  /** `rests`: it failed and is asked last; `contradicts`: it serves another chain or history, and is asked only if all do. */
+  state: "used" | "rests" | "contradicts";
+  /** Of how many blocks it gives logs at a time; null: of as many as were asked for. */
+  blocksOfLogs: number | null;
+  fault: LastFault | null;
+  /** How many of each class. */
+  faults: ReadonlyMap<FaultClass, number>;
 }
 
 const rest = { firstMs: 500, mostMs: 30_000 };
@@ -112,6 +117,8 @@ export class RpcUpstreams {
       restsUntil: 0,
       contradicts: false,
       head: -1n,
+      width: new LogWidth(),
+      faults: new EndpointFaults(),
     }));
   }
 
@@ -128,6 +135,18 @@ export class RpcUpstreams {
       const reasons = failures.map((failure) => (failure instanceof Error ? failure.message : String(failure)));
       throw new UnusableAnswer(`no RPC endpoint of ${this.#chain.name} answers: ${reasons.join("; ")}`);
     }
+  }
+
+  /** What each endpoint can do and what went wrong with it since the start, in the configured order. */
+  health(): EndpointHealth[] {
+    const now = Date.now();
+    return this.#upstreams.map(({ host, contradicts, restsUntil, width, faults }) => ({
+      host,
+      state: contradicts ? "contradicts" : restsUntil > now ? "rests" : "used",
+      blocksOfLogs: width.most === null ? null : Number(width.most),
+      fault: faults.last,
+      faults: faults.counts,
+    }));
   }
 
   /** Endpoints that the last audit found to contradict what is known. */
@@ -153,6 +172,7 @@ export class RpcUpstreams {
           return { host, state: "agrees", reason: null };
         } catch (error) {
           const reason = error instanceof Error ? error.message : String(error);
+          upstream.faults.record(error);
           if (!(error instanceof WrongChain)) return { host, state: "silent", reason };
           upstream.verified = false;
           upstream.contradicts = true;
@@ -182,10 +202,13 @@ export class RpcUpstreams {
     let last: unknown = new UnusableAnswer("no RPC endpoint is configured");
     let absent = true;
     const refused = new Map<Upstream, NodeRefusal | null>();
+    const range = method === "eth_getLogs" ? rangeOf(params) : null;
+    const smaller = range && this.#smaller(range);
+    if (smaller) return smaller;
     if (this.#isAway()) await wait(awayPauseMs, undefined, { signal });
     for (let round = 0; round < (check ? checkedRounds : 1); round++) {
       if (round > 0) await wait(pauseMs * round, undefined, { signal });
-      for (const upstream of this.#inOrder()) {
+      for (const upstream of this.#inOrder(range)) {
         try {
           return await this.#ask(upstream, method, params, { check, signal });
         } catch (error) {
@@ -197,7 +220,7 @@ export class RpcUpstreams {
           if (error instanceof Absent || (isBlock(method) && refusal?.kind === "not_there_yet")) upstream.failures = 0;
           else {
             absent = false;
-            if (!refusal || !ofTheQuestion.includes(refusal.kind)) this.#rest(upstream, error);
+            this.#failed(upstream, error, range);
           }
           // Ponder does not wait for a second one; what it asks instead goes to the next endpoint.
           if (method === "eth_getLogs" && refusal?.kind === "too_slow") throw error;
@@ -208,6 +231,8 @@ export class RpcUpstreams {
       if (words.every((one) => one && askAgainNoMore.includes(one.kind))) break;
     }
     if (absent) return { result: null };
+    const narrow = [...refused.values()].some((one) => one?.kind === "too_wide") && range && this.#smaller(range);
+    if (narrow) return narrow;
     const answer = errorOf([...refused.values()]);
     if (answer) return answer;
     this.#awaySince ??= Date.now();
@@ -216,6 +241,35 @@ export class RpcUpstreams {
 
   #isAway(): boolean {
     return this.#awaySince !== null && Date.now() - this.#awaySince > awayAfterMs;
+  }
+
+  get name(): string {
+    return this.#chain.name;
+  }
+
+  get id(): number {
+    return this.#chain.id;
+  }
+
+  /** How many endpoints are configured. */
+  get size(): number {
+    return this.#upstreams.length;
+  }
+
+  /** The same question to one endpoint after the other, best first; those that give no usable answer are left out. */
+  async *each(
+    method: string,
+    params: unknown,
+    { check, signal }: Asking,
+  ): AsyncGenerator<{ host: string; result: unknown }> {
+    for (const upstream of this.#inOrder()) {
+      const answer = await this.#ask(upstream, method, params, { check, signal }).catch((error: unknown) => {
+        signal?.throwIfAborted();
+        this.#failed(upstream, error, null);
+        return null;
+      });
+      if (answer && !answer.error) yield { host: upstream.host, result: answer.result };
+    }
   }
 
   /** The same question to every node; those that give no usable answer are left out. */
@@ -234,7 +288,28 @@ export class RpcUpstreams {
     if (this.#isAway()) this.#log.info({ host: upstream.host }, "RPC endpoint answers again");
     this.#awaySince = null;
     upstream.failures = 0;
+    const range = method === "eth_getLogs" && !answer.error ? rangeOf(params) : null;
+    if (range) upstream.width.answered(range);
     return answer;
+  }
+
+  /**
+   * The advice to ask for less, where no endpoint that may be asked now gives logs of so many blocks; no request is spent on finding
+   * that out again.
+   */
+  #smaller(range: BlockRange): RpcAnswer | null {
+    const width = range.to - range.from + 1n;
+    const usable = this.#usable();
+    const awake = usable.filter(({ restsUntil }) => restsUntil <= Date.now());
+    const asked = awake.length > 0 ? awake : usable;
+    if (asked.some((one) => one.width.takes(width))) return null;
+    // Of a range that is named Ponder asks no more for good. One that could take all is back soon.
+    if (usable.some((one) => one.width.takes(width))) return { error: { code: tooWideCode, message: halfWords } };
+    const most = asked.reduce((sum, one) => ((one.width.most ?? 0n) > sum ? (one.width.most ?? 0n) : sum), 1n);
+    // Ponder takes the difference for the number of blocks, and one as large as what it asked for is no advice.
+    const last = range.from + (most < width - 2n ? most : width - 2n);
+    const message = `response size exceeded; this block range should work: [0x${range.from.toString(16)}, 0x${last.toString(16)}]`;
+    return { error: { code: tooWideCode, message } };
   }
 
   /**
@@ -252,15 +327,17 @@ export class RpcUpstreams {
     throw new NodeRefusal("eth_getLogs", "not_there_yet", { code: -32000, message });
   }
 
-  /** The configured order, those that failed lately at the end. */
-  #inOrder(): Upstream[] {
+  /** The configured order, those that failed lately at the end, and of a range first those that give logs of so many blocks. */
+  #inOrder(range: BlockRange | null = null): Upstream[] {
     const now = Date.now();
+    const wide = (one: Upstream) => range === null || one.width.takes(range.to - range.from + 1n);
+    const rank = (one: Upstream) => (one.restsUntil <= now ? 0 : 1) + (wide(one) ? 0 : 2);
+    return this.#usable().sort((a, b) => rank(a) - rank(b));
+  }
+
+  #usable(): Upstream[] {
     const trusted = this.#upstreams.filter((upstream) => !upstream.contradicts);
-    const usable = trusted.length > 0 ? trusted : this.#upstreams;
-    return [
-      ...usable.filter((upstream) => upstream.restsUntil <= now),
-      ...usable.filter((upstream) => upstream.restsUntil > now),
-    ];
+    return trusted.length > 0 ? trusted : [...this.#upstreams];
   }
 
   // Repeated after each failure: a load balancer or a restarted node may come back as another chain.
@@ -276,6 +353,15 @@ export class RpcUpstreams {
     }
     if (this.#genesis !== null) await this.#requireBlock(upstream, { number: 0n, hash: this.#genesis });
     upstream.verified = true;
+  }
+
+  /** Takes note of an answer that could not be used. */
+  #failed(upstream: Upstream, error: unknown, range: BlockRange | null): void {
+    upstream.faults.record(error);
+    const refusal = error instanceof NodeRefusal ? error : null;
+    if (range && (refusal?.kind === "too_wide" || refusal?.kind === "too_slow"))
+      upstream.width.refused(range, refusal.error.message);
+    if (!refusal || !ofTheQuestion.includes(refusal.kind)) this.#rest(upstream, error);
   }
 
   #rest(upstream: Upstream, error: unknown): void {
@@ -318,6 +404,9 @@ function errorOf(refused: readonly (NodeRefusal | null)[]): RpcAnswer | null {
   const code = known.every(({ kind }) => kind === "unsupported") ? unsupportedCode : first.error.code;
   return { error: { code, message: [...new Set(known.map(({ error }) => error.message))].join("; ") } };
 }
+
+/** Ponder asks for half then, and for more again with each answer. */
+const halfWords = "query exceeds max results";
 
 /** Of answers that are too large, in the words of a provider that Ponder understands. */
 export const tooWideCode = -32005;

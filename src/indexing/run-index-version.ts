@@ -18,6 +18,7 @@ import {
   readRebuilds,
   recordIndexVersion,
 } from "./index-versions.ts";
+import { WrongChain } from "./json-rpc.ts";
 import { listOneLateRange } from "./late-ranges.ts";
 import { connect, ensureNftViews, publishNftViews } from "./nft-views.ts";
 import { checkPeriodically } from "./periodic-checks.ts";
@@ -25,7 +26,6 @@ import { type PonderProcess, startPonder } from "./ponder-process.ts";
 import { ProgressWatch, readHead, readRunDelay } from "./progress-watch.ts";
 import { prepareForReaders } from "./reader-indexes.ts";
 import type { RpcGateway } from "./rpc-gateway.ts";
-import { WrongChain } from "./rpc-upstreams.ts";
 import { type IndexIdentity, indexIdentity } from "./schema-name.ts";
 import { WrongChainWatch } from "./wrong-chain-watch.ts";
 

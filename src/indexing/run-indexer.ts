@@ -6,10 +6,9 @@ import { ConfigError } from "../config/values.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { LogOnce } from "../telemetry/log-once.ts";
 import { recordNodeFault } from "./block-journal.ts";
-import { UnusableAnswer } from "./json-rpc.ts";
+import { UnusableAnswer, WrongChain } from "./json-rpc.ts";
 import { connect } from "./nft-views.ts";
 import { type RpcGateway, startRpcGateway } from "./rpc-gateway.ts";
-import { WrongChain } from "./rpc-upstreams.ts";
 import { type IndexerReady, runIndexVersion } from "./run-index-version.ts";
 
 const startAttempts = 5;

@@ -1,10 +1,12 @@
 import { LRUCache } from "lru-cache";
 import type { Hex } from "viem";
 import type { Logger } from "../telemetry/log.ts";
+import { askForLogs, disagreement, fetchAgreedLogs } from "./agreed-logs.ts";
+import { Blooms } from "./blooms.ts";
 import { type Header, headerHash, isHex, readHeader } from "./header.ts";
-import { type RpcAnswer, UnusableAnswer } from "./json-rpc.ts";
-import { checkLogs, fetchProvenLogs, type LogFilter, matches, mayMatch, type RpcLog } from "./proven-logs.ts";
-import { Absent, LeftChain, Refused, type RpcUpstreams } from "./rpc-upstreams.ts";
+import { Absent, LeftChain, Refused, type RpcAnswer, UnusableAnswer } from "./json-rpc.ts";
+import { checkLogs, fetchProvenLogs, type LogFilter, matches, type RpcLog } from "./proven-logs.ts";
+import type { RpcUpstreams } from "./rpc-upstreams.ts";
 import { SharedWork } from "./shared-work.ts";
 
 /**
@@ -17,6 +19,9 @@ import { SharedWork } from "./shared-work.ts";
  */
 export type Verification = "proofs" | "logs" | "off";
 
+/** What of a chain's headers may prove nothing. */
+export type Unproven = "blooms" | "receipts" | "positions";
+
 const keptHeaders = 4_096;
 const keptBlocks = 24;
 const headerConcurrency = 16;
@@ -25,6 +30,7 @@ const rangeLimit = 512n;
 /** The chain as far as its nodes could be believed. */
 export class VerifiedChain {
   readonly #upstreams: RpcUpstreams;
+  readonly #blooms: Blooms;
   readonly #mode: Verification;
   readonly #lagTimeoutMs: number;
   readonly #log: Logger;
@@ -38,6 +44,7 @@ export class VerifiedChain {
 
   constructor(upstreams: RpcUpstreams, mode: Verification, lagTimeoutMs: number, log: Logger) {
     this.#upstreams = upstreams;
+    this.#blooms = new Blooms(upstreams, log);
     this.#mode = mode;
     this.#lagTimeoutMs = lagTimeoutMs;
     this.#log = log;
@@ -48,6 +55,11 @@ export class VerifiedChain {
     return this.#behindSince !== null;
   }
 
+  /** What of the chain's headers proves nothing, so that the index believes endpoints that agree. */
+  get unproven(): Unproven[] {
+    return this.#blooms.areUsable ? [] : ["blooms"];
+  }
+
   /**
    * Answers as a node would.
    *
@@ -56,10 +68,15 @@ export class VerifiedChain {
    *   that holds.
    */
   async request(method: string, params: unknown, signal?: AbortSignal): Promise<RpcAnswer> {
+    const answer = await this.#answer(method, params, signal);
+    return isBlock(method) && answer.result ? { result: this.#blooms.forIndex(answer.result) } : answer;
+  }
+
+  async #answer(method: string, params: unknown, signal?: AbortSignal): Promise<RpcAnswer> {
     const list = Array.isArray(params) ? (params as unknown[]) : [];
     if (this.#mode === "off") return this.#upstreams.request(method, params, { signal });
     if (method === "eth_getBlockByNumber" && list[0] === "latest") return this.#latest(list[1] === true, signal);
-    if (method === "eth_getBlockByNumber" || method === "eth_getBlockByHash") return this.#block(method, list, signal);
+    if (isBlock(method)) return this.#block(method, list, signal);
     if (method === "eth_getLogs") return this.#logs((list[0] ?? {}) as LogFilter, params, signal);
     return this.#upstreams.request(method, params, { signal });
   }
@@ -69,6 +86,7 @@ export class VerifiedChain {
     const answer = await this.#upstreams.request(method, params, { check, signal });
     if (answer.result !== null && !answer.error) {
       const header = readHeader(answer.result as Record<string, unknown>);
+      this.#blooms.see(header);
       this.#headers.set(header.hash, header);
     }
     return answer;
@@ -151,7 +169,7 @@ export class VerifiedChain {
     if (isHex(filter.blockHash))
       return this.#logsOfBlock(filter.blockHash.toLowerCase() as Hex, filter, params, signal);
     if (this.#mode === "logs") {
-      const check = (logs: unknown) => checkLogs(logs, filter, undefined);
+      const check = (logs: unknown) => checkLogs(logs, filter);
       return this.#upstreams.request("eth_getLogs", params, { check, signal });
     }
     const [from, to] = [BigInt(filter.fromBlock ?? "0x0"), BigInt(filter.toBlock ?? "0x0")];
@@ -162,7 +180,7 @@ export class VerifiedChain {
     // One walk serves all requests for a range: Ponder asks for each event at the same time.
     const headers = await this.#ranges.join(`${from}-${to}`, (ended) => this.#walk(from, to, ended), signal);
     const logs = await inTurns(
-      headers.filter((header) => mayMatch(header, filter)),
+      headers.filter((header) => this.#blooms.mayMatch(header, filter)),
       (header) => this.#logsOf(header, signal),
     );
     return { result: logs.flat().filter((log) => matches(log, filter)) };
@@ -177,8 +195,7 @@ export class VerifiedChain {
     const known = this.#headers.get(hash);
     try {
       if (this.#mode === "logs") {
-        const check = (logs: unknown) => checkLogs(logs, filter, known);
-        const answer = await this.#upstreams.request("eth_getLogs", params, { check, signal });
+        const answer = await this.#saidLogs(filter, params, known, signal);
         if (answer.error && known && (await this.#hasLeft(known))) throw new LeftChain(`block ${hash} was replaced`);
         return answer;
       }
@@ -188,6 +205,47 @@ export class VerifiedChain {
       if (!(error instanceof UnusableAnswer) || error instanceof LeftChain || !known) throw error;
       throw (await this.#hasLeft(known)) ? new LeftChain(`block ${hash} was replaced`) : error;
     }
+  }
+
+  /** Logs of one block without proof, as far as its bloom filter tells that they are all. */
+  async #saidLogs(
+    filter: LogFilter,
+    params: unknown,
+    header: Header | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<RpcAnswer> {
+    const blooms = this.#blooms;
+    const told = header !== undefined && blooms.tells(header);
+    if (header && !told) {
+      const logs = await fetchAgreedLogs(this.#upstreams, header, signal);
+      return { result: logs.filter((log) => matches(log, filter)) };
+    }
+    const isWhole = header !== undefined && !filter.topics && !filter.address;
+    const check = (logs: unknown) => {
+      checkLogs(logs, filter, isWhole);
+      if (header && isWhole && logs.length === 0 && BigInt(header.logsBloom) !== 0n)
+        throw new Refused("logs of the block are missing");
+    };
+    const answer = await this.#upstreams.request("eth_getLogs", params, { check, signal });
+    if (answer.error || !header || blooms.agrees(header, answer.result as RpcLog[])) return answer;
+    const logs = await this.#logsBesideBloom(header, signal);
+    return { result: logs.filter((log) => matches(log, filter)) };
+  }
+
+  /** An endpoint gave logs that the filter of their block does not hold: either it or the filter is wrong. */
+  async #logsBesideBloom(header: Header, signal: AbortSignal | undefined): Promise<RpcLog[]> {
+    const lists = await askForLogs(this.#upstreams, header, { signal });
+    const [first, second] = lists;
+    if (!first) throw new Refused(`no endpoint gives the logs of block ${header.number}`);
+    if (second && first.hosts.length < 2) {
+      // A chain that uses its filters tells by them who is wrong.
+      const right = lists.filter(({ logs }) => this.#blooms.agrees(header, logs));
+      if (this.#blooms.areSeenSet && right.length === 1 && right[0]) return right[0].logs;
+      throw disagreement(this.#upstreams, header, lists);
+    }
+    if (!this.#blooms.agrees(header, first.logs))
+      this.#blooms.giveUp(`${first.hosts.join(" and ")} gave logs of block ${header.number} that it does not hold`);
+    return first.logs;
   }
 
   /** Whether no node has a block any more, and its number is that of another one. */
@@ -207,7 +265,8 @@ export class VerifiedChain {
     return await this.#proven.join(
       header.hash,
       async (ended) => {
-        const logs = await fetchProvenLogs(this.#upstreams, header, ended);
+        const logs = this.#blooms.provesNone(header) ? [] : await fetchProvenLogs(this.#upstreams, header, ended);
+        this.#blooms.prove(header, logs);
         this.#knownLogs.set(header.hash, logs);
         return logs;
       },
@@ -232,6 +291,8 @@ export class VerifiedChain {
     return headers.flatMap((header) => (header && header.number <= to ? [header] : []));
   }
 }
+
+const isBlock = (method: string) => method === "eth_getBlockByHash" || method === "eth_getBlockByNumber";
 
 async function inTurns<T, R>(items: readonly T[], run: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];

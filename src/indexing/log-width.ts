@@ -1,0 +1,83 @@
+/** After so many answers of full width the next one may be twice as wide. */
+const firstPatience = 32;
+const mostPatience = 1_024;
+
+/**
+ * How many blocks of logs one endpoint gives at a time, as its refusals have shown. It grows again, slowly: a limit can be of a
+ * stretch of the chain that is full of logs, and ends with it.
+ */
+export class LogWidth {
+  #most: bigint | null = null;
+  #answers = 0;
+  #patience = firstPatience;
+  #hasGrown = false;
+
+  /** Null: as many as are asked for. */
+  get most(): bigint | null {
+    return this.#most;
+  }
+
+  takes(width: bigint): boolean {
+    return this.#most === null || width <= this.#most;
+  }
+
+  /** @param words of the node, which may name its limit. */
+  refused({ from, to }: BlockRange, words: string): void {
+    const width = to - from + 1n;
+    // A growth that is refused was no end of a full stretch: the next one waits for longer.
+    if (this.#hasGrown) this.#patience = Math.min(2 * this.#patience, mostPatience);
+    const half = width > 1n ? width / 2n : 1n;
+    this.#most = widthIn(words, { from, to }) ?? half;
+    this.#answers = 0;
+    this.#hasGrown = false;
+  }
+
+  answered({ from, to }: BlockRange): void {
+    const width = to - from + 1n;
+    if (this.#most === null || 2n * width < this.#most) return;
+    this.#answers += 1;
+    if (this.#answers < this.#patience) return;
+    this.#most *= 2n;
+    this.#answers = 0;
+    this.#hasGrown = true;
+  }
+}
+
+export interface BlockRange {
+  from: bigint;
+  to: bigint;
+}
+
+/** The blocks that logs are asked of; null for those of one block by its hash, and where a tag stands for a number. */
+export function rangeOf(params: unknown): BlockRange | null {
+  const [filter] = Array.isArray(params) ? (params as { fromBlock?: unknown; toBlock?: unknown }[]) : [];
+  const isNumber = (value: unknown): value is string => typeof value === "string" && /^0x[0-9a-f]+$/i.test(value);
+  const { fromBlock, toBlock } = filter ?? {};
+  if (!isNumber(fromBlock) || !isNumber(toBlock)) return null;
+  const [from, to] = [BigInt(fromBlock), BigInt(toBlock)];
+  return to >= from ? { from, to } : null;
+}
+
+/**
+ * The width that a node's words allow; null unless they name one number that can be it. Words about results, logs or bytes limit something
+ * else.
+ */
+export function widthIn(words: string, { from, to }: BlockRange): bigint | null {
+  const asked = to - from + 1n;
+  const works = /\[(0x[0-9a-f]+),\s*(0x[0-9a-f]+)\]/i.exec(words);
+  if (works?.[1] && works[2]) {
+    const width = BigInt(works[2]) - BigInt(works[1]) + 1n;
+    return BigInt(works[1]) === from && width > 0n && width < asked ? width : null;
+  }
+  const text = words.replaceAll(/eth_getLogs|0x[0-9a-f]+/gi, "");
+  if (!/\b(blocks?|ranges?|limited)\b/i.test(text) || /\b(results?|logs|entries|items|bytes|size|[kmg]b)\b/i.test(text))
+    return null;
+  const named = [...text.matchAll(/(?<![-\w.])(\d{1,3}(?:[,_]\d{3})+|\d+)(k?)\b(?![-.]\d)/gi)].map(
+    ([, digits = "", k]) => BigInt(digits.replaceAll(/[,_]/g, "")) * (k ? 1_000n : 1n),
+  );
+  // A node repeats what it was asked.
+  const spoken = new Set([from, to, asked, asked - 1n]);
+  const limits = new Set(named.filter((one) => !spoken.has(one)));
+  const [limit] = limits;
+  return limits.size === 1 && limit !== undefined && limit > 0n && limit < asked ? limit : null;
+}
