@@ -1,0 +1,176 @@
+import { encodeFunctionData, type Hex } from "viem";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { widthIn } from "../../src/indexing/log-width.ts";
+import { type RpcGateway, startRpcGateway } from "../../src/indexing/rpc-gateway.ts";
+import { createLogger } from "../../src/telemetry/log.ts";
+import { FaultyEndpoint, refuse } from "../products/faulty-endpoint.ts";
+import { patient } from "../setup/wait.ts";
+import { type Anvil, startAnvil } from "./anvil.ts";
+import { hostileContract, transferTopic, word } from "./hostile-cases.ts";
+
+interface Filter {
+  fromBlock: Hex;
+  toBlock: Hex;
+}
+
+let node: Anvil;
+/** All transfers, by the healthy node. */
+let all: unknown[];
+const open: (() => Promise<unknown>)[] = [];
+
+beforeAll(async () => {
+  node = await startAnvil();
+  const nft = await node.deploy(hostileContract());
+  for (let id = 1n; id <= 8n; id += 1n) {
+    const logs = [{ topics: [transferTopic, word(0n), word(7n), word(id)], data: "0x" }];
+    await node.send(nft.address, encodeFunctionData({ abi: nft.abi, functionName: "say", args: [logs] }));
+    await node.rpc("anvil_mine", ["0x64"]);
+  }
+  all = await node.rpc("eth_getLogs", [{ fromBlock: "0x0", toBlock: "latest", topics: [transferTopic] }]);
+});
+afterEach(async () => {
+  for (const close of open.splice(0).reverse()) await close();
+});
+afterAll(async () => {
+  await node?.stop();
+});
+
+/** An endpoint that gives logs of so many blocks, and what it was asked. */
+async function limited(most: number, words = "block range is too wide") {
+  const self = { most, isDown: false, widths: [] as number[], url: "" };
+  const endpoint = await FaultyEndpoint.start(node.url, {
+    answer: ({ method, params = [] }, answer) => {
+      if (self.isDown) return refuse(answer, { code: -32_603, message: "internal error" });
+      if (method !== "eth_getLogs") return;
+      const [{ fromBlock, toBlock }] = params as [Filter];
+      self.widths.push(Number(toBlock) - Number(fromBlock) + 1);
+      if (Number(toBlock) - Number(fromBlock) >= self.most) refuse(answer, { code: -32_000, message: words });
+    },
+  });
+  open.push(() => endpoint.stop());
+  self.url = endpoint.url;
+  return self;
+}
+
+async function gateway(...nodes: { url: string }[]): Promise<RpcGateway> {
+  const settings = {
+    name: "goerli",
+    id: 31337,
+    verification: "logs",
+    requestsPerSecond: 0,
+    lagTimeoutMs: 0,
+    local: false,
+  } as const;
+  const urls = nodes.map(({ url }) => url);
+  const started = await startRpcGateway(settings, urls, createLogger("test", "silent"));
+  open.push(started.close);
+  return started;
+}
+
+async function ask({ url }: RpcGateway, from: number, to: number) {
+  const filter = { fromBlock: `0x${from.toString(16)}`, toBlock: `0x${to.toString(16)}`, topics: [transferTopic] };
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_getLogs", params: [filter] });
+  const response = await fetch(url, { method: "POST", body });
+  return (await response.json()) as { result?: unknown[]; error?: { message: string } };
+}
+
+/** All transfers as Ponder collects them: less at a time when it is told to. */
+async function collect(chain: RpcGateway): Promise<unknown[]> {
+  const head = Number(await node.head());
+  const logs: unknown[] = [];
+  for (let from = 0, width = 400; from <= head; ) {
+    const to = Math.min(from + width - 1, head);
+    const { result, error } = await ask(chain, from, to);
+    if (result) {
+      logs.push(...result);
+      from = to + 1;
+      continue;
+    }
+    const [, first, last] = /this block range should work: \[(0x\w+), (0x\w+)\]/.exec(error?.message ?? "") ?? [];
+    // As its chunks are counted.
+    width = first && last ? Number(last) - Number(first) : Math.floor((to - from) / 2);
+    expect(width, error?.message).toBeGreaterThan(0);
+  }
+  return logs;
+}
+
+test("an endpoint is asked for no more blocks of logs than it gives, and its width does not bind another", async () => {
+  const [narrow, wide] = [await limited(10), await limited(1_000)];
+  const chain = await gateway(narrow, wide);
+  expect(await collect(chain)).toEqual(all);
+  expect(narrow.widths.filter((width) => width > 10)).toEqual([400]);
+  expect(wide.widths).toEqual([400, 400]);
+  expect(chain.health().map(({ blocksOfLogs }) => blocksOfLogs)).toEqual([200, null]);
+});
+
+test.each([
+  ["that it names", "eth_getLogs is limited to a 10 range", 2],
+  ["that its refusals show", "block range is too wide", 12],
+])(
+  "where every endpoint is narrow the index asks for the width %s, and gets all logs",
+  async (_, words, mostRefused) => {
+    const narrow = await limited(10, words);
+    const chain = await gateway(narrow);
+    expect(await collect(chain)).toEqual(all);
+    const refused = narrow.widths.filter((width) => width > 10).length;
+    expect(refused).toBeLessThanOrEqual(mostRefused);
+    const asked = narrow.widths.length;
+    // Known by now: no request is spent on it.
+    expect((await ask(chain, 0, 399)).error?.message).toContain("this block range should work");
+    expect(narrow.widths).toHaveLength(asked);
+  },
+);
+
+test("while the wide endpoint rests a narrow one is asked for less, and Ponder is not bound to that", async () => {
+  const [wide, narrow] = [await limited(1_000), await limited(50)];
+  const chain = await gateway(wide, narrow);
+  wide.isDown = true;
+  expect((await ask(chain, 0, 399)).error?.message).toBeDefined();
+  const { error } = await ask(chain, 0, 399);
+  expect(error?.message).toBe("query exceeds max results");
+  expect(await collect(chain)).toEqual(all);
+  wide.isDown = false;
+  await expect.poll(async () => (await ask(chain, 0, 399)).result?.length, patient).toBe(4);
+  expect(wide.widths).toContain(400);
+});
+
+test("the width of an endpoint grows again after answers of full width", async () => {
+  const narrow = await limited(10, "eth_getLogs is limited to a 10 range");
+  const chain = await gateway(narrow);
+  await ask(chain, 0, 399);
+  narrow.most = 1_000;
+  for (let count = 0; count < 31; count += 1) await ask(chain, 0, 9);
+  expect((await ask(chain, 0, 19)).error).toBeDefined();
+  await ask(chain, 0, 9);
+  expect((await ask(chain, 0, 19)).result).toBeDefined();
+  // One that is refused waits for twice as long.
+  narrow.most = 10;
+  for (let count = 0; count < 32; count += 1) await ask(chain, 0, 9);
+  expect(chain.health()[0]?.blocksOfLogs).toBe(40);
+});
+
+test("two blocks that are too much together are asked for one by one", async () => {
+  const chain = await gateway(await limited(1));
+  const { result } = await ask(chain, 1, 2);
+  expect(result).toEqual(all.filter((log) => Number((log as { blockNumber: Hex }).blockNumber) <= 2));
+  expect(result).toHaveLength(1);
+});
+
+test.each([
+  ["eth_getLogs is limited to a 5 range", 5n],
+  ["eth_getLogs is limited to a 10,000 range", 10_000n],
+  ["Block range limit exceeded: limited to 2000", 2_000n],
+  ["eth_getLogs range is too large, max is 1k blocks", 1_000n],
+  ["requested too many blocks from 7000 to 26999, maximum is set to 2048", 2_048n],
+  ["block range too large, range: 20000, max: 10000", 10_000n],
+  ["this block range should work: [0x1b58, 0x1f3f]", 1_000n],
+  ["exceed maximum block range: 5000", 5_000n],
+  ["query returned more than 10000 results", null],
+  ["query exceeds max results 20000, retry with the range 1000-1500", null],
+  ["Log response size exceeded. You can make eth_getLogs requests with up to a 2K block range", null],
+  ["block range is too wide", null],
+  ["ranges over 10000 blocks are not supported, use 500 or 1000", null],
+  ["limited to 50000 blocks", null],
+])("the words %j name the width %s of a range of 20,000 blocks", (words, width) => {
+  expect(widthIn(words, { from: 7_000n, to: 26_999n })).toBe(width);
+});
