@@ -57,7 +57,7 @@ export function disagreement({ name }: RpcUpstreams, { number }: Header, lists: 
 }
 
 /** Of two lists that are the same: nodes differ in letter case and in what they add. */
-function textOf(logs: readonly RpcLog[]): string {
+export function textOf(logs: readonly RpcLog[]): string {
   const fields = logs.map(({ address, topics, data, logIndex, transactionHash, transactionIndex }) => [
     ...[address, ...topics, data, transactionHash].map((value) => value.toLowerCase()),
     Number(logIndex),

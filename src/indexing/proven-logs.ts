@@ -29,18 +29,53 @@ export interface LogFilter {
  * All logs of one block, proved to be exactly those that its header commits to: nothing dropped,
  * doubled, swapped or taken from a sibling.
  *
+ * @param except hash of a transaction that the header does not commit to; its logs are left out. `once`: receipts that prove nothing
+ *   are no fault of the endpoint, and are not asked for again.
  * @throws Refused, UnusableAnswer
  */
-export async function fetchProvenLogs(upstreams: RpcUpstreams, header: Header, signal: AbortSignal): Promise<RpcLog[]> {
-  const receipts = await fetchReceipts(upstreams, header, signal);
-  return receipts.flatMap((receipt) => receipt.logs as RpcLog[]);
+export async function fetchProvenLogs(
+  upstreams: RpcUpstreams,
+  header: Header,
+  signal: AbortSignal,
+  { except, once = false }: { except?: Hex; once?: boolean } = {},
+): Promise<RpcLog[]> {
+  const prove = (result: unknown) => {
+    const all = Array.isArray(result) ? (result as Partial<TrieReceipt>[]) : null;
+    const receipts = all?.filter(({ transactionHash }) => !except || transactionHash !== except);
+    checkReceipts(receipts, header);
+    return receipts;
+  };
+  const receipts = await fetchReceipts(upstreams, header, signal, once ? null : prove);
+  return prove(receipts).flatMap((receipt) => receipt.logs as RpcLog[]);
 }
 
-async function fetchReceipts(upstreams: RpcUpstreams, header: Header, signal: AbortSignal): Promise<TrieReceipt[]> {
+/** Logs of all receipts of a block, as an endpoint gives them. @returns null for what are none. */
+export async function fetchSaidReceipts(
+  upstreams: RpcUpstreams,
+  header: Header,
+  signal: AbortSignal,
+): Promise<RpcLog[] | null> {
+  const answer = await upstreams.request("eth_getBlockReceipts", [header.hash], { signal });
+  const receipts = Array.isArray(answer.result) ? (answer.result as ({ logs?: unknown[] } | null)[]) : null;
+  const logs: unknown = receipts?.flatMap((receipt) => receipt?.logs ?? [null]);
+  try {
+    checkLogs(logs, { blockHash: header.hash }, true);
+    return logs;
+  } catch {
+    return null;
+  }
+}
+
+async function fetchReceipts(
+  upstreams: RpcUpstreams,
+  header: Header,
+  signal: AbortSignal,
+  prove: ((result: unknown) => TrieReceipt[]) | null,
+): Promise<unknown> {
   if (!upstreams.lacksBlockReceipts) {
-    const check = (result: unknown) => checkReceipts(result, header);
+    const check = prove ? (result: unknown) => void prove(result) : undefined;
     const answer = await upstreams.request("eth_getBlockReceipts", [header.hash], { check, signal });
-    if (!answer.error) return answer.result as TrieReceipt[];
+    if (!answer.error) return answer.result;
     // Hardhat's node has no such method.
     if (answer.error.code !== unsupportedCode) throw new Refused(`eth_getBlockReceipts: ${answer.error.message}`);
     upstreams.lacksBlockReceipts = true;
@@ -54,8 +89,8 @@ async function fetchReceipts(upstreams: RpcUpstreams, header: Header, signal: Ab
     const receipts: unknown[] = [];
     for (const hash of hashes)
       receipts.push((await upstreams.request("eth_getTransactionReceipt", [hash], { signal })).result);
-    checkReceipts(receipts, header);
-    return receipts as TrieReceipt[];
+    prove?.(receipts);
+    return receipts;
   };
   return fetchAll().catch(fetchAll);
 }

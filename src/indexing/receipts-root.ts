@@ -8,6 +8,7 @@ export interface TrieReceipt {
   cumulativeGasUsed: Hex;
   logsBloom: Hex;
   transactionIndex: Hex;
+  transactionHash?: Hex;
   logs: readonly { address: Hex; topics: readonly Hex[]; data: Hex }[];
 }
 

@@ -23,8 +23,8 @@ export interface UpstreamLimits extends RpcLimits {
   requestsPerSecond: number;
 }
 
-/** Throws Refused or Absent for a result that shall not be used. */
-type Check = (result: unknown) => void;
+/** Throws Refused or Absent for a result of an endpoint, by its place in the list, that shall not be used. */
+type Check = (result: unknown, endpoint: number) => void;
 
 export interface Asking {
   /** Is asked about each result that is not an error. */
@@ -284,7 +284,7 @@ export class RpcUpstreams {
     if (last !== null && last > upstream.head) await this.#requireHead(upstream, last, signal);
     const send = () => sendRpc(upstream.url, method, params, this.#limits, signal);
     const answer = await upstream.limit(send, signal);
-    if (check && !answer.error) runCheck(check, answer.result);
+    if (check && !answer.error) runCheck(check, answer.result, this.#upstreams.indexOf(upstream));
     if (this.#isAway()) this.#log.info({ host: upstream.host }, "RPC endpoint answers again");
     this.#awaySince = null;
     upstream.failures = 0;
@@ -413,9 +413,9 @@ export const tooWideCode = -32005;
 /** Of EIP-1474: the method does not exist. */
 export const unsupportedCode = -32601;
 
-function runCheck(check: Check, result: unknown): void {
+function runCheck(check: Check, result: unknown, endpoint: number): void {
   try {
-    check(result);
+    check(result, endpoint);
   } catch (error) {
     if (error instanceof UnusableAnswer) throw error;
     throw new Refused(`not a usable answer: ${String(error).slice(0, 200)}`);

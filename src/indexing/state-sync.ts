@@ -6,6 +6,8 @@ const chainIds: ReadonlySet<number> = new Set([137, 80002]);
 /** Sprints of Bor have 64 or 16 blocks, and only their ends take state from the chain below. */
 const sprint = 16n;
 
+export const hasStateSync = (chainId: number): boolean => chainIds.has(chainId);
+
 /**
  * Whether a block can have a state-sync transaction: on Polygon one without a sender, last in its block, by which tokens come from
  * the chain below. Before the fork that put it into the block's body neither receipts root nor bloom of the header have it.

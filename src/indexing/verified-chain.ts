@@ -3,9 +3,11 @@ import type { Hex } from "viem";
 import type { Logger } from "../telemetry/log.ts";
 import { askForLogs, disagreement, fetchAgreedLogs } from "./agreed-logs.ts";
 import { Blooms } from "./blooms.ts";
+import { ChainProofs } from "./chain-proofs.ts";
 import { type Header, headerHash, isHex, readHeader } from "./header.ts";
 import { Absent, LeftChain, Refused, type RpcAnswer, UnusableAnswer } from "./json-rpc.ts";
-import { checkLogs, fetchProvenLogs, type LogFilter, matches, type RpcLog } from "./proven-logs.ts";
+import { Positions } from "./positions.ts";
+import { checkLogs, type LogFilter, matches, type RpcLog } from "./proven-logs.ts";
 import type { RpcUpstreams } from "./rpc-upstreams.ts";
 import { SharedWork } from "./shared-work.ts";
 
@@ -31,6 +33,8 @@ const rangeLimit = 512n;
 export class VerifiedChain {
   readonly #upstreams: RpcUpstreams;
   readonly #blooms: Blooms;
+  readonly #proofs: ChainProofs;
+  readonly #positions: Positions;
   readonly #mode: Verification;
   readonly #lagTimeoutMs: number;
   readonly #log: Logger;
@@ -45,6 +49,8 @@ export class VerifiedChain {
   constructor(upstreams: RpcUpstreams, mode: Verification, lagTimeoutMs: number, log: Logger) {
     this.#upstreams = upstreams;
     this.#blooms = new Blooms(upstreams, log);
+    this.#proofs = new ChainProofs(upstreams, this.#blooms, log);
+    this.#positions = new Positions(upstreams, log);
     this.#mode = mode;
     this.#lagTimeoutMs = lagTimeoutMs;
     this.#log = log;
@@ -57,7 +63,12 @@ export class VerifiedChain {
 
   /** What of the chain's headers proves nothing, so that the index believes endpoints that agree. */
   get unproven(): Unproven[] {
-    return this.#blooms.areUsable ? [] : ["blooms"];
+    if (this.#mode === "off") return [];
+    return [
+      ...(this.#blooms.areUsable ? [] : ["blooms" as const]),
+      ...(this.#proofs.areWhole ? [] : ["receipts" as const]),
+      ...(this.#positions.haveGaps ? ["positions" as const] : []),
+    ];
   }
 
   /**
@@ -82,7 +93,7 @@ export class VerifiedChain {
   }
 
   async #block(method: string, params: readonly unknown[], signal?: AbortSignal): Promise<RpcAnswer> {
-    const check = (block: unknown) => this.#checkBlock(block, params);
+    const check = (block: unknown, endpoint: number) => this.#checkBlock(block, params, endpoint);
     const answer = await this.#upstreams.request(method, params, { check, signal });
     if (answer.result !== null && !answer.error) {
       const header = readHeader(answer.result as Record<string, unknown>);
@@ -92,7 +103,7 @@ export class VerifiedChain {
     return answer;
   }
 
-  #checkBlock(block: unknown, [asked, full]: readonly unknown[]): void {
+  #checkBlock(block: unknown, [asked, full]: readonly unknown[], endpoint: number): void {
     if (block === null || block === undefined) throw new Absent("no such block");
     if (typeof block !== "object") throw new Refused("not a block");
     const fields = block as Record<string, unknown>;
@@ -106,16 +117,15 @@ export class VerifiedChain {
     if (!Array.isArray(transactions)) throw new Refused("a block without its transactions");
     if (transactions.length === 0 && isHex(fields["gasUsed"]) && BigInt(fields["gasUsed"]) > 0n)
       throw new Refused("a block that used gas without its transactions");
-    if (full === true) this.#checkTransactions(header, transactions as Record<string, unknown>[]);
+    if (full === true) this.#checkTransactions(header, transactions as Record<string, unknown>[], endpoint);
   }
 
   /** Ponder stops its backfill at a log whose transaction the block does not have. */
-  #checkTransactions(header: Header, transactions: readonly Record<string, unknown>[]): void {
-    for (const [index, one] of transactions.entries())
-      if (one?.["blockHash"] !== header.hash || one["transactionIndex"] !== `0x${index.toString(16)}`)
-        throw new Refused("transactions are not those of the block in order");
+  #checkTransactions(header: Header, transactions: readonly Record<string, unknown>[], endpoint: number): void {
+    this.#positions.check(header, transactions, endpoint);
+    const hashes = new Map(transactions.map((one) => [Number(one["transactionIndex"]), one["hash"]]));
     for (const { transactionIndex, transactionHash } of this.#knownLogs.get(header.hash) ?? [])
-      if (transactions[Number(transactionIndex)]?.["hash"] !== transactionHash)
+      if (hashes.get(Number(transactionIndex)) !== transactionHash)
         throw new Refused("the block's transactions are not those of its logs");
   }
 
@@ -265,8 +275,7 @@ export class VerifiedChain {
     return await this.#proven.join(
       header.hash,
       async (ended) => {
-        const logs = this.#blooms.provesNone(header) ? [] : await fetchProvenLogs(this.#upstreams, header, ended);
-        this.#blooms.prove(header, logs);
+        const logs = await this.#proofs.logsOf(header, ended);
         this.#knownLogs.set(header.hash, logs);
         return logs;
       },

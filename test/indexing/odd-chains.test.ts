@@ -1,5 +1,5 @@
 import { pino } from "pino";
-import { encodeFunctionData, type Hex } from "viem";
+import { encodeFunctionData, type Hex, keccak256 } from "viem";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { type RpcGateway, startRpcGateway } from "../../src/indexing/rpc-gateway.ts";
 import { type Anvil, startAnvil } from "./anvil.ts";
@@ -131,6 +131,164 @@ test("logs: where filters say nothing a hole in one endpoint's logs is not taken
   const three = await gateway("logs", short, whole, other);
   expect(await followed(three, "0x0", head)).toEqual(await honest("0x0", head));
 });
+
+/** Receipts whose root is not in the header: this chain's gas is counted otherwise. */
+const oddReceipts = (method: string, _: unknown[], result: unknown) =>
+  method === "eth_getBlockReceipts"
+    ? (result as Fields[]).map((receipt) => ({ ...receipt, cumulativeGasUsed: "0x1" }))
+    : result;
+
+test.each([1, 2])(
+  "proofs: a chain whose receipts do not give its roots is indexed by agreement (%i endpoints)",
+  async (count) => {
+    const nodes = await Promise.all(Array.from({ length: count }, () => odd({ answer: oddReceipts })));
+    const chain = await gateway("proofs", ...nodes);
+    expect(await followed(chain, "0x0", head)).toEqual(await honest("0x0", head));
+    expect(chain.unproven()).toEqual(["receipts"]);
+    expect(lines.filter((line) => line.includes("do not give the receiptsRoot"))).toHaveLength(1);
+  },
+);
+
+test("proofs: two endpoints that disagree prove nothing where receipts do not", async () => {
+  const short = await odd({
+    answer: (method, params, result) =>
+      method === "eth_getLogs" ? (result as Fields[]).slice(0, -1) : oddReceipts(method, params, result),
+  });
+  const chain = await gateway("proofs", short, await odd({ answer: oddReceipts }));
+  await expect(followed(chain, busy, busy)).rejects.toThrow(/not those that the block's header commits to/);
+  // A single endpoint that contradicts itself is not believed either.
+  await expect(followed(await gateway("proofs", short), busy, busy)).rejects.toThrow(/header commits to/);
+});
+
+test.each(["proofs", "logs"] as const)(
+  "%s: a chain whose transactions have gaps in their positions is indexed",
+  async (mode) => {
+    // Every position is one more.
+    const later = (value: unknown): unknown =>
+      JSON.parse(JSON.stringify(value), (key, field) =>
+        key === "transactionIndex" && field !== null ? `0x${(Number(field) + 1).toString(16)}` : field,
+      );
+    const gaps = {
+      answer: (method: string, _: unknown[], result: unknown) => (/Block|Logs/.test(method) ? later(result) : result),
+    };
+    const chain = await gateway(mode, await odd(gaps), await odd(gaps));
+    expect(await followed(chain, "0x0", head)).toEqual(await honest("0x0", head));
+    expect(chain.unproven()).toContain("positions");
+  },
+);
+
+test("a transaction that one of two endpoints leaves out is no gap of the chain", async () => {
+  const short = (method: string, params: unknown[], result: unknown) =>
+    method.startsWith("eth_getBlockBy") && params[1] === true
+      ? { ...(result as Fields), transactions: ((result as Fields)["transactions"] as unknown[]).slice(1) }
+      : result;
+  const chain = await gateway("logs", await odd({ answer: short }), await odd({}));
+  const block = (await chain.request("eth_getBlockByNumber", [busy, true])) as { transactions: unknown[] };
+  expect(block.transactions).toHaveLength(2);
+  expect(chain.unproven()).toEqual([]);
+});
+
+/** Polygon before the fork of 2025: at the end of a sprint a transaction that neither root nor filter of the header have. */
+const stateSync = (end: { number: Hex }, edit = (logs: Fields[]) => logs): Oddities => ({
+  chainId: 137,
+  answer: (method, params, result) => {
+    const [asked] = params as (Fields | Hex)[];
+    const isEnd = (block: Fields) => block["number"] === end.number;
+    if (method.startsWith("eth_getBlockBy") && isEnd(result as Fields)) {
+      const block = result as Fields;
+      const transactions = block["transactions"] as Fields[];
+      const hash = borHash(Number(end.number), String(block["hash"]) as Hex);
+      sprintHashes.set(String(block["hash"]), hash);
+      const index = `0x${transactions.length.toString(16)}`;
+      const added = params[1]
+        ? { blockHash: block["hash"], hash, transactionIndex: index, from: `0x${"0".repeat(40)}` }
+        : hash;
+      return { ...block, transactions: [...transactions, added] };
+    }
+    const logsAt = (blockHash: string, position: number, index: number) =>
+      edit([
+        {
+          ...{ address: `0x${"22".repeat(20)}`, topics: [transferTopic, word(0n), word(8n), word(77n)], data: "0x" },
+          ...{ blockHash, blockNumber: end.number, transactionHash: sprintHashes.get(blockHash), removed: false },
+          ...{ transactionIndex: `0x${position.toString(16)}`, logIndex: `0x${index.toString(16)}` },
+        },
+      ]);
+    if (method === "eth_getBlockReceipts" && sprintHashes.has(asked as Hex)) {
+      const receipts = result as Fields[];
+      const count = receipts.flatMap((receipt) => receipt["logs"]).length;
+      const logs = logsAt(asked as Hex, receipts.length, count);
+      const receipt = {
+        transactionHash: sprintHashes.get(asked as Hex),
+        cumulativeGasUsed: "0x0",
+        logsBloom: zeroBloom,
+      };
+      return [...receipts, { ...receipt, transactionIndex: `0x${receipts.length.toString(16)}`, status: "0x1", logs }];
+    }
+    const hash = String((asked as Fields | undefined)?.["blockHash"]);
+    if (method === "eth_getLogs" && sprintHashes.has(hash))
+      return [...(result as Fields[]), ...logsAt(hash, sprintCount, (result as Fields[]).length)];
+    return result;
+  },
+});
+const sprintHashes = new Map<string, Hex>();
+/** By another implementation than ours: what Bor hashes, as bytes. */
+const borHash = (number: number, hash: Hex): Hex => {
+  const key = Buffer.alloc(8);
+  key.writeBigUInt64BE(BigInt(number));
+  return keccak256(Buffer.concat([Buffer.from("matic-bor-receipt-"), key, Buffer.from(hash.slice(2), "hex")]));
+};
+let sprintCount = 0;
+
+test.each([
+  ["proofs", 2],
+  ["proofs", 1],
+  ["logs", 2],
+] as const)(
+  "%s: Polygon's state-sync logs are in the index, and the others of their block proved (%i endpoints)",
+  async (mode, count) => {
+    const end = await sprintEnd();
+    const nodes = await Promise.all(Array.from({ length: count }, () => odd(stateSync(end))));
+    const chain = await gateway(mode, ...nodes);
+    const logs = await followed(chain, end.number, end.number);
+    expect(logs.slice(0, -1)).toEqual(await honest(end.number, end.number));
+    expect(logs.at(-1)).toMatchObject({
+      address: `0x${"22".repeat(20)}`,
+      topics: [transferTopic, word(0n), word(8n), word(77n)],
+    });
+    expect(chain.unproven()).toEqual(["receipts"]);
+  },
+);
+
+test("proofs: one endpoint of Polygon can neither drop nor invent state-sync logs, nor change other logs of the block", async () => {
+  const end = await sprintEnd();
+  const without = await odd(stateSync(end, () => []));
+  const [whole, other] = [await odd(stateSync(end)), await odd(stateSync(end))];
+  await expect(followed(await gateway("proofs", without, whole), end.number, end.number)).rejects.toThrow(
+    /different logs/,
+  );
+  expect(await followed(await gateway("proofs", without, whole, other), end.number, end.number)).toHaveLength(2);
+  const { answer } = stateSync(end);
+  const moved = (method: string, params: unknown[], result: unknown) => {
+    const all = answer?.(method, params, result);
+    if (method !== "eth_getLogs") return all;
+    return (all as Fields[]).map((log, index) => (index === 0 ? { ...log, data: "0x01" } : log));
+  };
+  const [first, second] = [await odd({ chainId: 137, answer: moved }), await odd({ chainId: 137, answer: moved })];
+  await expect(followed(await gateway("proofs", first, second), end.number, end.number)).rejects.toThrow(
+    /header commits to/,
+  );
+});
+
+/** The next block whose number Bor's sprints end with; it has a transfer. */
+async function sprintEnd(): Promise<{ number: Hex }> {
+  const number = Number(await node.rpc("eth_blockNumber"));
+  const next = Math.floor(number / 16 + 1) * 16;
+  if (next - number > 1) await node.rpc("anvil_mine", [`0x${(next - number - 1).toString(16)}`]);
+  await say(5n);
+  await node.mine();
+  sprintCount = 1;
+  return { number: `0x${next.toString(16)}` };
+}
 
 const logOf = (blockNumber: Hex) => ({
   address: `0x${"11".repeat(20)}`,
