@@ -138,7 +138,7 @@ async function roomLeft(config: Config): Promise<Finding> {
 
 async function sayFreshness(client: pg.Client, chainId: string, name: string): Promise<void> {
   const { rows } = await client.query<Record<string, unknown>>(
-    `SELECT indexed_block, indexed_hash, node_head - indexed_block AS lag, final_block, refused_answers,
+    `SELECT indexed_block, indexed_hash, node_head - indexed_block AS lag, final_block, refused_answers, unproven, endpoints,
        round(extract(epoch FROM clock_timestamp() - to_timestamp(indexed_timestamp)))::bigint AS age
      FROM service.chain_freshness WHERE chain_id = $1`,
     [chainId],
@@ -148,6 +148,26 @@ async function sayFreshness(client: pg.Client, chainId: string, name: string): P
   say(
     `${name}: block ${at["indexed_block"]} ${at["indexed_hash"] ?? ""}, ${at["age"]} s old, ${at["lag"]} behind the node, final to ${at["final_block"] ?? "-"}; ${at["refused_answers"]} answers of nodes refused`,
   );
+  const unproven = at["unproven"] as string[];
+  if (unproven.length > 0)
+    say(
+      `  note E2 ${unproven.join(", ")} of this chain prove nothing: logs are believed as endpoints agree (docs/indexing.md)`,
+    );
+  for (const [place, endpoint] of (at["endpoints"] as Endpoint[]).entries()) sayEndpoint(place, endpoint);
+}
+
+interface Endpoint {
+  host: string;
+  state: string;
+  blocksOfLogs: number | null;
+  lastFault: { class: string; at: string; words: string } | null;
+}
+
+/** As the indexer found it since its start. */
+function sayEndpoint(place: number, { host, state, blocksOfLogs, lastFault }: Endpoint): void {
+  const width = blocksOfLogs === null ? "" : `, gives logs of ${blocksOfLogs} blocks at a time`;
+  const fault = lastFault ? `, last fault ${lastFault.at}: ${lastFault.class}: ${lastFault.words}` : "";
+  say(`  ${state === "used" ? "-   " : "note"} E2 endpoint ${place} (${host}): ${state}${width}${fault}`);
 }
 
 function sayFinding({ id, title, faults, samples, fix }: Finding): void {

@@ -62,6 +62,16 @@ export interface ChainStatus {
    * (receiptsRoot), `positions` (transaction indexes have gaps).
    */
   unproven: ("blooms" | "receipts" | "positions")[];
+  /**
+   * The index's endpoints in the order of `RPC_URL_<CHAIN>`, without websockets. `rests`: it failed and is asked last. `contradicts`: it
+   * serves another chain or history. `blocksOfLogs`: it gives logs of so many blocks at a time; null: of all that were asked for.
+   */
+  endpoints: {
+    state: "used" | "rests" | "contradicts";
+    blocksOfLogs: number | null;
+    /** In the node's words, without addresses and keys. The classes are in docs/indexing.md. */
+    lastFault: { class: string; at: string; words: string } | null;
+  }[];
   /** Endpoints that have to agree on a block before a deployment counts as final. */
   quorum: number;
   walletStates: { wallet: string; state: string; nextNonce: string; open: number }[];
@@ -120,6 +130,7 @@ interface Row {
     fault: boolean;
     agree: boolean | null;
     unproven: ChainStatus["unproven"];
+    endpoints: ChainStatus["endpoints"];
   }[];
   wallet_states: { chain_id: number; wallet: string; state: string; next_nonce: string; open: number }[];
   roles: { chain_id: number; wallet: string; has_role: boolean }[];
@@ -157,7 +168,7 @@ async function askStatus(services: Services): Promise<ServiceStatus> {
           extract(epoch FROM clock_timestamp() - checked_at) AS checked,
           extract(epoch FROM clock_timestamp() - node_seen_at) AS seen,
           CASE WHEN node_head > indexed_block THEN extract(epoch FROM clock_timestamp() - progressed_at) ELSE 0 END AS stands,
-          waits_for, node_fault IS NOT NULL AS fault, unproven FROM service.chain_freshness) f) AS freshness,
+          waits_for, node_fault IS NOT NULL AS fault, unproven, endpoints FROM service.chain_freshness) f) AS freshness,
       (SELECT coalesce(json_agg(l), '[]') FROM (
         SELECT chain_id, '0x' || encode(addr, 'hex') AS wallet, state, next_nonce::text, (SELECT count(*) FROM service.nonce_reservation s
           WHERE s.chain_id = w.chain_id AND s.addr = w.addr AND s.state = 'open') AS open
@@ -234,6 +245,12 @@ function chainStatus(
     standsSeconds: fresh ? Math.max(0, Math.round(fresh.stands)) : null,
     waitsFor: fresh?.waits_for ?? null,
     unproven: fresh?.unproven ?? [],
+    // Their hosts are for the operator: `mintyard doctor` has them.
+    endpoints: (fresh?.endpoints ?? []).map(({ state, blocksOfLogs, lastFault }) => ({
+      state,
+      blocksOfLogs,
+      lastFault,
+    })),
     quorum: chain.relay.quorum,
     walletStates: walletStates.map(({ wallet, state, next_nonce, open }) => ({
       wallet,

@@ -121,9 +121,9 @@ export async function recordFreshness(
   await client.query(
     `INSERT INTO service.chain_freshness AS f (chain_id, chain_name, schema_name, indexed_block, indexed_hash,
        indexed_timestamp, node_head, final_block, final_hash, refused_answers, checked_at, node_seen_at, progressed_at, waits_for,
-       unproven)
+       unproven, endpoints)
      SELECT $1, $2, $3, c.block, j.hash, c.stamp, $4, d.final_block, d.final_hash, $5, clock_timestamp(), clock_timestamp(),
-       clock_timestamp() - $6 * interval '1 millisecond', $7, $8
+       clock_timestamp() - $6 * interval '1 millisecond', $7, $8, $9
      FROM (SELECT substr(latest_checkpoint, 27, 16)::bigint AS block, substr(latest_checkpoint, 1, 10)::bigint AS stamp
        FROM "${schema}"._ponder_checkpoint) c
      JOIN nft.index_version d ON d.schema_name = $3
@@ -134,7 +134,8 @@ export async function recordFreshness(
        final_block = excluded.final_block, final_hash = excluded.final_hash,
        refused_answers = excluded.refused_answers, checked_at = excluded.checked_at,
        node_seen_at = excluded.node_seen_at, node_fault = NULL,
-       progressed_at = excluded.progressed_at, waits_for = excluded.waits_for, unproven = excluded.unproven`,
+       progressed_at = excluded.progressed_at, waits_for = excluded.waits_for, unproven = excluded.unproven,
+       endpoints = excluded.endpoints`,
     [
       chain.id,
       chain.name,
@@ -144,6 +145,7 @@ export async function recordFreshness(
       Math.max(0, Date.now() - progress.movedAt),
       progress.waitsFor,
       gateway.unproven(),
+      endpointsOf(gateway),
     ],
   );
 }
@@ -153,11 +155,25 @@ export async function recordFreshness(
  * that was never indexed has no row yet.
  *
  * @param fault why, for operators: hosts, and no paths of URLs.
+ * @param gateway none: no endpoint has answered since the start.
  */
-export async function recordNodeFault(client: pg.ClientBase, chainId: number, fault: string): Promise<void> {
+export async function recordNodeFault(
+  client: pg.ClientBase,
+  chainId: number,
+  fault: string,
+  gateway?: RpcGateway,
+): Promise<void> {
   await client.query(
-    `UPDATE service.chain_freshness SET checked_at = clock_timestamp(), node_fault = left($2, 500), waits_for = 'nodes'
-     WHERE chain_id = $1`,
-    [chainId, fault],
+    `UPDATE service.chain_freshness SET checked_at = clock_timestamp(), node_fault = left($2, 500), waits_for = 'nodes',
+       endpoints = coalesce($3, endpoints) WHERE chain_id = $1`,
+    [chainId, fault, gateway ? endpointsOf(gateway) : null],
   );
+}
+
+function endpointsOf(gateway: RpcGateway): string {
+  const endpoints = gateway.health().map(({ host, state, blocksOfLogs, fault }) => ({
+    ...{ host, state, blocksOfLogs },
+    lastFault: fault && { ...fault, at: new Date(fault.at).toISOString() },
+  }));
+  return JSON.stringify(endpoints);
 }

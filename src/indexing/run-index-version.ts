@@ -282,7 +282,7 @@ async function keepJournal(
     return { head, isLevel: progress.isLevel, isStalled: progress.isStalled };
   } catch (error) {
     log.debug({ chain: chain.name, reason: String(error) }, "the journal of blocks waits");
-    await recordNodeFault(client, chain.id, error instanceof Error ? error.message : String(error));
+    await recordNodeFault(client, chain.id, error instanceof Error ? error.message : String(error), gateway);
     if (error instanceof WrongChain) throw error;
     return null;
   }

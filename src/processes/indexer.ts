@@ -5,9 +5,10 @@ import { compactHeapLater, keepHeapSmall } from "../compact-heap.ts";
 import { loadConfig } from "../config/config.ts";
 import { ConfigError } from "../config/values.ts";
 import { preparePonder } from "../indexing/ponder-process.ts";
+import type { RpcGateway } from "../indexing/rpc-gateway.ts";
 import { runIndexer } from "../indexing/run-indexer.ts";
 import { createLogger } from "../telemetry/log.ts";
-import { createMetrics, watchRefusals } from "../telemetry/metrics.ts";
+import { createMetrics, watchFaults, watchRefusals } from "../telemetry/metrics.ts";
 import { serveMetrics } from "../telemetry/serve-metrics.ts";
 import { endOnFailure, endWithParent, logEnd, onStop } from "./lifecycle.ts";
 import { prepareDatabase } from "./prepare-database.ts";
@@ -21,10 +22,11 @@ const log = createLogger("indexer", config.logLevel);
 await prepareDatabase(config.databaseUrl, log);
 
 const { chain } = values;
-let refusals: ReadonlyMap<string, number> = new Map();
+let gateway: RpcGateway | null = null;
 if (config.metrics.port > 0) {
   const metrics = createMetrics("indexer");
-  watchRefusals(metrics, chain, () => refusals);
+  watchRefusals(metrics, chain, () => gateway?.refusals ?? new Map());
+  watchFaults(metrics, chain, () => gateway?.health() ?? []);
   await serveMetrics(metrics, config.metrics);
 }
 const stop = new AbortController();
@@ -34,8 +36,8 @@ const running = runIndexer(config, chain, stop.signal, log, {
     process.send?.({ type: "ready" });
     compactHeapLater(keepHeapSmall);
   },
-  onGateway: (gateway) => {
-    refusals = gateway.refusals;
+  onGateway: (opened) => {
+    gateway = opened;
   },
 });
 endWithParent();

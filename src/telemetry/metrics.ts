@@ -150,6 +150,25 @@ export function watchRefusals({ registry }: Metrics, chain: string, refusals: ()
   });
 }
 
+/** What went wrong with endpoints of the chain, by their place in `RPC_URL_<CHAIN>` (without websockets) and by class. */
+export function watchFaults(
+  { registry }: Metrics,
+  chain: string,
+  endpoints: () => readonly { faults: ReadonlyMap<string, number> }[],
+): void {
+  const counter = new Counter({
+    name: "mintyard_rpc_faults_total",
+    help: "Answers of an endpoint that the indexer could not use.",
+    labelNames: ["chain", "endpoint", "class"],
+    registers: [registry],
+    collect() {
+      counter.reset();
+      for (const [endpoint, { faults }] of endpoints().entries())
+        for (const [kind, count] of faults) counter.inc({ chain, endpoint: String(endpoint), class: kind }, count);
+    },
+  });
+}
+
 interface ReadServers {
   replicas(): { replica: string; reads: number }[];
   fallbacks: number;
