@@ -24,6 +24,8 @@ type Trouble =
   | "nodes_useless"
   /** Its endpoints named different final blocks. */
   | "nodes_disagree"
+  /** Logs were found that its index lacks: the indexer's log says in which block and what to run. */
+  | "index_incomplete"
   /** Its newest block is more than a minute later than the database's clock: one of the two clocks is wrong. */
   | "block_from_future"
   /** A paying wallet signs nothing: its state says why. */
@@ -72,6 +74,8 @@ export interface ChainStatus {
     /** In the node's words, without addresses and keys. The classes are in docs/indexing.md. */
     lastFault: { class: string; at: string; words: string } | null;
   }[];
+  /** Final blocks of the index that were compared with another endpoint's logs, and how many logs it lacks, in which of them. */
+  sampled: { blocks: number; missingLogs: number; firstBlock: string | null; lastBlock: string | null };
   /** Endpoints that have to agree on a block before a deployment counts as final. */
   quorum: number;
   walletStates: { wallet: string; state: string; nextNonce: string; open: number }[];
@@ -132,6 +136,13 @@ interface Row {
     unproven: ChainStatus["unproven"];
     endpoints: ChainStatus["endpoints"];
   }[];
+  samples: {
+    chain_id: number;
+    blocks: number;
+    missing: number;
+    first_missing: number | null;
+    last_missing: number | null;
+  }[];
   wallet_states: { chain_id: number; wallet: string; state: string; next_nonce: string; open: number }[];
   roles: { chain_id: number; wallet: string; has_role: boolean }[];
   shared: { chain_id: number; wallet: string; transactions: number; recent: boolean }[];
@@ -169,6 +180,10 @@ async function askStatus(services: Services): Promise<ServiceStatus> {
           extract(epoch FROM clock_timestamp() - node_seen_at) AS seen,
           CASE WHEN node_head > indexed_block THEN extract(epoch FROM clock_timestamp() - progressed_at) ELSE 0 END AS stands,
           waits_for, node_fault IS NOT NULL AS fault, unproven, endpoints FROM service.chain_freshness) f) AS freshness,
+      (SELECT coalesce(json_agg(s), '[]') FROM (
+        SELECT l.chain_id, l.blocks, m.* FROM service.log_sample l JOIN service.chain_freshness USING (schema_name),
+          LATERAL (SELECT coalesce(sum(value::bigint), 0) AS missing, min(key::bigint) AS first_missing,
+            max(key::bigint) AS last_missing FROM jsonb_each_text(l.missing)) m) s) AS samples,
       (SELECT coalesce(json_agg(l), '[]') FROM (
         SELECT chain_id, '0x' || encode(addr, 'hex') AS wallet, state, next_nonce::text, (SELECT count(*) FROM service.nonce_reservation s
           WHERE s.chain_id = w.chain_id AND s.addr = w.addr AND s.state = 'open') AS open
@@ -222,6 +237,9 @@ function chainStatus(
     (rows ?? []).filter((item) => item.chain_id === chain.id);
   const [head] = mine(row?.heads);
   const [fresh] = mine(row?.freshness);
+  const [sample] = mine(row?.samples);
+  const blockText = (block: number | null | undefined) =>
+    block === null || block === undefined ? null : String(block);
   const walletStates = mine(row?.wallet_states);
   const roles = mine(row?.roles);
   const shared = mine(row?.shared);
@@ -251,6 +269,12 @@ function chainStatus(
       blocksOfLogs,
       lastFault,
     })),
+    sampled: {
+      blocks: sample?.blocks ?? 0,
+      missingLogs: sample?.missing ?? 0,
+      firstBlock: blockText(sample?.first_missing),
+      lastBlock: blockText(sample?.last_missing),
+    },
     quorum: chain.relay.quorum,
     walletStates: walletStates.map(({ wallet, state, next_nonce, open }) => ({
       wallet,
@@ -318,6 +342,7 @@ function troublesOf(
     troubles.add("index_stalled");
   if (fresh?.fault && fresh.seen > unseenSeconds) troubles.add("nodes_unreachable");
   if (status.lagBlocks !== null && status.lagBlocks > maxLag) troubles.add("index_behind");
+  if (status.sampled.missingLogs > 0) troubles.add("index_incomplete");
   if (fresh?.agree === false) troubles.add("nodes_disagree");
   for (const { state } of status.walletStates) if (state !== "open") troubles.add(`wallet_${state}` as Trouble);
   if (status.wallets.some(({ hasRole }) => hasRole === false)) troubles.add("wallet_without_role");

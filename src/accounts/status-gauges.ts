@@ -74,6 +74,16 @@ export function watchStatus({ registry }: Metrics, services: Services): void {
     },
   );
   perChain(
+    "mintyard_index_sampled_blocks",
+    "Final blocks of the index that were compared with another endpoint's logs.",
+    ({ sampled }) => sampled.blocks,
+  );
+  perChain(
+    "mintyard_index_missing_logs",
+    "Logs that the index lacks, in the blocks that were compared.",
+    ({ sampled }) => sampled.missingLogs,
+  );
+  perChain(
     "mintyard_oldest_waiting_seconds",
     "Age of the oldest deployment without a signature.",
     ({ oldestWaitingSeconds }) => oldestWaitingSeconds ?? 0,

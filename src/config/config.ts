@@ -78,6 +78,8 @@ export interface Config {
   };
   /** Seconds between two audits of the RPC endpoints and records of what became final, by each indexer. */
   rpcCheckSeconds: number;
+  /** Share of an indexer's requests that is spent on comparing final blocks with another endpoint; 0: none are compared. */
+  rpcSamplePercent: number;
   /** Calls per second that one HTTP process makes of a chain's node for readers, such as `eligibility`, and as many for accounts. */
   readerCallsPerSecond: number;
   /** Most transactions that all accounts together may ask for in an hour, on all chains. */
@@ -197,6 +199,7 @@ export function loadConfig(env: Env = process.env): Config {
       freeAccountsBytes: read(env, "FREE_ACCOUNTS_MAX_BYTES", count, 107_374_182_400),
     },
     rpcCheckSeconds: read(env, "RPC_CHECK_SECONDS", positive, 3_600),
+    rpcSamplePercent: read(env, "RPC_SAMPLE_PERCENT", percent, 1),
     readerCallsPerSecond: read(env, "READER_CALLS_PER_SECOND", positive, 50),
     globalHourTransactions: read(env, "BUDGET_GLOBAL_HOUR", count, 5_000),
     freeDayMicroEur: read(env, "FREE_ACCOUNTS_DAY_EUR", units(6), 25n * 10n ** 6n),

@@ -78,7 +78,7 @@ async function forget(client: pg.Client, schemas: readonly string[]): Promise<vo
   for (const schema of schemas) {
     // CASCADE takes the views along that still read it; they are made again in this transaction.
     await client.query("DELETE FROM nft.index_version WHERE schema_name = $1", [schema]);
-    for (const table of ["final_range", "event_index", "event_withdrawn"])
+    for (const table of ["final_range", "log_sample", "event_index", "event_withdrawn"])
       await client.query(`DELETE FROM service.${table} WHERE schema_name = $1`, [schema]);
     await client.query(`DROP SCHEMA IF EXISTS "${schema}" CASCADE`);
   }

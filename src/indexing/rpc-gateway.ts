@@ -8,6 +8,7 @@ import { markHostileLogs } from "./hostile-logs.ts";
 import { AnswerTooLarge, LeftChain, NodeRefusal, type RpcAnswer, type RpcLimits } from "./json-rpc.ts";
 import { turns } from "./line.ts";
 import { type BlockRange, rangeOf } from "./log-width.ts";
+import type { RpcLog } from "./proven-logs.ts";
 import {
   type EndpointHealth,
   type EndpointState,
@@ -56,6 +57,13 @@ export interface RpcGateway {
   audit(final: FinalBlock | null): Promise<EndpointState[]>;
   /** Endpoints that contradicted at the last audit. */
   contradictions(): number;
+  /**
+   * All logs of a block as the index is given them.
+   *
+   * @param by `another`: what an endpoint says that is not the first one, where there is one; null when none answers. `proof`: the
+   *   block's receipts, or endpoints that agree.
+   */
+  logsOfBlock(number: bigint, by: "another" | "proof"): Promise<RpcLog[] | null>;
   /** What each endpoint can do, and what went wrong with it. */
   health(): EndpointHealth[];
   /** What of the chain's headers proves nothing. */
@@ -155,6 +163,10 @@ export async function startRpcGateway(
     expectGenesis: (hash) => upstreams.expectGenesis(hash),
     audit: (final) => upstreams.audit(final),
     contradictions: () => upstreams.contradictions(),
+    logsOfBlock: async (number, by) => {
+      const logs = await (by === "another" ? verified.logsByAnother(number) : verified.confirmedLogs(number));
+      return logs && (markHostileLogs(dropErc20Transfers([], logs)) as RpcLog[]);
+    },
     health: () => upstreams.health(),
     unproven: () => verified.unproven,
     close: async () => {

@@ -256,13 +256,19 @@ export class RpcUpstreams {
     return this.#upstreams.length;
   }
 
-  /** The same question to one endpoint after the other, best first; those that give no usable answer are left out. */
+  /**
+   * The same question to one endpoint after the other, best first; those that give no usable answer are left out.
+   *
+   * @param others whether the best one, which is asked for everything else, comes last.
+   */
   async *each(
     method: string,
     params: unknown,
     { check, signal }: Asking,
+    others = false,
   ): AsyncGenerator<{ host: string; result: unknown }> {
-    for (const upstream of this.#inOrder()) {
+    const [best, ...rest] = this.#inOrder();
+    for (const upstream of best ? (others ? [...rest, best] : [best, ...rest]) : []) {
       const answer = await this.#ask(upstream, method, params, { check, signal }).catch((error: unknown) => {
         signal?.throwIfAborted();
         this.#failed(upstream, error, null);

@@ -26,6 +26,7 @@ import { type PonderProcess, startPonder } from "./ponder-process.ts";
 import { ProgressWatch, readHead, readRunDelay } from "./progress-watch.ts";
 import { prepareForReaders } from "./reader-indexes.ts";
 import type { RpcGateway } from "./rpc-gateway.ts";
+import { LogSampler } from "./sample-logs.ts";
 import { type IndexIdentity, indexIdentity } from "./schema-name.ts";
 import { WrongChainWatch } from "./wrong-chain-watch.ts";
 
@@ -210,6 +211,7 @@ async function watchPonder(
     onReady({ chain: chain.name, chainId: chain.id, schema, block });
     ponder.rest();
     const wrongChain = new WrongChainWatch();
+    const sampler = new LogSampler(client, gateway, { chain, schema }, config.rpcSamplePercent, log);
     for (let nextCheck = 0, nextLate = 0, pauseMs = 0, known: string | undefined; ; ) {
       // Blocks that come fast are looked at together.
       await wait(Math.min(pauseMs, lookMs), undefined, { signal: ended });
@@ -217,6 +219,7 @@ async function watchPonder(
       known = gateway.heads.head?.header.hash;
       // Fails when the session is lost in which the chain's lock lives.
       await rememberFinalBlock(client, gateway, schema, log);
+      await sampler.look();
       await tellSettled(client, gateway, schema);
       const kept = await keepJournal(client, gateway, { chain, schema, log, watch }).catch((error: unknown) => {
         // At the next start it is decided whether that chain is to be indexed.

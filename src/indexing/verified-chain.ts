@@ -83,6 +83,32 @@ export class VerifiedChain {
     return isBlock(method) && answer.result ? { result: this.#blooms.forIndex(answer.result) } : answer;
   }
 
+  /**
+   * All logs of a block by another endpoint than the one that is asked first, where there is one. Nothing of them is proved.
+   *
+   * @returns null when none answers.
+   */
+  async logsByAnother(number: bigint): Promise<RpcLog[] | null> {
+    const hex = `0x${number.toString(16)}`;
+    const check = (logs: unknown) => checkLogs(logs, { fromBlock: hex, toBlock: hex }, true);
+    const filter = { fromBlock: hex, toBlock: hex };
+    for await (const { result } of this.#upstreams.each("eth_getBlockReceipts", [hex], { check: isList }, true)) {
+      const logs = (result as { logs?: unknown[] }[]).flatMap((receipt) => receipt?.logs ?? []);
+      check(logs);
+      return logs as RpcLog[];
+    }
+    for await (const { result } of this.#upstreams.each("eth_getLogs", [filter], { check }, true))
+      return result as RpcLog[];
+    return null;
+  }
+
+  /** All logs of a block by its receipts, or as endpoints agree. @throws Refused, UnusableAnswer */
+  async confirmedLogs(number: bigint): Promise<RpcLog[]> {
+    const { result } = await this.#block("eth_getBlockByNumber", [`0x${number.toString(16)}`, false]);
+    if (!result) throw new Refused(`no node has block ${number}`);
+    return await this.#proofs.logsOf(readHeader(result as Record<string, unknown>), AbortSignal.timeout(60_000));
+  }
+
   async #answer(method: string, params: unknown, signal?: AbortSignal): Promise<RpcAnswer> {
     const list = Array.isArray(params) ? (params as unknown[]) : [];
     if (this.#mode === "off") return this.#upstreams.request(method, params, { signal });
@@ -299,6 +325,10 @@ export class VerifiedChain {
     }
     return headers.flatMap((header) => (header && header.number <= to ? [header] : []));
   }
+}
+
+function isList(result: unknown): void {
+  if (!Array.isArray(result)) throw new Refused("receipts are missing");
 }
 
 const isBlock = (method: string) => method === "eth_getBlockByHash" || method === "eth_getBlockByNumber";

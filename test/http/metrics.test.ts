@@ -159,6 +159,15 @@ describe("/readyz and /status", () => {
       .toMatchObject({ lagBlocks: 2, waitsFor: "processor", troubles: expect.arrayContaining(["index_stalled"]) });
     await pool.query("UPDATE service.chain_freshness SET node_seen_at = now() + interval '1 hour', indexed_block = 10");
     await expect.poll(async () => (await shown()).lagBlocks, patient).toBe(90);
+    await pool.query(
+      `INSERT INTO service.log_sample VALUES ('x', 31337, 40, '{"7": 2, "9": 1}'), ('old', 31337, 9, '{"1": 1}')`,
+    );
+    await expect
+      .poll(async () => (await shown()).sampled, patient)
+      .toEqual({
+        ...{ blocks: 40, missingLogs: 3, firstBlock: "7", lastBlock: "9" },
+      });
+    expect((await shown()).troubles).toContain("index_incomplete");
     // The process sees one tenant's rows at a time, and everybody's sums here.
     const { chains } = (await api.send("GET", "/status", null)).body;
     const goerli = chains.find(({ chain }: { chain: string }) => chain === "goerli");
