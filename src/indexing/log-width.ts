@@ -1,3 +1,5 @@
+import type { RpcAnswer } from "./json-rpc.ts";
+
 /** After so many answers of full width the next one may be twice as wide. */
 const firstPatience = 32;
 const mostPatience = 1_024;
@@ -80,4 +82,30 @@ export function widthIn(words: string, { from, to }: BlockRange): bigint | null 
   const limits = new Set(named.filter((one) => !spoken.has(one)));
   const [limit] = limits;
   return limits.size === 1 && limit !== undefined && limit > 0n && limit < asked ? limit : null;
+}
+
+/** Of answers that are too large, in the words of a provider that Ponder understands. */
+export const tooWideCode = -32005;
+/** Ponder asks for half then, and for more again with each answer. */
+const halfWords = "query exceeds max results";
+
+/**
+ * The advice to ask for less, where no endpoint that may be asked now gives logs of so many blocks; no request is spent on finding
+ * that out again.
+ */
+export function smallerRange(
+  endpoints: readonly { width: LogWidth; restsUntil: number }[],
+  { from, to }: BlockRange,
+): RpcAnswer | null {
+  const width = to - from + 1n;
+  const awake = endpoints.filter(({ restsUntil }) => restsUntil <= Date.now());
+  const asked = awake.length > 0 ? awake : endpoints;
+  if (asked.some((one) => one.width.takes(width))) return null;
+  // More than a range that is named Ponder never asks for again. One that could take all is back soon.
+  if (endpoints.some((one) => one.width.takes(width))) return { error: { code: tooWideCode, message: halfWords } };
+  const most = asked.reduce((sum, one) => ((one.width.most ?? 0n) > sum ? (one.width.most ?? 0n) : sum), 1n);
+  // Ponder takes the difference for the number of blocks, and one as large as what it asked for is no advice.
+  const last = from + (most < width - 2n ? most : width - 2n);
+  const message = `response size exceeded; this block range should work: [0x${from.toString(16)}, 0x${last.toString(16)}]`;
+  return { error: { code: tooWideCode, message } };
 }

@@ -7,15 +7,10 @@ import { HeadWatch } from "./head-watch.ts";
 import { markHostileLogs } from "./hostile-logs.ts";
 import { AnswerTooLarge, LeftChain, NodeRefusal, type RpcAnswer, type RpcLimits } from "./json-rpc.ts";
 import { turns } from "./line.ts";
-import { type BlockRange, rangeOf } from "./log-width.ts";
+import { type BlockRange, rangeOf, tooWideCode } from "./log-width.ts";
 import type { RpcLog } from "./proven-logs.ts";
-import {
-  type EndpointHealth,
-  type EndpointState,
-  type FinalBlock,
-  RpcUpstreams,
-  tooWideCode,
-} from "./rpc-upstreams.ts";
+import { type EndpointState, type FinalBlock, RpcUpstreams } from "./rpc-upstreams.ts";
+import type { EndpointHealth } from "./upstream.ts";
 import { type Unproven, type Verification, VerifiedChain } from "./verified-chain.ts";
 
 const maxRequestBytes = 1_048_576;

@@ -3,7 +3,6 @@ import { backoffMs } from "../backoff.ts";
 import type { AnswerClass } from "../rpc/answers.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { LogOnce } from "../telemetry/log-once.ts";
-import { EndpointFaults, type FaultClass, type LastFault } from "./endpoint-faults.ts";
 import {
   Absent,
   AnswerTooLarge,
@@ -15,8 +14,8 @@ import {
   UnusableAnswer,
   WrongChain,
 } from "./json-rpc.ts";
-import { rateLimit } from "./line.ts";
-import { type BlockRange, LogWidth, rangeOf } from "./log-width.ts";
+import { type BlockRange, rangeOf, smallerRange, tooWideCode } from "./log-width.ts";
+import { type EndpointHealth, healthOf, openUpstream, type Upstream } from "./upstream.ts";
 
 export interface UpstreamLimits extends RpcLimits {
   /** Of each node; 0: as many as come. */
@@ -33,24 +32,6 @@ export interface Asking {
   signal?: AbortSignal | undefined;
 }
 
-interface Upstream {
-  url: string;
-  host: string;
-  /** Its chain id was checked since it last failed. */
-  verified: boolean;
-  failures: number;
-  /** Keeps to the requests per second that this node allows. */
-  limit<T>(run: () => Promise<T>, signal?: AbortSignal): Promise<T>;
-  /** Not asked before this time (ms), unless all others fail too. */
-  restsUntil: number;
-  /** The last audit found that it serves something else; not asked as long as another endpoint does not. */
-  contradicts: boolean;
-  /** The newest block that it said it has. */
-  head: bigint;
-  width: LogWidth;
-  faults: EndpointFaults;
-}
-
 /** A block that all endpoints have to name alike. */
 export interface FinalBlock {
   number: bigint;
@@ -62,17 +43,6 @@ export interface EndpointState {
   /** `contradicts`: it serves another chain, or another history of this one. */
   state: "agrees" | "silent" | "contradicts";
   reason: string | null;
-}
-
-export interface EndpointHealth {
-  host: string;
-  /** `rests`: it failed and is asked last; `contradicts`: it serves another chain or history, and is asked only if all do. */
-  state: "used" | "rests" | "contradicts";
-  /** Of how many blocks it gives logs at a time; null: of as many as were asked for. */
-  blocksOfLogs: number | null;
-  fault: LastFault | null;
-  /** How many of each class. */
-  faults: ReadonlyMap<FaultClass, number>;
 }
 
 const rest = { firstMs: 500, mostMs: 30_000 };
@@ -108,18 +78,7 @@ export class RpcUpstreams {
     this.#limits = limits;
     this.#log = log;
     this.#logOnce = new LogOnce(log);
-    this.#upstreams = urls.map((url) => ({
-      url,
-      host: new URL(url).host,
-      verified: false,
-      failures: 0,
-      limit: rateLimit(limits.requestsPerSecond),
-      restsUntil: 0,
-      contradicts: false,
-      head: -1n,
-      width: new LogWidth(),
-      faults: new EndpointFaults(),
-    }));
+    this.#upstreams = urls.map((url) => openUpstream(url, limits.requestsPerSecond));
   }
 
   /**
@@ -139,14 +98,7 @@ export class RpcUpstreams {
 
   /** What each endpoint can do and what went wrong with it since the start, in the configured order. */
   health(): EndpointHealth[] {
-    const now = Date.now();
-    return this.#upstreams.map(({ host, contradicts, restsUntil, width, faults }) => ({
-      host,
-      state: contradicts ? "contradicts" : restsUntil > now ? "rests" : "used",
-      blocksOfLogs: width.most === null ? null : Number(width.most),
-      fault: faults.last,
-      faults: faults.counts,
-    }));
+    return this.#upstreams.map(healthOf);
   }
 
   /** Endpoints that the last audit found to contradict what is known. */
@@ -203,7 +155,7 @@ export class RpcUpstreams {
     let absent = true;
     const refused = new Map<Upstream, NodeRefusal | null>();
     const range = method === "eth_getLogs" ? rangeOf(params) : null;
-    const smaller = range && this.#smaller(range);
+    const smaller = range && smallerRange(this.#usable(), range);
     if (smaller) return smaller;
     if (this.#isAway()) await wait(awayPauseMs, undefined, { signal });
     for (let round = 0; round < (check ? checkedRounds : 1); round++) {
@@ -231,7 +183,8 @@ export class RpcUpstreams {
       if (words.every((one) => one && askAgainNoMore.includes(one.kind))) break;
     }
     if (absent) return { result: null };
-    const narrow = [...refused.values()].some((one) => one?.kind === "too_wide") && range && this.#smaller(range);
+    const narrow =
+      [...refused.values()].some((one) => one?.kind === "too_wide") && range && smallerRange(this.#usable(), range);
     if (narrow) return narrow;
     const answer = errorOf([...refused.values()]);
     if (answer) return answer;
@@ -297,25 +250,6 @@ export class RpcUpstreams {
     const range = method === "eth_getLogs" && !answer.error ? rangeOf(params) : null;
     if (range) upstream.width.answered(range);
     return answer;
-  }
-
-  /**
-   * The advice to ask for less, where no endpoint that may be asked now gives logs of so many blocks; no request is spent on finding
-   * that out again.
-   */
-  #smaller(range: BlockRange): RpcAnswer | null {
-    const width = range.to - range.from + 1n;
-    const usable = this.#usable();
-    const awake = usable.filter(({ restsUntil }) => restsUntil <= Date.now());
-    const asked = awake.length > 0 ? awake : usable;
-    if (asked.some((one) => one.width.takes(width))) return null;
-    // Of a range that is named Ponder asks no more for good. One that could take all is back soon.
-    if (usable.some((one) => one.width.takes(width))) return { error: { code: tooWideCode, message: halfWords } };
-    const most = asked.reduce((sum, one) => ((one.width.most ?? 0n) > sum ? (one.width.most ?? 0n) : sum), 1n);
-    // Ponder takes the difference for the number of blocks, and one as large as what it asked for is no advice.
-    const last = range.from + (most < width - 2n ? most : width - 2n);
-    const message = `response size exceeded; this block range should work: [0x${range.from.toString(16)}, 0x${last.toString(16)}]`;
-    return { error: { code: tooWideCode, message } };
   }
 
   /**
@@ -411,11 +345,6 @@ function errorOf(refused: readonly (NodeRefusal | null)[]): RpcAnswer | null {
   return { error: { code, message: [...new Set(known.map(({ error }) => error.message))].join("; ") } };
 }
 
-/** Ponder asks for half then, and for more again with each answer. */
-const halfWords = "query exceeds max results";
-
-/** Of answers that are too large, in the words of a provider that Ponder understands. */
-export const tooWideCode = -32005;
 /** Of EIP-1474: the method does not exist. */
 export const unsupportedCode = -32601;
 

@@ -1,7 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type { Hex } from "viem";
 import type { Logger } from "../telemetry/log.ts";
-import { askForLogs, disagreement, fetchAgreedLogs } from "./agreed-logs.ts";
 import { Blooms } from "./blooms.ts";
 import { ChainProofs } from "./chain-proofs.ts";
 import { type Header, headerHash, isHex, readHeader } from "./header.ts";
@@ -10,6 +9,7 @@ import { Positions } from "./positions.ts";
 import { checkLogs, type LogFilter, matches, type RpcLog } from "./proven-logs.ts";
 import type { RpcUpstreams } from "./rpc-upstreams.ts";
 import { SharedWork } from "./shared-work.ts";
+import { askAnother, askForBlock } from "./unproven-logs.ts";
 
 /**
  * How much of what nodes say is checked.
@@ -83,23 +83,9 @@ export class VerifiedChain {
     return isBlock(method) && answer.result ? { result: this.#blooms.forIndex(answer.result) } : answer;
   }
 
-  /**
-   * All logs of a block by another endpoint than the one that is asked first, where there is one. Nothing of them is proved.
-   *
-   * @returns null when none answers.
-   */
+  /** What another endpoint than the first one says of a block's logs. @returns null when none answers. */
   async logsByAnother(number: bigint): Promise<RpcLog[] | null> {
-    const hex = `0x${number.toString(16)}`;
-    const check = (logs: unknown) => checkLogs(logs, { fromBlock: hex, toBlock: hex }, true);
-    const filter = { fromBlock: hex, toBlock: hex };
-    for await (const { result } of this.#upstreams.each("eth_getBlockReceipts", [hex], { check: isList }, true)) {
-      const logs = (result as { logs?: unknown[] }[]).flatMap((receipt) => receipt?.logs ?? []);
-      check(logs);
-      return logs as RpcLog[];
-    }
-    for await (const { result } of this.#upstreams.each("eth_getLogs", [filter], { check }, true))
-      return result as RpcLog[];
-    return null;
+    return await askAnother(this.#upstreams, number);
   }
 
   /** All logs of a block by its receipts, or as endpoints agree. @throws Refused, UnusableAnswer */
@@ -231,7 +217,7 @@ export class VerifiedChain {
     const known = this.#headers.get(hash);
     try {
       if (this.#mode === "logs") {
-        const answer = await this.#saidLogs(filter, params, known, signal);
+        const answer = await askForBlock(this.#upstreams, this.#blooms, { filter, params, header: known }, signal);
         if (answer.error && known && (await this.#hasLeft(known))) throw new LeftChain(`block ${hash} was replaced`);
         return answer;
       }
@@ -241,47 +227,6 @@ export class VerifiedChain {
       if (!(error instanceof UnusableAnswer) || error instanceof LeftChain || !known) throw error;
       throw (await this.#hasLeft(known)) ? new LeftChain(`block ${hash} was replaced`) : error;
     }
-  }
-
-  /** Logs of one block without proof, as far as its bloom filter tells that they are all. */
-  async #saidLogs(
-    filter: LogFilter,
-    params: unknown,
-    header: Header | undefined,
-    signal: AbortSignal | undefined,
-  ): Promise<RpcAnswer> {
-    const blooms = this.#blooms;
-    const told = header !== undefined && blooms.tells(header);
-    if (header && !told) {
-      const logs = await fetchAgreedLogs(this.#upstreams, header, signal);
-      return { result: logs.filter((log) => matches(log, filter)) };
-    }
-    const isWhole = header !== undefined && !filter.topics && !filter.address;
-    const check = (logs: unknown) => {
-      checkLogs(logs, filter, isWhole);
-      if (header && isWhole && logs.length === 0 && BigInt(header.logsBloom) !== 0n)
-        throw new Refused("logs of the block are missing");
-    };
-    const answer = await this.#upstreams.request("eth_getLogs", params, { check, signal });
-    if (answer.error || !header || blooms.agrees(header, answer.result as RpcLog[])) return answer;
-    const logs = await this.#logsBesideBloom(header, signal);
-    return { result: logs.filter((log) => matches(log, filter)) };
-  }
-
-  /** An endpoint gave logs that the filter of their block does not hold: either it or the filter is wrong. */
-  async #logsBesideBloom(header: Header, signal: AbortSignal | undefined): Promise<RpcLog[]> {
-    const lists = await askForLogs(this.#upstreams, header, { signal });
-    const [first, second] = lists;
-    if (!first) throw new Refused(`no endpoint gives the logs of block ${header.number}`);
-    if (second && first.hosts.length < 2) {
-      // A chain that uses its filters tells by them who is wrong.
-      const right = lists.filter(({ logs }) => this.#blooms.agrees(header, logs));
-      if (this.#blooms.areSeenSet && right.length === 1 && right[0]) return right[0].logs;
-      throw disagreement(this.#upstreams, header, lists);
-    }
-    if (!this.#blooms.agrees(header, first.logs))
-      this.#blooms.giveUp(`${first.hosts.join(" and ")} gave logs of block ${header.number} that it does not hold`);
-    return first.logs;
   }
 
   /** Whether no node has a block any more, and its number is that of another one. */
@@ -325,10 +270,6 @@ export class VerifiedChain {
     }
     return headers.flatMap((header) => (header && header.number <= to ? [header] : []));
   }
-}
-
-function isList(result: unknown): void {
-  if (!Array.isArray(result)) throw new Refused("receipts are missing");
 }
 
 const isBlock = (method: string) => method === "eth_getBlockByHash" || method === "eth_getBlockByNumber";

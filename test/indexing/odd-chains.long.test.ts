@@ -1,5 +1,6 @@
 import { decodeFunctionResult, encodeFunctionData, getAddress, type Hex, toHex } from "viem";
 import { afterEach, expect, test } from "vitest";
+import { FaultyEndpoint, refuse } from "../products/faulty-endpoint.ts";
 import { createTestDatabase } from "../setup/database.ts";
 import { wait } from "../setup/wait.ts";
 import { startAnvil } from "./anvil.ts";
@@ -34,7 +35,7 @@ test.each([
     await node.rpc("anvil_mine", ["0x28"]);
     const odd = await startOddChain(node.url, { bloom });
     open.push(odd.stop);
-    const indexer = await startIndexer(database.url, odd.url, { VERIFY_GOERLI: mode });
+    const indexer = await startIndexer(database.url, odd.url, { VERIFY_GOERLI: mode, RPC_SAMPLE_PERCENT: "100" });
     open.push(indexer.end);
     for (const to of [4, 1]) await mint(to);
     await node.call(nft, "transferFrom", [node.account(1), node.account(6), 0n], 1);
@@ -59,5 +60,41 @@ test.each([
     const shown = async () =>
       (await database.pool.query("SELECT unproven FROM service.chain_freshness")).rows[0]?.unproven?.includes("blooms");
     expect(await wait("the flag", shown)).toBe(true);
+    if (mode === "proofs") return;
+    const sampled = async () =>
+      (await database.pool.query("SELECT blocks::int, missing FROM service.log_sample")).rows[0];
+    // The real ledger of a real index has what another look at the chain finds.
+    expect((await wait("compared blocks", sampled, { until: (seen) => seen?.blocks > 5 })).missing).toEqual({});
   },
 );
+
+test("where nodes know neither safe nor finalized blocks the index takes what is 30 blocks deep for final", async () => {
+  const [database, node] = await Promise.all([createTestDatabase(), startAnvil()]);
+  open.push(database.drop, node.stop);
+  await node.rpc("anvil_mine", ["0x32"]);
+  const endpoint = await FaultyEndpoint.start(node.url, {
+    answer: ({ params }, answer) => {
+      if (params?.[0] === "finalized" || params?.[0] === "safe")
+        refuse(answer, { code: -32_602, message: `invalid block tag: ${params[0]}` });
+    },
+  });
+  open.push(() => endpoint.stop());
+  const indexer = await startIndexer(database.url, endpoint.url, { LOCAL_GOERLI: "false" });
+  open.push(indexer.end);
+  const final = async () => {
+    const { rows } = await database.pool.query<{ block: number | null; hash: string }>(
+      "SELECT final_block::int AS block, final_hash AS hash FROM nft.index_version",
+    );
+    return rows[0];
+  };
+  const before = (await wait("a final block", final, { until: (seen) => (seen?.block ?? 0) > 0 }))?.block ?? 0;
+  expect(before).toBeLessThanOrEqual(Number(await node.head()) - 30);
+  for (let mined = 0; mined < 70; mined += 1) await node.mine();
+  const after = await wait("the next final block", final, { until: (seen) => (seen?.block ?? 0) > before });
+  expect(after?.block).toBeLessThanOrEqual(Number(await node.head()) - 30);
+  const judge = await node.rpc<{ hash: string }>("eth_getBlockByNumber", [
+    `0x${(after?.block ?? 0).toString(16)}`,
+    false,
+  ]);
+  expect(after?.hash).toBe(judge.hash);
+});
