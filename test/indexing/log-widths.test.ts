@@ -128,7 +128,8 @@ test("while the wide endpoint rests a narrow one is asked for less, and Ponder i
   expect((await ask(chain, 0, 399)).error?.message).toBeDefined();
   const { error } = await ask(chain, 0, 399);
   expect(error?.message).toBe("query exceeds max results");
-  expect(await collect(chain)).toEqual(all);
+  // As Ponder does then.
+  expect((await ask(chain, 0, 49)).result).toEqual(all.slice(0, 1));
   wide.isDown = false;
   await expect.poll(async () => (await ask(chain, 0, 399)).result?.length, patient).toBe(4);
   expect(wide.widths).toContain(400);
