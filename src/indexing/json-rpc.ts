@@ -1,4 +1,12 @@
-import { type AnswerClass, advice, classOf, classOfStatus, type NodeError, nodeWords } from "../rpc/answers.ts";
+import {
+  type AnswerClass,
+  advice,
+  classOf,
+  classOfStatus,
+  errorIn,
+  type NodeError,
+  nodeWords,
+} from "../rpc/answers.ts";
 import { splitCredentials } from "../rpc/endpoint-url.ts";
 
 /** A JSON-RPC answer; `result` is unchecked, and an error is what every node would say. */
@@ -113,18 +121,6 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** Some send a text where an object belongs, or a bare message. */
-function errorIn(answer: unknown): NodeError | null {
-  if (typeof answer !== "object" || answer === null || Array.isArray(answer)) return null;
-  const { error, message } = answer as { error?: unknown; message?: unknown };
-  if (typeof error === "object" && error !== null) {
-    const { code, message: words, data } = error as { code?: unknown; message?: unknown; data?: unknown };
-    return { code: Number(code), message: String(words), ...(data === undefined ? {} : { data }) };
-  }
-  const words = typeof error === "string" ? error : typeof message === "string" ? message : null;
-  return words === null || "result" in answer ? null : { code: 0, message: words };
 }
 
 async function readCapped(response: Response, maxBytes: number): Promise<string> {

@@ -86,8 +86,8 @@ export function widthIn(words: string, { from, to }: BlockRange): bigint | null 
 
 /** Of answers that are too large, in the words of a provider that Ponder understands. */
 export const tooWideCode = -32005;
-/** Ponder asks for half then, and for more again with each answer. */
-const halfWords = "query exceeds max results";
+/** Ponder asks for half then, and for more again with each answer; a range that is named it keeps until it is started anew. */
+export const halfWords = "query exceeds max results";
 
 /**
  * The advice to ask for less, where no endpoint that may be asked now gives logs of so many blocks; no request is spent on finding

@@ -1,6 +1,6 @@
 import { type Hex, keccak256 } from "viem";
 import { type Header, isHex } from "./header.ts";
-import { Refused } from "./json-rpc.ts";
+import { NodeRefusal, Refused } from "./json-rpc.ts";
 import { receiptsRoot, type TrieReceipt } from "./receipts-root.ts";
 import { type RpcUpstreams, unsupportedCode } from "./rpc-upstreams.ts";
 
@@ -74,11 +74,12 @@ async function fetchReceipts(
 ): Promise<unknown> {
   if (!upstreams.lacksBlockReceipts) {
     const check = prove ? (result: unknown) => void prove(result) : undefined;
-    const answer = await upstreams.request("eth_getBlockReceipts", [header.hash], { check, signal });
-    if (!answer.error) return answer.result;
+    const answer = await upstreams.request("eth_getBlockReceipts", [header.hash], { check, signal }).catch(singly);
+    if (answer && !answer.error) return answer.result;
     // Hardhat's node has no such method.
-    if (answer.error.code !== unsupportedCode) throw new Refused(`eth_getBlockReceipts: ${answer.error.message}`);
-    upstreams.lacksBlockReceipts = true;
+    if (answer?.error && answer.error.code !== unsupportedCode)
+      throw new Refused(`eth_getBlockReceipts: ${answer.error.message}`);
+    if (answer) upstreams.lacksBlockReceipts = true;
   }
   const check = (block: unknown) => {
     if (!Array.isArray((block as { transactions?: unknown } | null)?.transactions)) throw new Refused("no block");
@@ -93,6 +94,12 @@ async function fetchReceipts(
     return receipts;
   };
   return fetchAll().catch(fetchAll);
+}
+
+/** Some nodes cannot put the receipts of some blocks together, and have each of them. @returns null then. */
+function singly(error: unknown): null {
+  if (error instanceof Refused || (error instanceof NodeRefusal && error.kind === "broken")) return null;
+  throw error;
 }
 
 function checkReceipts(result: unknown, header: Header): asserts result is TrieReceipt[] {

@@ -7,7 +7,7 @@ import { HeadWatch } from "./head-watch.ts";
 import { markHostileLogs } from "./hostile-logs.ts";
 import { AnswerTooLarge, LeftChain, NodeRefusal, type RpcAnswer, type RpcLimits } from "./json-rpc.ts";
 import { turns } from "./line.ts";
-import { type BlockRange, rangeOf, tooWideCode } from "./log-width.ts";
+import { type BlockRange, halfWords, rangeOf, tooWideCode } from "./log-width.ts";
 import type { RpcLog } from "./proven-logs.ts";
 import { type EndpointState, type FinalBlock, RpcUpstreams } from "./rpc-upstreams.ts";
 import type { EndpointHealth } from "./upstream.ts";
@@ -208,7 +208,7 @@ async function narrower(
   // Of two blocks Ponder would ask for none at a time, without end.
   if (range.to - range.from === 1n) return await oneByOne(chain, params, range, signal);
   const isAdvice = /this block range should work: \[0x|query exceeds max results/.test(words);
-  return { error: { code: tooWideCode, message: isAdvice ? words : suggestHalf(range) } };
+  return { error: { code: tooWideCode, message: isAdvice ? words : halfWords } };
 }
 
 async function oneByOne(
@@ -225,11 +225,6 @@ async function oneByOne(
   const [first, second] = [await of(from), await of(to)];
   if (first.error || second.error) return first.error ? first : second;
   return { result: [first.result, second.result].flat() };
-}
-
-function suggestHalf({ from, to }: BlockRange): string {
-  const half = from + (to - from) / 2n;
-  return `response size exceeded; this block range should work: [0x${from.toString(16)}, 0x${half.toString(16)}]`;
 }
 
 async function serve(

@@ -306,6 +306,8 @@ export class RpcUpstreams {
 
   #rest(upstream: Upstream, error: unknown): void {
     upstream.verified = false;
+    // It may come back with less than it had.
+    upstream.head = -1n;
     upstream.failures += 1;
     const isForLong = error instanceof NodeRefusal && (error.kind === "quota_ended" || error.kind === "key_refused");
     upstream.restsUntil = Date.now() + backoffMs(upstream.failures, isForLong ? longRest : rest);

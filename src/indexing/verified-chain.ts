@@ -258,8 +258,9 @@ export class VerifiedChain {
   async #walk(from: bigint, to: bigint, signal: AbortSignal): Promise<Header[]> {
     const numbers = Array.from({ length: Number(to - from) + 2 }, (_, index) => from + BigInt(index));
     const headers = await inTurns(numbers, async (number) => {
-      const { result } = await this.#block("eth_getBlockByNumber", [`0x${number.toString(16)}`, false], signal);
-      // The head has no successor yet.
+      const asked = this.#block("eth_getBlockByNumber", [`0x${number.toString(16)}`, false], signal);
+      // The head has no successor yet, and an endpoint that says nothing at all does not make it one.
+      const { result } = number > to ? await asked.catch(noSuccessor) : await asked;
       if (!result && number <= to) throw new Refused(`no node has block ${number}`);
       return result ? readHeader(result as Record<string, unknown>) : null;
     });
@@ -273,6 +274,11 @@ export class VerifiedChain {
 }
 
 const isBlock = (method: string) => method === "eth_getBlockByHash" || method === "eth_getBlockByNumber";
+
+function noSuccessor(error: unknown): RpcAnswer {
+  if (error instanceof UnusableAnswer) return { result: null };
+  throw error;
+}
 
 async function inTurns<T, R>(items: readonly T[], run: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];

@@ -131,6 +131,18 @@ export function nodeWords(text: string): string {
     .slice(0, 200);
 }
 
+/** The error in an answer. Some send a text where an object belongs, or a bare message. */
+export function errorIn(answer: unknown): NodeError | null {
+  if (typeof answer !== "object" || answer === null || Array.isArray(answer)) return null;
+  const { error, message } = answer as { error?: unknown; message?: unknown };
+  if (typeof error === "object" && error !== null) {
+    const { code, message: words, data } = error as { code?: unknown; message?: unknown; data?: unknown };
+    return { code: Number(code), message: String(words), ...(data === undefined ? {} : { data }) };
+  }
+  const words = typeof error === "string" ? error : typeof message === "string" ? message : null;
+  return words === null || "result" in answer ? null : { code: 0, message: words };
+}
+
 /** What a status of HTTP means where the body says nothing; null: the body counts. */
 export function classOfStatus(status: number): AnswerClass | null {
   if (status === 429) return "rate_limited";

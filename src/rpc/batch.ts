@@ -1,6 +1,6 @@
 import type { Chain } from "../chains.ts";
 import { tracedFetch } from "../telemetry/trace-rpc.ts";
-import { type AnswerClass, classOf, classOfStatus, type NodeError, nodeWords } from "./answers.ts";
+import { type AnswerClass, classOf, classOfStatus, errorIn, type NodeError, nodeWords } from "./answers.ts";
 import { splitCredentials } from "./endpoint-url.ts";
 
 export interface RpcCall {
@@ -150,11 +150,9 @@ export function openEndpoint(address: string, chain: Chain): Endpoint {
       const text = await readCapped(response);
       // Overload, a breakdown in front of the node, or a wrong key: nothing that another form of the question changes.
       const kind = [401, 402, 403, 407, 408, 429, 502, 503, 504].includes(status) ? classOfStatus(status) : null;
-      // What stands in front of some nodes forbids lists.
-      if (kind && Array.isArray(question) && (status === 402 || status === 403))
-        throw new ListRefused(`HTTP ${status}`);
-      if (kind) throw new NodeFault(`${kind}: HTTP ${status}`, kind);
-      return { status, body: parseJson(text) };
+      const body = parseJson(text);
+      if (kind) throw refusal(kind, status, body, Array.isArray(question));
+      return { status, body };
     } catch (error) {
       if (error instanceof NodeFault) throw error;
       const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
@@ -168,6 +166,16 @@ export function openEndpoint(address: string, chain: Chain): Endpoint {
       return most;
     },
   };
+}
+
+/** Where the body names what is wrong with the plan or the key, its words count: one status stands for both. */
+function refusal(kind: AnswerClass, status: number, body: unknown, isList: boolean): NodeFault {
+  const error = errorIn([body].flat()[0]);
+  const said = error && classOf(error, "");
+  if (error && said && ofTheNode.includes(said)) return new NodeFault(`${said}: ${nodeWords(error.message)}`, said);
+  // What stands in front of some nodes forbids lists.
+  const ofTheForm = isList && (status === 402 || status === 403);
+  return ofTheForm ? new ListRefused(`HTTP ${status}`) : new NodeFault(`${kind}: HTTP ${status}`, kind);
 }
 
 /** @throws NodeFault for an error of one of these classes. */

@@ -1,0 +1,12 @@
+import type { ReadFault } from "../fault.ts";
+import { says } from "../plays.ts";
+
+export const fault: ReadFault = {
+  kind: "read",
+  question: "logs",
+  name: "-32007 request limit a second, HTTP 200",
+  source: "BobTheBuidler/dank_mids#642",
+  hits: "all",
+  play: says(-32_007, "50/second request limit reached - reduce calls per second or upgrade your account"),
+  ends: { proofs: "right", logs: "right" },
+};
