@@ -55,6 +55,11 @@ export const devCommands: readonly DevCommand[] = [
     does: "10,000 files through the launch command and through the console, each cut once",
     script: "bench/pages/bench-launch.ts",
   },
+  {
+    name: "bench providers",
+    does: "faults of providers: this service beside viem and Ponder",
+    script: "bench/providers/bench-providers.ts",
+  },
   { name: "bench reads", does: "reads of both APIs beside a bare server", script: "bench/reads/bench-reads.ts" },
   {
     name: "bench versions",

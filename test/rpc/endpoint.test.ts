@@ -113,6 +113,15 @@ const providerRefusals: [AnswerClass, number, object][] = [
   ["key_refused", 200, { jsonrpc: "2.0", id: 1, error: { code: -32_600, message: "Must be authenticated!" } }],
   ["key_refused", 403, { message: "Forbidden" }],
   [
+    "quota_ended",
+    403,
+    {
+      jsonrpc: "2.0",
+      id: 1,
+      error: { code: -32_600, message: "Monthly capacity limit exceeded. Visit the dashboard" },
+    },
+  ],
+  [
     "rate_limited",
     200,
     { jsonrpc: "2.0", id: 1, error: { code: -32_007, message: "50/second request limit reached" } },

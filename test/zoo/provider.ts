@@ -10,6 +10,8 @@ export interface Provider {
   stop(): Promise<void>;
 }
 
+type Sent = Omit<Call, "params"> & Partial<Pick<Call, "params">>;
+
 /** An endpoint in front of a node, with one fault; without one it is healthy. */
 export async function startProvider(node: HonestNode, fault?: Pick<Fault, "hits" | "play">): Promise<Provider> {
   const play = fault?.play();
@@ -17,8 +19,9 @@ export async function startProvider(node: HonestNode, fault?: Pick<Fault, "hits"
   let hits = 0;
 
   async function answer(body: string, response: ServerResponse): Promise<void> {
-    const parsed = JSON.parse(body) as Call | Call[];
-    const calls = [parsed].flat();
+    const parsed = JSON.parse(body) as Sent | Sent[];
+    // JSON-RPC lets a call without parameters leave them out.
+    const calls = [parsed].flat().map(({ id, method, params = [] }) => ({ id, method, params }));
     const isList = Array.isArray(parsed);
     const honest = (some: readonly Call[]) => node.ask(some);
     if (play && calls.some(isHit)) {

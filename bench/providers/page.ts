@@ -1,0 +1,115 @@
+import type { Fault } from "../../test/zoo/fault.ts";
+import type { Outcome } from "../../test/zoo/outcome.ts";
+
+/** One fault, and how each contestant ended; null: it was not asked. */
+export interface Row {
+  fault: Fault;
+  ours: Record<string, Outcome | null>;
+  viem: Outcome | null;
+  ponder: Outcome | null;
+}
+
+const words = { right: "right", wrong: "**wrong (silently)**", error: "error", never: "**never (60 s)**" };
+
+/** The whole of docs/measurements/providers.md. */
+export function page(rows: readonly Row[]): string {
+  const reads = sorted(rows.filter(({ fault }) => fault.kind === "read"));
+  const writes = sorted(rows.filter(({ fault }) => fault.kind === "write"));
+  return `${head(reads, writes)}
+## Reads
+
+Of an error the first words are given. "named": nothing was answered, no endpoint had an answer, and the log says why.
+
+| fault | reported in | this service, \`proofs\` | \`logs\` | viem | Ponder |
+|---|---|---|---|---|---|
+${reads.map(readLine).join("\n")}
+
+## Writes
+
+"right" is one contract and its receipt; here "named" is a refusal before anything was sent.
+
+| fault | reported in | this service | viem |
+|---|---|---|---|
+${writes.map(writeLine).join("\n")}
+`;
+}
+
+const sorted = (rows: readonly Row[]) => rows.toSorted((a, b) => a.fault.name.localeCompare(b.fault.name, "en"));
+
+function head(reads: readonly Row[], writes: readonly Row[]): string {
+  const count = (outcomes: readonly (Outcome | null | undefined)[]) => {
+    const of = (end: Outcome["end"]) => outcomes.filter((one) => one?.end === end).length;
+    return `${of("right")} | ${of("wrong")} | ${of("error")} | ${of("never")}`;
+  };
+  const alone = [...reads, ...writes].filter(({ fault }) => fault.alone).length;
+  return `# Faults of providers
+
+How to repeat: \`npm run -s mintyard -- dev bench providers --write\` writes this page. Each fault is one file of
+\`test/zoo/faults/\`, with where it was reported and what the endpoint then says; \`test/zoo/zoo.long.test.ts\` holds what this
+service makes of it.
+
+A local server stands in front of a real node and plays one fault at a time. Of two endpoints the faulty one is configured first and
+a healthy one second; with ${alone} faults there is no other endpoint. Each contestant has a minute.
+
+- This service: the gateway of the index, asked by Ponder over HTTP, once with each \`VERIFY_<CHAIN>\` that the fault concerns; for writes
+  a deployment through the relay, asked again by its client until it is answered.
+- viem: a public client's \`getLogs\`, or a wallet client that sends one deployment and waits for its receipt, over \`fallback\` of
+  two \`http\` transports, all with their defaults.
+- Ponder: its own RPC layer with both URLs, and what its backfill does with ranges that are too wide and with answers that contradict one another.
+
+## What it means for an operator
+
+- Name two endpoints of different providers. What one of them says of itself (a rate, a quota, a key, a breakdown) then costs time and
+  nothing else.
+- A list of logs that is cut short, or empty, is believed with \`VERIFY_<CHAIN>=logs\`, by viem and by Ponder: nothing in it shows it. Only
+  \`proofs\` notices. A node that lags is another matter: it is asked how far it is.
+- With one endpoint alone, wide ranges are halved in whatever words the provider refuses them, and what only you can mend (a quota, a
+  key, a wrong URL) is named in the log.
+- An error for a transaction says nothing about whether it was mined. A program that sends again on such an error may have two; the relay
+  sends the same bytes again.
+
+| contestant | right | wrong (silently) | error | never |
+|---|---|---|---|---|
+| this service, reads, \`proofs\` | ${count(reads.map(({ ours }) => ours["proofs"]))} |
+| this service, reads, \`logs\` | ${count(reads.map(({ ours }) => ours["logs"]))} |
+| viem, reads | ${count(reads.map(({ viem }) => viem))} |
+| Ponder, reads | ${count(reads.map(({ ponder }) => ponder))} |
+| this service, writes | ${count(writes.map(({ ours }) => ours["one"]))} |
+| viem, writes | ${count(writes.map(({ viem }) => viem))} |
+`;
+}
+
+function readLine({ fault, ours, viem, ponder }: Row): string {
+  const ends = fault.kind === "read" ? fault.ends : {};
+  const own = (mode: "proofs" | "logs") => cell(ours[mode] ?? null, ends[mode] instanceof RegExp);
+  return line([named(fault), source(fault), own("proofs"), own("logs"), cell(viem), cell(ponder)]);
+}
+
+function writeLine({ fault, ours, viem }: Row): string {
+  const isNamed = fault.kind === "write" && fault.end instanceof RegExp;
+  return line([named(fault), source(fault), cell(ours["one"] ?? null, isNamed), cell(viem)]);
+}
+
+const line = (cells: readonly string[]) => `| ${cells.map((one) => one.replaceAll("|", "\\|")).join(" | ")} |`;
+
+function named({ name, alone }: Fault): string {
+  return alone && !name.includes("no other endpoint") ? `${name} (alone)` : name;
+}
+
+function source({ source: from }: Fault): string {
+  if (from.startsWith("https:")) return `[${new URL(from).hostname}](${from})`;
+  const [repository, number] = from.split("#");
+  return `[${from}](https://github.com/${repository}/issues/${number})`;
+}
+
+/** @param isNamed its end is that nothing is answered and why is known. */
+function cell(outcome: Outcome | null, isNamed = false): string {
+  if (!outcome) return "";
+  if (outcome.end === "wrong") return `${words.wrong}: ${outcome.what}`;
+  if (outcome.end !== "error") return words[outcome.end];
+  const short = outcome.words
+    .replaceAll(/[<>`*\n]/g, " ")
+    .replaceAll(/\s+/g, " ")
+    .trim();
+  return `${isNamed ? "named" : words.error}: ${short.length > 110 ? `${short.slice(0, 107)}…` : short}`;
+}
