@@ -4,9 +4,9 @@ import { says } from "../plays.ts";
 export const fault: ReadFault = {
   kind: "read",
   question: "logs",
-  name: '30 "Request timeout on the free tier", HTTP 408',
+  name: '30 "Request timeout on the free tier"',
   source: "enviodev/hyperindex#715",
   hits: "all",
-  play: says(30, "Request timeout on the free tier, please upgrade your tier to the paid one", { status: 408 }),
+  play: says(30, "Request timeout on the free tier, please upgrade your tier to the paid one"),
   ends: { proofs: "right", logs: "right" },
 };

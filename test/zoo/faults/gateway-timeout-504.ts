@@ -5,7 +5,7 @@ export const fault: ReadFault = {
   kind: "read",
   question: "logs",
   name: "HTTP 504 for logs",
-  source: "hiero-ledger/hiero-json-rpc-relay#5088",
+  source: "hoprnet/hoprnet#6136",
   hits: ["eth_getLogs"],
   play: http(504, "<html><head><title>504 Gateway Time-out</title></head></html>"),
   ends: { logs: "right" },

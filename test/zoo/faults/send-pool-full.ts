@@ -6,6 +6,6 @@ export const fault: WriteFault = {
   name: '"txpool is full"',
   source: "scroll-tech/rollup-node#112",
   hits: ["eth_sendRawTransaction"],
-  play: says(-32_603, "Could not send transaction txpool is full"),
+  play: says(-32_003, "Could not send transaction txpool is full"),
   end: "one",
 };
