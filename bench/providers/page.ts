@@ -9,6 +9,8 @@ export interface Row {
   ponder: Outcome | null;
 }
 
+/** How `deployViem` says that an error was none. */
+const anyway = / \(\d+ was mined all the same\)/;
 const words = { right: "right", wrong: "**wrong (silently)**", error: "error", never: "**never (60 s)**" };
 
 /** The whole of docs/measurements/providers.md. */
@@ -16,6 +18,10 @@ export function page(rows: readonly Row[]): string {
   const reads = sorted(rows.filter(({ fault }) => fault.kind === "read"));
   const writes = sorted(rows.filter(({ fault }) => fault.kind === "write"));
   return `${head(reads, writes)}
+## Not yet as it should be
+
+${[...reads, ...writes].flatMap(({ fault }) => (fault.unmet ? [`- ${fault.name}: ${fault.unmet}.`] : [])).join("\n")}
+
 ## Reads
 
 Of an error the first words are given. "named": nothing was answered, no endpoint had an answer, and the log says why.
@@ -42,6 +48,7 @@ function head(reads: readonly Row[], writes: readonly Row[]): string {
     return `${of("right")} | ${of("wrong")} | ${of("error")} | ${of("never")}`;
   };
   const alone = [...reads, ...writes].filter(({ fault }) => fault.alone).length;
+  const mined = writes.filter(({ viem }) => viem?.end === "error" && anyway.test(viem.words)).length;
   return `# Faults of providers
 
 How to repeat: \`npm run -s mintyard -- dev bench providers --write\` writes this page. Each fault is one file of
@@ -65,8 +72,14 @@ a healthy one second; with ${alone} faults there is no other endpoint. Each cont
   \`proofs\` notices. A node that lags is another matter: it is asked how far it is.
 - With one endpoint alone, wide ranges are halved in whatever words the provider refuses them, and what only you can mend (a quota, a
   key, a wrong URL) is named in the log.
-- An error for a transaction says nothing about whether it was mined. A program that sends again on such an error may have two; the relay
-  sends the same bytes again.
+- An error for a transaction says nothing about whether it was mined: with ${mined} of these faults viem gives an error for one that was. A program that
+  makes a new one then has two; the relay sends the same bytes again.
+- Of a URL of another chain you hear at the start, from this service alone.
+
+## Last results
+
+One run on two cores that other work shared. Ponder repeats a question for 64 seconds before its process ends with the error, which counts
+as never here.
 
 | contestant | right | wrong (silently) | error | never |
 |---|---|---|---|---|
@@ -76,18 +89,21 @@ a healthy one second; with ${alone} faults there is no other endpoint. Each cont
 | Ponder, reads | ${count(reads.map(({ ponder }) => ponder))} |
 | this service, writes | ${count(writes.map(({ ours }) => ours["one"]))} |
 | viem, writes | ${count(writes.map(({ viem }) => viem))} |
+
+An error of this service has a named cause, but for those of the next section.
 `;
 }
 
 function readLine({ fault, ours, viem, ponder }: Row): string {
   const ends = fault.kind === "read" ? fault.ends : {};
-  const own = (mode: "proofs" | "logs") => cell(ours[mode] ?? null, ends[mode] instanceof RegExp);
+  const own = (mode: "proofs" | "logs") =>
+    cell(ours[mode] ?? null, ends[mode] instanceof RegExp ? ends[mode] : undefined);
   return line([named(fault), source(fault), own("proofs"), own("logs"), cell(viem), cell(ponder)]);
 }
 
 function writeLine({ fault, ours, viem }: Row): string {
-  const isNamed = fault.kind === "write" && fault.end instanceof RegExp;
-  return line([named(fault), source(fault), cell(ours["one"] ?? null, isNamed), cell(viem)]);
+  const cause = fault.kind === "write" && fault.end instanceof RegExp ? fault.end : undefined;
+  return line([named(fault), source(fault), cell(ours["one"] ?? null, cause), cell(viem)]);
 }
 
 const line = (cells: readonly string[]) => `| ${cells.map((one) => one.replaceAll("|", "\\|")).join(" | ")} |`;
@@ -102,14 +118,18 @@ function source({ source: from }: Fault): string {
   return `[${from}](https://github.com/${repository}/issues/${number})`;
 }
 
-/** @param isNamed its end is that nothing is answered and why is known. */
-function cell(outcome: Outcome | null, isNamed = false): string {
+/** @param cause the words of the log with which nothing is answered. */
+function cell(outcome: Outcome | null, cause?: unknown): string {
   if (!outcome) return "";
   if (outcome.end === "wrong") return `${words.wrong}: ${outcome.what}`;
   if (outcome.end !== "error") return words[outcome.end];
-  const short = outcome.words
-    .replaceAll(/[<>`*\n]/g, " ")
-    .replaceAll(/\s+/g, " ")
+  const said = outcome.words.replaceAll(/[<>`*"]/g, " ").replaceAll(/\s+/g, " ");
+  // Hashes and ports are of the run, and say nothing.
+  const steady = said.replaceAll(/0x[0-9a-f]{16,}/gi, "0x…").replaceAll(/127\.0\.0\.1:\d+/g, "the endpoint");
+  const from = cause instanceof RegExp ? Math.max(0, steady.search(new RegExp(cause.source.split(".*")[0] ?? ""))) : 0;
+  const short = steady
+    .slice(from, from + 110)
+    .replace(anyway, "")
     .trim();
-  return `${isNamed ? "named" : words.error}: ${short.length > 110 ? `${short.slice(0, 107)}…` : short}`;
+  return `${cause ? "named" : words.error}: ${short}${steady.length > from + 110 ? "…" : ""}${anyway.exec(steady)?.[0] ?? ""}`;
 }
