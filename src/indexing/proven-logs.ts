@@ -98,7 +98,7 @@ async function fetchReceipts(
 
 /** Some nodes cannot put the receipts of some blocks together, and have each of them. @returns null then. */
 function singly(error: unknown): null {
-  if (error instanceof Refused || (error instanceof NodeRefusal && error.kind === "broken")) return null;
+  if (error instanceof NodeRefusal && error.kind === "broken") return null;
   throw error;
 }
 
