@@ -30,11 +30,13 @@ test("a collection is confirmed by the code at its address, whatever that code a
   const hash = toHash(reservation.mined_attempt);
   const address = toAddress(intent.predicted_addr);
   const head = await h.chain.getBlockNumber();
-  expect(await verifyDeployment(h.chain as never, intent, head, hash)).toBeNull();
+  expect(await verifyDeployment(services.relay.nodes(goerli(services)), intent, head, hash)).toBeNull();
   // It delegates to the same template and tells the same configuration; yet these are not the request's bytes.
   await h.chain.setCode({ address, bytecode: concatHex([(await h.chain.getCode({ address })) ?? "0x", "0x00"]) });
   await h.chain.mine({ blocks: 1 });
-  expect(await verifyDeployment(h.chain as never, intent, head + 1n, hash)).toMatch(/configuration in its code/);
+  expect(await verifyDeployment(services.relay.nodes(goerli(services)), intent, head + 1n, hash)).toMatch(
+    /configuration in its code/,
+  );
 });
 
 test("what another wallet with the factory's role deployed for an intent is not taken for our transaction", async () => {

@@ -252,7 +252,7 @@ test("a collection that is mined again in one block with its first update is con
   ];
   const check = async (changes: Partial<Intent>) =>
     await verifyDeployment(
-      fixture.services.rpc(fixture.chain),
+      fixture.services.relay.nodes(fixture.chain),
       { ...intent, ...changes },
       await minedBlock(id),
       toHash(reservation?.mined_attempt ?? Buffer.alloc(0)),

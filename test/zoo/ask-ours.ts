@@ -8,7 +8,7 @@ import { compare, type Outcome, wordsOf } from "./outcome.ts";
 import { type Log, type Tokens, transferOf, transferTopic } from "./tokens.ts";
 
 /** For an answer that a healthy node gives in milliseconds; a hanging one shall not hold the test for nine seconds. */
-const timeoutMs = 1_500 * slowness;
+const timeoutMs = Math.ceil(1_500 * slowness);
 
 interface Listening {
   /** Gets what the operator can read. */

@@ -50,7 +50,7 @@ async function judge(
   const endpoints = await startEndpoints(node, fault);
   const log: string[] = [];
   try {
-    const mostMs = (fault.unmet === undefined ? 60_000 : 15_000) * slowness;
+    const mostMs = Math.ceil((fault.unmet === undefined ? 60_000 : 15_000) * slowness);
     const outcome = await boundedBy(mostMs, () => run(endpoints.urls, log));
     const isMet =
       end instanceof RegExp

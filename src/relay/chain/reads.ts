@@ -60,9 +60,9 @@ export const calls = {
     method: "eth_getCode",
     params: [address, typeof at === "bigint" ? toQuantity(at) : at],
   }),
-  call: (to: Address, data: Hex, at: "latest" | "pending" | ByHash): RpcCall => ({
+  call: (to: Address, data: Hex, at: bigint | "latest" | "pending" | ByHash): RpcCall => ({
     method: "eth_call",
-    params: [{ to, data }, at],
+    params: [{ to, data }, typeof at === "bigint" ? toQuantity(at) : at],
   }),
   estimate: (from: Address, to: Address, data: Hex): RpcCall => ({
     method: "eth_estimateGas",
@@ -77,6 +77,11 @@ export const calls = {
 
 export function parseBlock(answer: RpcResult | undefined): Block {
   return parse(block, answer, "a block");
+}
+
+/** Hashes of a block's transactions, in their order. */
+export function parseTransactions(answer: RpcResult | undefined): Hash[] {
+  return parse(z.object({ transactions: z.array(hash) }), answer, "a block").transactions;
 }
 
 /** A block that the node may not have. */

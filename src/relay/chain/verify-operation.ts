@@ -170,7 +170,7 @@ async function findOtherRecord(
     },
   );
   const other = now && findOtherSetting(now, asked);
-  return other && (await isLastOfBlock(services.rpc(chain), blockNumber, transactionHash)) ? other : null;
+  return other && (await isLastOfBlock(services.relay.nodes(chain), blockNumber, transactionHash)) ? other : null;
 }
 
 /**
@@ -195,7 +195,7 @@ async function findOtherUri(
     const data = parseHex(answer, "a URI");
     const now = decodeFunctionResult({ abi: uris, functionName, data });
     if (now.endsWith(uri) || !(await agreeOnBytes(nodes, chain.relay.quorum, call, data))) continue;
-    if (await isLastOfBlock(services.rpc(chain), blockNumber, transactionHash))
+    if (await isLastOfBlock(services.relay.nodes(chain), blockNumber, transactionHash))
       return `the URI of token ${tokenId} is ${now.slice(0, 200)}`;
   }
   return null;

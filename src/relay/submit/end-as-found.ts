@@ -46,7 +46,7 @@ export async function endAsFound(services: RelayContext, chain: Chain, seen: Int
   const problem = await askNode(chain, () =>
     isOperation(intent.kind)
       ? verifyOperation(services, chain, intent, found.hash)
-      : verifyDeployment(services.rpc(chain), intent, found.block, found.hash),
+      : verifyDeployment(nodes, intent, found.block, found.hash),
   );
   const context = { intent: intent.id, state: intent.state, hash: found.hash };
   if (problem) services.log.error({ ...context, problem }, "something else than what was asked for stands for good");

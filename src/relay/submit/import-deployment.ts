@@ -30,7 +30,7 @@ export async function importDeployment(services: RelayContext, chain: Chain, int
     return null;
   }
   const problem = await askNode(chain, () =>
-    verifyDeployment(services.rpc(chain), intent, receipt.blockNumber, receipt.transactionHash),
+    verifyDeployment(services.relay.nodes(chain), intent, receipt.blockNumber, receipt.transactionHash),
   );
   if (problem) {
     services.log.error({ intent: intent.id, problem }, "an external collection stands at the address of an intent");

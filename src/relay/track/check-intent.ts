@@ -221,7 +221,7 @@ async function confirm(
   const problem = isOperation(intent.kind)
     ? await verifyOperation(services, chain, intent, hash)
     : intent.kind === "deploy"
-      ? await verifyDeployment(services.rpc(chain), intent, number, hash)
+      ? await verifyDeployment(services.relay.nodes(chain), intent, number, hash)
       : null;
   const agreed = !intent.batch_call || (await agreeOnDone(services, chain, intent));
   // One endpoint said that the lead's own call was carried out, and enough of them say that it was not.

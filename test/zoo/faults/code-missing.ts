@@ -8,5 +8,4 @@ export const fault: WriteFault = {
   hits: ["eth_getCode"],
   play: edits(() => "0x"),
   end: "one",
-  unmet: 'the deployment stays "mined", and the log says "no code at the predicted address"',
 };
