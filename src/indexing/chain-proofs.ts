@@ -58,15 +58,14 @@ export class ChainProofs {
   }
 
   /**
-   * No endpoint gave receipts that the header commits to. Two that give the same logs are believed, and show that the chain's roots prove
-   * nothing: from then on the only one that answers is believed too, if its receipts have the logs that it gives. So is the only one that
-   * is configured, as long as no root of the chain has proved anything.
+   * No endpoint gave receipts that the header commits to. Two that give the same logs are believed. Where no root of the chain has proved
+   * anything, so is the only one that is configured, and from then on the only one that answers, if its receipts have the logs that it gives.
    */
   async #unproven(header: Header, cause: UnusableAnswer, signal: AbortSignal): Promise<RpcLog[]> {
     const [first, second] = await askForLogs(this.#upstreams, header, { signal });
     if (!first) throw cause;
     if (first.hosts.length < 2) {
-      if (second || (!this.#haveFailed && (this.#haveProved || this.#upstreams.size > 1))) throw cause;
+      if (second || this.#haveProved || (!this.#haveFailed && this.#upstreams.size > 1)) throw cause;
       const receipts = await fetchSaidReceipts(this.#upstreams, header, signal);
       if (receipts === null || textOf(receipts) !== textOf(first.logs)) throw cause;
     }

@@ -1,0 +1,112 @@
+import { decodeFunctionResult, encodeFunctionData, type Hex, toHex } from "viem";
+import { afterEach, expect, test } from "vitest";
+import { startAnvil } from "../indexing/anvil.ts";
+import { contracts, startIndexer } from "../indexing/indexed-chain.ts";
+import { createTestDatabase } from "../setup/database.ts";
+import { SeededGenerator } from "../setup/seeded-generator.ts";
+import { slowness, wait } from "../setup/wait.ts";
+import type { Asked, Play, ReadFault } from "./fault.ts";
+import { HonestNode } from "./honest-node.ts";
+import { loadFaults, readFaults } from "./load-faults.ts";
+import { startProvider } from "./provider.ts";
+
+const open: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of open.splice(0).reverse()) await close();
+});
+
+const seed = 20_261_127;
+const perBatch = 200;
+const batches = 100;
+/** Requests to an endpoint until it has another fault, or none. */
+const lasting = 25;
+
+/** A fault that is another one after every few requests; a third of the time there is none. */
+class ChangingFault {
+  readonly hits = "all";
+  readonly met = new Set<string>();
+  readonly #faults: readonly ReadFault[];
+  readonly #random: SeededGenerator;
+  #current: { fault: ReadFault; play: Play; before: number } | null = null;
+  /** The start asks each endpoint for its chain: one that serves another then is an error of the configuration. */
+  #left = 5;
+
+  constructor(faults: readonly ReadFault[], random: SeededGenerator) {
+    this.#faults = faults;
+    this.#random = random;
+  }
+
+  readonly play = (): Play => async (asked: Asked) => {
+    if (this.#left === 0) this.#change();
+    this.#left -= 1;
+    const current = this.#current;
+    const isHit = ({ method }: { method: string }) =>
+      current !== null && (current.fault.hits === "all" || current.fault.hits.includes(method));
+    if (!current || !asked.calls.some(isHit)) return "honest";
+    this.met.add(current.fault.name);
+    current.before += 1;
+    return await current.play({ ...asked, isHit, before: current.before - 1 });
+  };
+
+  #change(): void {
+    this.#left = this.#random.between(1, lasting);
+    const fault = this.#random.chance(1 / 3) ? null : this.#random.pick(this.#faults);
+    this.#current = fault && { fault, play: fault.play(), before: 0 };
+  }
+}
+
+test("20,000 tokens through three endpoints whose faults change all the time are indexed as the contract has them", {
+  timeout: 900_000 * slowness,
+}, async () => {
+  // What only a proof would show is for VERIFY=proofs; here the default of public chains is used.
+  const faults = readFaults(await loadFaults())
+    .map(([, fault]) => fault)
+    .filter(({ ends, unmet }) => ends.logs !== undefined && ends.logs !== "documented" && unmet === undefined);
+  const [database, node] = await Promise.all([createTestDatabase(), startAnvil()]);
+  open.push(database.drop, node.stop);
+  const nft = await node.deploy(contracts().Erc1155, ["https://example.com/"]);
+  let minted = 0;
+  const mint = async (count: number) => {
+    for (let made = 0; made < count; made += 1, minted += 1) {
+      const ids = Array.from({ length: perBatch }, (_, id) => BigInt(minted * perBatch + id));
+      const amounts = ids.map((id) => (id % 7n) + 1n);
+      await node.call(nft, "mintBatch", [node.account(minted % 5), ids, amounts, "0x"]);
+      await node.mine();
+    }
+  };
+  await mint(batches / 2);
+  await node.rpc("anvil_mine", ["0x28"]);
+  const random = new SeededGenerator(seed);
+  const changing = [1, 2, 3].map(() => new ChangingFault(faults, random));
+  const providers = await Promise.all(changing.map((fault) => startProvider(new HonestNode(node.url), fault)));
+  open.push(() => Promise.all(providers.map(({ stop }) => stop())));
+  const indexer = await startIndexer(database.url, providers.map(({ url }) => url).join(","), {
+    VERIFY_GOERLI: "logs",
+  });
+  open.push(indexer.end);
+  await mint(batches / 2);
+  const head = await node.head();
+  const shown = async () =>
+    (await database.pool.query<{ block_number: bigint }>("SELECT block_number FROM nft.heads")).rows[0]?.block_number;
+  await wait(`block ${head}`, shown, { until: (block) => (block ?? -1n) >= head, withinMs: 600_000 });
+
+  const { rows } = await database.pool.query<{ token_id: string; owner: Buffer; amount: string }>(
+    "SELECT token_id::text, owner, amount::text FROM nft.holdings WHERE contract = decode($1, 'hex')",
+    [nft.address.slice(2)],
+  );
+  const tokens = minted * perBatch;
+  expect(tokens).toBe(20_000);
+  const indexed = new Map(rows.map(({ token_id, owner, amount }) => [`${token_id} ${toHex(owner)}`, amount]));
+  expect(indexed.size).toBe(tokens);
+  for (let batch = 0; batch < minted; batch += 1) {
+    const owner = node.account(batch % 5).toLowerCase() as Hex;
+    const ids = Array.from({ length: perBatch }, (_, id) => BigInt(batch * perBatch + id));
+    const args = [ids.map(() => owner), ids] as const;
+    const data = encodeFunctionData({ abi: nft.abi, functionName: "balanceOfBatch", args });
+    const result = await node.rpc<Hex>("eth_call", [{ to: nft.address, data }, "latest"]);
+    const balances = decodeFunctionResult({ abi: nft.abi, functionName: "balanceOfBatch", data: result }) as bigint[];
+    expect(ids.map((id) => indexed.get(`${id} ${owner}`))).toEqual(balances.map(String));
+  }
+  for (const { met } of changing) expect(met.size).toBeGreaterThan(0);
+  console.log(JSON.stringify({ seed, met: new Set(changing.flatMap(({ met }) => [...met])).size }));
+});
