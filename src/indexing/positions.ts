@@ -7,7 +7,7 @@ import type { RpcUpstreams } from "./rpc-upstreams.ts";
 
 /**
  * Positions of transactions in their blocks. Some chains leave out transactions that are not of the EVM (those on Cosmos), so that
- * the others have gaps between them; elsewhere a gap is a list with a hole.
+ * the others have gaps between them, or a block used gas and lists none; elsewhere a gap is a list with a hole.
  */
 export class Positions {
   readonly #upstreams: RpcUpstreams;
@@ -32,17 +32,28 @@ export class Positions {
       gaps ||= position !== index;
       last = position;
     }
-    if (gaps && !this.haveGaps) this.#confirm(header, transactions, endpoint);
+    if (gaps && !this.haveGaps) this.#confirm(header, transactions, endpoint, outOfOrder());
+  }
+
+  /** Of a block that used gas, and lists no transaction. @throws Refused where no other endpoint says the same. */
+  checkUnlisted(header: Header, endpoint: number): void {
+    if (!this.haveGaps)
+      this.#confirm(header, [], endpoint, new Refused("a block that used gas without its transactions"));
   }
 
   /** The only endpoint confirms what it says by saying it again. */
-  #confirm({ hash, number }: Header, transactions: readonly Record<string, unknown>[], endpoint: number): void {
+  #confirm(
+    { hash, number }: Header,
+    transactions: readonly Record<string, unknown>[],
+    endpoint: number,
+    refused: Refused,
+  ): void {
     const positions = transactions.map((one) => `${one["transactionIndex"]} ${one["hash"]}`).join();
     const said = this.#said.get(hash);
     const isOther = said?.endpoint !== endpoint || this.#upstreams.size === 1;
     if (said?.positions !== positions || !isOther) {
       this.#said.set(hash, { positions, endpoint });
-      throw outOfOrder();
+      throw refused;
     }
     this.haveGaps = true;
     const message =

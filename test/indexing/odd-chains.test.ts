@@ -177,6 +177,25 @@ test.each(["proofs", "logs"] as const)(
   },
 );
 
+test.each(["proofs", "logs"] as const)(
+  "%s: a chain whose blocks use gas for what they do not list is indexed, and one endpoint's empty list is a hole",
+  async (mode) => {
+    const hides: Oddities = {
+      answer: (method, _, result) =>
+        method.startsWith("eth_getBlockBy") && (result as Fields)["number"] === quiet
+          ? { ...(result as Fields), transactions: [] }
+          : result,
+    };
+    const whole = await gateway(mode, await odd(hides), await odd({}));
+    const block = (await whole.request("eth_getBlockByNumber", [quiet, true])) as { transactions: unknown[] };
+    expect(block.transactions).toHaveLength(1);
+    expect(whole.unproven()).not.toContain("positions");
+    const chain = await gateway(mode, await odd(hides), await odd(hides));
+    expect(await followed(chain, "0x0", head)).toEqual(await honest("0x0", head));
+    expect(chain.unproven()).toContain("positions");
+  },
+);
+
 test("a transaction that one of two endpoints leaves out is no gap of the chain", async () => {
   const short = (method: string, params: unknown[], result: unknown) =>
     method.startsWith("eth_getBlockBy") && params[1] === true
