@@ -1,6 +1,6 @@
 import type { Hex } from "viem";
 import type { Logger } from "../telemetry/log.ts";
-import { bloomMayHold, type Header } from "./header.ts";
+import { bloomBits, bloomMayHold, type Header } from "./header.ts";
 import type { LogFilter, RpcLog } from "./proven-logs.ts";
 import { emptyRoot } from "./receipts-root.ts";
 import { mayHaveStateSync } from "./state-sync.ts";
@@ -75,6 +75,15 @@ export class Blooms {
   /** Whether these logs of a block, all that it has, are as its filter says. */
   agrees({ logsBloom }: Pick<Header, "logsBloom">, logs: readonly RpcLog[]): boolean {
     return logs.every((log) => holds(logsBloom, log)) && (logs.length > 0 || !isOnes(logsBloom));
+  }
+
+  /** Whether logs leave out what the filter of their block promises: a list that was cut, or of a node without the block. */
+  lacks({ logsBloom }: Pick<Header, "logsBloom">, logs: readonly RpcLog[]): boolean {
+    if (!this.#areUsable || isOnes(logsBloom)) return false;
+    const values = new Set(logs.flatMap(({ address, topics }) => [address, ...topics]));
+    let promised = BigInt(logsBloom);
+    for (const value of values) for (const bit of bloomBits(value)) promised &= ~(1n << BigInt(bit));
+    return promised !== 0n;
   }
 
   /** Whether a block whose header is proved has no logs at all. One request less for most blocks of a quiet chain. */

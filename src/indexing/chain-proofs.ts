@@ -35,7 +35,9 @@ export class ChainProofs {
     if (this.#blooms.provesNone(header)) return [];
     if (mayHaveStateSync(this.#upstreams.id, header.number)) return await this.#withStateSync(header, signal);
     try {
-      const logs = await fetchProvenLogs(this.#upstreams, header, signal, { once: this.#haveFailed });
+      const logs = await fetchProvenLogs(this.#upstreams, header, signal, {
+        once: this.#haveFailed && !this.#haveProved,
+      });
       this.#haveProved = true;
       this.#blooms.prove(header, logs);
       return logs;
@@ -63,14 +65,15 @@ export class ChainProofs {
    */
   async #unproven(header: Header, cause: UnusableAnswer, signal: AbortSignal): Promise<RpcLog[]> {
     const [first, second] = await askForLogs(this.#upstreams, header, { signal });
-    if (!first) throw cause;
+    // A filter that is used proves what a list leaves out, whoever agrees on it.
+    if (!first || this.#blooms.lacks(header, first.logs)) throw cause;
     if (first.hosts.length < 2) {
       if (second || this.#haveProved || (!this.#haveFailed && this.#upstreams.size > 1)) throw cause;
       const receipts = await fetchSaidReceipts(this.#upstreams, header, signal);
       if (receipts === null || textOf(receipts) !== textOf(first.logs)) throw cause;
     }
     if (!this.#haveFailed) this.#warn(header, cause);
-    this.#haveFailed = true;
+    this.#haveFailed ||= !this.#haveProved;
     return first.logs;
   }
 

@@ -67,11 +67,15 @@ export function isHex(value: unknown): value is Hex {
   return typeof value === "string" && /^0x[0-9a-fA-F]*$/.test(value);
 }
 
+/** The bits of a bloom filter that a value sets (Yellow Paper 4.3.1). */
+export function bloomBits(value: Hex): number[] {
+  const hash = keccak256(value);
+  return [0, 1, 2].map((pair) => Number.parseInt(hash.slice(2 + pair * 4, 6 + pair * 4), 16) & 2047);
+}
+
 /** Whether the bloom filter may contain the value; false is certain. */
 export function bloomMayHold(bloom: Hex, value: Hex): boolean {
-  const hash = keccak256(value);
-  return [0, 1, 2].every((pair) => {
-    const bit = Number.parseInt(hash.slice(2 + pair * 4, 6 + pair * 4), 16) & 2047;
+  return bloomBits(value).every((bit) => {
     const digit = Number.parseInt(bloom[2 + 511 - (bit >> 2)] ?? "0", 16);
     return ((digit >> (bit & 3)) & 1) === 1;
   });

@@ -21,6 +21,7 @@ export async function askForBlock(
 ): Promise<RpcAnswer> {
   if (header && !blooms.tells(header)) {
     const logs = await fetchAgreedLogs(upstreams, header, signal);
+    if (blooms.lacks(header, logs)) throw new Refused("logs of the block are missing");
     return { result: logs.filter((log) => matches(log, filter)) };
   }
   const isWhole = header !== undefined && !filter.topics && !filter.address;
@@ -47,12 +48,15 @@ async function logsBesideBloom(
   if (!first) throw new Refused(`no endpoint gives the logs of block ${header.number}`);
   if (second && first.hosts.length < 2) {
     // A chain that uses its filters tells by them who is wrong.
-    const right = lists.filter(({ logs }) => blooms.agrees(header, logs));
+    const right = lists.filter(({ logs }) => blooms.agrees(header, logs) && !blooms.lacks(header, logs));
     if (blooms.areSeenSet && right.length === 1 && right[0]) return right[0].logs;
     throw disagreement(upstreams, header, lists);
   }
-  if (!blooms.agrees(header, first.logs))
+  if (!blooms.agrees(header, first.logs)) {
+    // One endpoint's word does not end the use of filters that the chain has shown to use.
+    if (blooms.areSeenSet && first.hosts.length < 2) throw new Refused("a log is not in the block's bloom filter");
     blooms.giveUp(`${first.hosts.join(" and ")} gave logs of block ${header.number} that it does not hold`);
+  }
   return first.logs;
 }
 

@@ -69,7 +69,7 @@ const byWords: readonly [AnswerClass, RegExp][] = [
   ],
   [
     "too_wide",
-    /range.*(too (large|wide|big|high)|exceed|limit|greater|supported|larger)|(large|wide|exceeds?).*range|(limited|limit|restricted|smaller|up) to .*(blocks?|range|results|logs)|(more than|exceeds?|over|max(imum)?( of)?|at most) [\d,._]+k? ?(blocks|results|logs|block|entries)|too many (blocks|logs|results)|(response|result|log|query|payload|body|answer)s? (size|is|set|returned|returns)?.*(too (large|big|many)|exceed|greater than|larger)|maximum (allowed )?number of requested blocks|blocks distance|distance.*block|exceed.*max(imum)? results|narrow your filter|smaller (block )?range|maximum is set to|should not greater than|request entity too large/i,
+    /range.*(too (large|wide|big|high)|exceed|limit|greater|supported|larger)|(large|wide|exceeds?).*range|(limited|limit|restricted|smaller|up) to .*(blocks?|range|results|logs)|(more than|exceeds?|over|max(imum)?( of)?|at most) [\d,._]+k? ?(blocks|results|logs|block|entries)|too many (blocks|logs|results)|(response|result|log|query|payload|body|answer)s? (size|is|set|returned|returns)?.*(too (large|big|many)|exceed|greater than|larger)|maximum (allowed )?number of requested blocks|blocks distance|distance.*block|exceed.*max(imum)? results|narrow your filter|smaller (block )?range|maximum is set to|should not greater than|request entity too large|(?<!invalid )block.?range/i,
   ],
   [
     "rate_limited",

@@ -177,6 +177,19 @@ test.each(["proofs", "logs"] as const)(
   },
 );
 
+test.each([1, 2])(
+  "proofs: a list that lacks what the header's filter promises is refused, also where %i endpoints agree",
+  async (count) => {
+    const empty: Oddities = {
+      answer: (method, _, result) =>
+        method === "eth_getLogs" ? [] : method === "eth_getBlockReceipts" ? null : result,
+    };
+    const chain = await gateway("proofs", ...(await Promise.all(Array.from({ length: count }, () => odd(empty)))));
+    await expect(followed(chain, busy, busy)).rejects.toThrow();
+    expect(chain.unproven()).toEqual([]);
+  },
+);
+
 test.each(["proofs", "logs"] as const)(
   "%s: a chain whose blocks use gas for what they do not list is indexed, and one endpoint's empty list is a hole",
   async (mode) => {

@@ -41,6 +41,8 @@ const logs: [AnswerClass, number, string, string][] = [
   ["too_wide", -32000, "eth_getLogs range is too large, max is 1k blocks", "Cronos"],
   ["too_wide", -32000, "Maximum allowed number of requested blocks is 10000", "zkSync"],
   ["too_wide", -32000, "maximum [from, to] blocks distance: 2000", "Evmos"],
+  ["too_wide", -32000, "block range must be less than 10000", "some gateways"],
+  ["too_wide", -32000, "Maximum block range is 2000", "some gateways"],
   ["too_wide", -32000, "Block range limit exceeded. See more details at https://docs.rpc.example/limits", "1RPC"],
   ["not_there_yet", -32000, "block range extends beyond current head block", "Erigon"],
   ["not_there_yet", -32602, "requested block range is beyond latest block", "some gateways"],

@@ -64,7 +64,8 @@ export async function askMarket(
   ]);
   const dataByteWei = oracle.length === 0 ? 0n : readDataPrice(chain, rest[0]);
   const block = parseBlock(head);
-  if (block.baseFeePerGas === undefined) {
+  const past = history && "result" in history ? feeHistory.safeParse(history.result).data : undefined;
+  if (block.baseFeePerGas === undefined && !past?.baseFeePerGas.at(-1)) {
     withoutBaseFee.add(chain);
     const [price] = await node.ask([{ method: "eth_gasPrice", params: [] }]);
     const market = { block, baseFee: 0n, tips: [], suggestedTip: parse(quantity, price, "a gas price"), dataByteWei };

@@ -168,6 +168,7 @@ async function prove(item: Waiting, wallet: Address): Promise<PoolTransaction | 
   const fees = { maxFeePerGas: price, maxPriorityFeePerGas: maxPriorityFeePerGas ?? price };
   // A legacy transaction has its chain's id in v (EIP-155).
   const isLegacy = maxFeePerGas == null;
+  if (!isLegacy && item.chainId == null) return null;
   const raw = rawOf(Number(isLegacy ? (v - 35n) / 2n : item.chainId), {
     ...{ type: isLegacy ? "legacy" : "eip1559", nonce: Number(nonce), to, input: data, value, gas },
     ...{ gasPrice: price, ...fees, r: word(r), s: word(s), v, yParity: Number(item.yParity ?? v) },

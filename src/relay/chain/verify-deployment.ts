@@ -43,12 +43,14 @@ export async function verifyDeployment(
   blockNumber: bigint,
   transaction: Hash,
 ): Promise<string | null> {
-  const { code, owner, info } = await readDeployed(nodes, toAddress(intent.predicted_addr), blockNumber);
+  const address = toAddress(intent.predicted_addr);
+  const { code, owner, info } = await readDeployed(nodes, address, blockNumber);
   const expected = cloneCode(toAddress(intent.template), toHex(intent.init_data)).toLowerCase();
   if (!code.toLowerCase().startsWith(expected.slice(0, cloneHeadChars))) return "not a clone of the template";
   // Only what exactly this code says of itself is worth anything.
   if (code.toLowerCase() !== expected) return "the configuration in its code is not the one of the request";
-  if (!owner || !info) return "its code is the one of the request, and does not answer as it";
+  // Its very code answers, so this came from where the block's state is not.
+  if (!owner || !info) throw new LaggingNode(`a node answers for ${address} without its state at block ${blockNumber}`);
   const problem = findDifference(intent, owner, info);
   if (problem === null || !followsFromRequest(intent)) return problem;
   return (await isLastOfBlock(nodes, blockNumber, transaction)) ? problem : null;
