@@ -12,17 +12,16 @@ export interface Said {
 /**
  * Asks one endpoint after the other for all logs of a block, until two have said the same.
  *
- * @param said lists that are known already.
  * @returns the lists, the one that most gave first; none when no endpoint answers.
  */
 export async function askForLogs(
   upstreams: RpcUpstreams,
   header: Header,
-  { said = [], signal }: { said?: readonly Said[]; signal: AbortSignal | undefined },
+  signal: AbortSignal | undefined,
 ): Promise<Said[]> {
   const filter = { blockHash: header.hash };
   const check = (logs: unknown) => checkLogs(logs, filter, true);
-  const lists = new Map(said.map(({ logs, hosts }) => [textOf(logs), { logs, hosts: [...hosts] }]));
+  const lists = new Map<string, Said>();
   for await (const { host, result } of upstreams.each("eth_getLogs", [filter], { check, signal })) {
     const logs = result as RpcLog[];
     const list = lists.get(textOf(logs)) ?? { logs, hosts: [] };
@@ -43,7 +42,7 @@ export async function fetchAgreedLogs(
   header: Header,
   signal: AbortSignal | undefined,
 ): Promise<RpcLog[]> {
-  const [first, second] = await askForLogs(upstreams, header, { signal });
+  const [first, second] = await askForLogs(upstreams, header, signal);
   if (!first) throw new Refused(`no endpoint gives the logs of block ${header.number}`);
   if (second && first.hosts.length < 2) throw disagreement(upstreams, header, [first, second]);
   return first.logs;

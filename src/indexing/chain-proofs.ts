@@ -64,8 +64,8 @@ export class ChainProofs {
    * anything, so is the only one that is configured, and from then on the only one that answers, if its receipts have the logs that it gives.
    */
   async #unproven(header: Header, cause: UnusableAnswer, signal: AbortSignal): Promise<RpcLog[]> {
-    const [first, second] = await askForLogs(this.#upstreams, header, { signal });
-    // A filter that is used proves what a list leaves out, whoever agrees on it.
+    const [first, second] = await askForLogs(this.#upstreams, header, signal);
+    // The filter proves what a list leaves out, even if all endpoints agree on that list.
     if (!first || this.#blooms.lacks(header, first.logs)) throw cause;
     if (first.hosts.length < 2) {
       if (second || this.#haveProved || (!this.#haveFailed && this.#upstreams.size > 1)) throw cause;

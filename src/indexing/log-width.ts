@@ -13,6 +13,12 @@ export class LogWidth {
   #answers = 0;
   #patience = firstPatience;
   #hasGrown = false;
+  #isNamed = false;
+
+  /** Whether the endpoint named the width itself; otherwise it follows from what was refused, and may pass with its cause. */
+  get isNamed(): boolean {
+    return this.#isNamed;
+  }
 
   /** Null: as many as are asked for. */
   get most(): bigint | null {
@@ -29,7 +35,9 @@ export class LogWidth {
     // A growth that is refused was no end of a full stretch: the next one waits for longer.
     if (this.#hasGrown) this.#patience = Math.min(2 * this.#patience, mostPatience);
     const half = width > 1n ? width / 2n : 1n;
-    this.#most = widthIn(words, { from, to }) ?? half;
+    const named = widthIn(words, { from, to });
+    this.#isNamed = named !== null;
+    this.#most = named ?? half;
     this.#answers = 0;
     this.#hasGrown = false;
   }
@@ -103,7 +111,9 @@ export function smallerRange(
   if (asked.some((one) => one.width.takes(width))) return null;
   // More than a range that is named Ponder never asks for again. One that could take all is back soon.
   if (endpoints.some((one) => one.width.takes(width))) return { error: { code: tooWideCode, message: halfWords } };
-  const most = asked.reduce((sum, one) => ((one.width.most ?? 0n) > sum ? (one.width.most ?? 0n) : sum), 1n);
+  const [widest] = asked.toSorted((a, b) => Number((b.width.most ?? 0n) - (a.width.most ?? 0n)));
+  if (!widest?.width.isNamed) return { error: { code: tooWideCode, message: halfWords } };
+  const most = widest.width.most ?? 1n;
   // Ponder takes the difference for the number of blocks, and one as large as what it asked for is no advice.
   const last = from + (most < width - 2n ? most : width - 2n);
   const message = `response size exceeded; this block range should work: [0x${from.toString(16)}, 0x${last.toString(16)}]`;

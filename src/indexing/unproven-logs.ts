@@ -43,7 +43,7 @@ async function logsBesideBloom(
   header: Header,
   signal: AbortSignal | undefined,
 ): Promise<RpcLog[]> {
-  const lists = await askForLogs(upstreams, header, { signal });
+  const lists = await askForLogs(upstreams, header, signal);
   const [first, second] = lists;
   if (!first) throw new Refused(`no endpoint gives the logs of block ${header.number}`);
   if (second && first.hosts.length < 2) {
@@ -70,9 +70,12 @@ export async function askAnother(upstreams: RpcUpstreams, number: bigint): Promi
   const filter = { fromBlock: hex, toBlock: hex };
   const check = (logs: unknown) => checkLogs(logs, filter, true);
   const checkReceipts = (receipts: unknown) => check(logsIn(receipts));
-  for await (const { result } of upstreams.each("eth_getBlockReceipts", [hex], { check: checkReceipts }, true))
+  // The index's own round waits meanwhile.
+  const signal = AbortSignal.timeout(5_000);
+  for await (const { result } of upstreams.each("eth_getBlockReceipts", [hex], { check: checkReceipts, signal }, true))
     return logsIn(result) as RpcLog[];
-  for await (const { result } of upstreams.each("eth_getLogs", [filter], { check }, true)) return result as RpcLog[];
+  for await (const { result } of upstreams.each("eth_getLogs", [filter], { check, signal }, true))
+    return result as RpcLog[];
   return null;
 }
 

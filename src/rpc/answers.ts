@@ -48,7 +48,7 @@ const byWords: readonly [AnswerClass, RegExp][] = [
   // Of a state or a method alone, in the words of a refused key.
   [
     "pruned",
-    /missing trie node|prun(ed|ing)|(historical|old|archive).*(state|data|node|unavailable|available)|state (is )?not (available|found)|no state available|state already (discarded|pruned)|state histories|history (has been|not|is not|was) .*(available|pruned|expired)|archive/i,
+    /missing trie node|prun(ed|ing)|(historical|old|archive).*(state|data|node|unavailable|available)|state (is )?not (available|found)|no state available|state already (discarded|pruned)|state histories|history (has been|not|is not|was) .*(available|pruned|expired)|archive (state|data|node)/i,
   ],
   [
     "unsupported",

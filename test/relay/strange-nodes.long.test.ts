@@ -140,6 +140,44 @@ test("an update goes through an endpoint that runs no call at a block's hash", a
   }
 });
 
+const isOracle = ([call]: unknown[] = []) =>
+  (call as { to?: string } | undefined)?.to?.toLowerCase() === "0x420000000000000000000000000000000000000f";
+
+test("a deployment goes through where nodes answer a call of an address without code by an error", async () => {
+  let refused = 0;
+  const { attempts } = await deployThrough({
+    answer: ({ method, params }, answer) => {
+      if (method !== "eth_call" || !isOracle(params)) return;
+      refused += 1;
+      refuse(answer, { code: -32_000, message: "smart contract does not exist" });
+    },
+  });
+  expect(attempts).toHaveLength(1);
+  expect(refused).toBe(1);
+});
+
+test("a price of data beyond what the operator pays for gas is waited for, and nothing is signed", async () => {
+  const endpoint = await FaultyEndpoint.start(h.node.url, {
+    answer: ({ method, params }, answer) => {
+      if (method === "eth_call" && isOracle(params)) answer.result = `0x${(10n ** 30n).toString(16).padStart(64, "0")}`;
+    },
+  });
+  try {
+    const services = h.process({ RPC_URL_GOERLI: endpoint.url });
+    await expect(deployCollection(services, caller, launch({ name: "Dear data" }))).rejects.toThrow(/fees are over/);
+    const { rows } = await services.pool.query(
+      `SELECT hold_reason, (SELECT count(*)::int FROM service.nonce_reservation s WHERE s.intent_id = i.id) AS nonces
+       FROM service.intent i WHERE payload->>'name' = 'Dear data'`,
+    );
+    expect(rows).toEqual([{ hold_reason: "fee", nonces: 0 }]);
+    await services.pool
+      .query("UPDATE service.intent SET state = 'cancelled' WHERE payload->>'name' = 'Dear data'")
+      .catch(() => undefined);
+  } finally {
+    await endpoint.stop();
+  }
+});
+
 /** A node that takes no transaction below a tip, as Polygon's and Amoy's do. */
 function refusingTips(least: bigint, { usual, suggested }: { usual: bigint; suggested: bigint | null }): Fault {
   return {

@@ -47,7 +47,7 @@ interface Common {
   play: () => Play;
   /** No healthy endpoint is configured beside it. */
   alone?: true;
-  /** The end is still another: what happens instead. Whoever mends it takes this away. */
+  /** A known defect: what happens instead of the expected end. Remove it with the fix. */
   unmet?: string;
 }
 

@@ -37,8 +37,8 @@ test("there are at least sixty faults, each with a public source and a name of i
 });
 
 /**
- * Plays a fault, and compares how it ended with what its file expects. What that calls unmet has to stay so: whoever mends
- * it takes the word away.
+ * Plays a fault, and compares how it ended with what its file expects. A fault marked `unmet` must still fail: a fix
+ * removes the mark.
  *
  * @param run tells how it ended, and what could be read in the log.
  */

@@ -1,4 +1,4 @@
-import { type Address, decodeAbiParameters, encodeFunctionData, type Hex, keccak256, parseAbi, size } from "viem";
+import { type Address, encodeFunctionData, type Hex, keccak256, parseAbi, size } from "viem";
 import { z } from "zod";
 import type { Chain } from "../../chains.ts";
 import { NodeFault, type RpcCall, type RpcResult } from "../../rpc/batch.ts";
@@ -29,8 +29,14 @@ export function isLegacy(chain: Chain): boolean {
 const sampleBytes = 1_024;
 const sampleData = encodeFunctionData({ abi: oracleAbi, functionName: "getL1Fee", args: [noise(sampleBytes)] });
 
-/** Chains without such a contract, as their nodes said; for as long as this process lives. */
-const withoutOracle = new WeakSet<Chain>();
+/** What is known of such a contract on a chain: that it has answered, or until when there is taken to be none. */
+const known = new WeakMap<Chain, "answers" | number>();
+const noneForMs = 3_600_000;
+
+function mayHaveOracle(chain: Chain): boolean {
+  const state = known.get(chain) ?? 0;
+  return state === "answers" || performance.now() >= state;
+}
 
 /** What a transaction has beside its data: nonce, fees, addresses and signature, with room. */
 const envelopeBytes = 200n;
@@ -54,7 +60,8 @@ export async function askMarket(
   chain: Chain,
   more: readonly RpcCall[] = [],
 ): Promise<{ market: Market & { block: Block }; answers: RpcResult[] }> {
-  const oracle = withoutOracle.has(chain) ? [] : [calls.call(oracles[chain.id] ?? opOracle, sampleData, "latest")];
+  const at = oracles[chain.id] ?? opOracle;
+  const oracle = mayHaveOracle(chain) ? [calls.call(at, sampleData, "latest")] : [];
   const [head, history, tip, ...rest] = await node.ask([
     calls.block("latest"),
     { method: "eth_feeHistory", params: ["0xa", "latest", [20]] },
@@ -62,7 +69,7 @@ export async function askMarket(
     ...oracle,
     ...more,
   ]);
-  const dataByteWei = oracle.length === 0 ? 0n : readDataPrice(chain, rest[0]);
+  const dataByteWei = oracle.length === 0 ? 0n : await readDataPrice(node, chain, at, rest[0]);
   const block = parseBlock(head);
   const past = history && "result" in history ? feeHistory.safeParse(history.result).data : undefined;
   if (block.baseFeePerGas === undefined && !past?.baseFeePerGas.at(-1)) {
@@ -94,22 +101,24 @@ function readMarket(
 }
 
 /**
- * Per byte, rounded up; 0 on a chain that has no such contract.
+ * Per byte, rounded up; 0 on a chain that has no such contract: some nodes answer a call of an address without code by an error.
  *
  * @throws NodeFault when the node does not say: a transaction must not be sent for a price that nobody knows.
  */
-function readDataPrice(chain: Chain, answer: RpcResult | undefined): bigint {
-  if (!answer || "error" in answer) throw new NodeFault("an error instead of the price of data");
-  if (answer.result === "0x") {
-    withoutOracle.add(chain);
-    return 0n;
+async function readDataPrice(
+  node: Pick<Node, "ask">,
+  chain: Chain,
+  at: Address,
+  answer: RpcResult | undefined,
+): Promise<bigint> {
+  if (answer && "result" in answer && /^0x[0-9a-f]{64}$/i.test(String(answer.result))) {
+    known.set(chain, "answers");
+    return (BigInt(answer.result as Hex) + BigInt(sampleBytes) - 1n) / BigInt(sampleBytes);
   }
-  try {
-    const [fee] = decodeAbiParameters([{ type: "uint256" }], answer.result as Hex);
-    return (fee + BigInt(sampleBytes) - 1n) / BigInt(sampleBytes);
-  } catch {
-    throw new NodeFault("not the price of data");
-  }
+  const [code] = known.get(chain) === "answers" ? [] : await node.ask([calls.code(at, "latest")]);
+  if (!code || !("result" in code) || code.result !== "0x") throw new NodeFault("no price of data");
+  known.set(chain, performance.now() + noneForMs);
+  return 0n;
 }
 
 function noise(bytes: number): Hex {

@@ -7,7 +7,7 @@ import type { CallKind } from "../../db/tables/relay.ts";
 import { type ErrorCode, ServiceError } from "../../errors/errors.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { likelyDataPrice, likelyFee } from "../chain/current-fees.ts";
-import { least } from "../chain/fees.ts";
+import { least, most } from "../chain/fees.ts";
 import { dataRoom } from "../chain/market.ts";
 
 /** What accepting a request sets aside until its transaction is in a block. */
@@ -63,8 +63,9 @@ export function planGasReservation(
   const usual = gasOf[request.kind](request.bytes);
   const signed = ((request.estimate ?? 0n) * 12n) / 10n;
   // Of a deployment only bytes that are not zero are counted, and about as many are.
-  const gasWei = (signed > usual ? signed : usual) * likelyFee(chain);
-  const wei = gasWei + dataRoom * likelyDataPrice(chain) * BigInt(2 * request.bytes + 500);
+  const gas = most(signed, usual);
+  const dataWei = dataRoom * likelyDataPrice(chain) * BigInt(2 * request.bytes + 500);
+  const wei = gas * likelyFee(chain) + least(dataWei, gas * chain.relay.maxFeeWei);
   return { wei, limits: limitsOf(services, chain, request, wei, "new") };
 }
 

@@ -162,6 +162,8 @@ async function readAll(
     const gas = least((needed * 12n) / 10n, ceiling);
     const within = (cap: bigint) => withinCap(fees, market.baseFee, cap);
     const dataWei = dataRoom * dataFee(market, call.data);
+    // A contract that a node shows shall not set the price: the operator's cap for the gas is one for the data too.
+    const mayPayData = dataWei <= gas * chain.relay.maxFeeWei;
     const callsReceiver = receiversOf(intent).some((address) => called.has(address));
     return {
       ...seen,
@@ -169,8 +171,8 @@ async function readAll(
       gas,
       dataWei,
       callsReceiver,
-      fees: within(feeCap(chain, intent, { gas, dataWei })),
-      wanted: within(chain.relay.maxFeeWei),
+      fees: mayPayData ? within(feeCap(chain, intent, { gas, dataWei })) : null,
+      wanted: mayPayData ? within(chain.relay.maxFeeWei) : null,
     };
   });
 }
