@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import type { Hex } from "viem";
 import type { Logger } from "../telemetry/log.ts";
 import { bloomBits, bloomMayHold, type Header } from "./header.ts";
@@ -15,7 +16,8 @@ const provedReach = 1_000n;
 /**
  * What the filters in a chain's headers are worth. Some chains (zkSync, Hedera, subnets and development nodes) give zeros or ones in
  * every header: zeros would hide logs, ones would promise logs in each block. Such a chain is found out by what it shows, and its
- * filters are not used any more.
+ * filters are not used any more. A single header with a filter that is not the chain's own, since it does not give the block's hash, tells
+ * nothing either.
  */
 export class Blooms {
   readonly #chain: { name: string; id: number };
@@ -24,6 +26,10 @@ export class Blooms {
   #someAreSet = false;
   #provedAt: bigint | null = null;
   #ones: bigint | null = null;
+  /** Some header of the chain gave its hash. */
+  #headersProve = false;
+  /** Blocks that were last seen with fields that do not give their hash, on a chain where others do. */
+  readonly #doubtful = new LRUCache<Hex, true>({ max: 1_024 });
 
   constructor(chain: { name: string; id: number }, log: Logger) {
     this.#chain = chain;
@@ -36,8 +42,14 @@ export class Blooms {
   }
 
   /** Whether the filter of this block tells what logs it can have. */
-  tells(header: Pick<Header, "number" | "logsBloom">): boolean {
-    return this.#areUsable && !isOnes(header.logsBloom) && !mayHaveStateSync(this.#chain.id, header.number);
+  tells({ number, hash, logsBloom }: Pick<Header, "number" | "hash" | "logsBloom">): boolean {
+    return (
+      this.#areUsable &&
+      logsBloom.length === zeros.length &&
+      !isOnes(logsBloom) &&
+      !this.#doubtful.has(hash) &&
+      !mayHaveStateSync(this.#chain.id, number)
+    );
   }
 
   /** Whether the chain was seen to use filters: then one of zeros says something. */
@@ -45,8 +57,11 @@ export class Blooms {
     return this.#someAreSet;
   }
 
-  /** Takes note of a header. */
-  see({ number, logsBloom }: Header): void {
+  /** Takes note of a header. @param isProved whether its fields give its hash: then the filter is the chain's own. */
+  see({ number, hash, logsBloom }: Header, isProved: boolean): void {
+    this.#headersProve ||= isProved;
+    if (this.#headersProve && !isProved) this.#doubtful.set(hash, true);
+    else this.#doubtful.delete(hash);
     if (isOnes(logsBloom)) {
       if (this.#ones !== null && (this.#ones + 1n === number || this.#ones - 1n === number))
         this.giveUp("all bits are set in consecutive headers");
@@ -78,8 +93,8 @@ export class Blooms {
   }
 
   /** Whether logs leave out what the filter of their block promises: a list that was cut, or of a node without the block. */
-  lacks({ logsBloom }: Pick<Header, "logsBloom">, logs: readonly RpcLog[]): boolean {
-    if (!this.#areUsable || isOnes(logsBloom)) return false;
+  lacks({ hash, logsBloom }: Pick<Header, "hash" | "logsBloom">, logs: readonly RpcLog[]): boolean {
+    if (!this.#areUsable || isOnes(logsBloom) || this.#doubtful.has(hash)) return false;
     const values = new Set(logs.flatMap(({ address, topics }) => [address, ...topics]));
     let promised = BigInt(logsBloom);
     for (const value of values) for (const bit of bloomBits(value)) promised &= ~(1n << BigInt(bit));
@@ -112,9 +127,10 @@ export class Blooms {
    * with any other filter it leaves blocks out, or does not believe that one has no logs.
    */
   forIndex(block: unknown): unknown {
-    const { number, logsBloom } = (block ?? {}) as { number?: unknown; logsBloom?: unknown };
-    if (typeof number !== "string" || typeof logsBloom !== "string") return block;
-    const tells = this.tells({ number: BigInt(number), logsBloom: logsBloom as Hex });
+    const { number, hash, logsBloom } = (block ?? {}) as { number?: unknown; hash?: unknown; logsBloom?: unknown };
+    if (typeof number !== "string" || typeof hash !== "string" || typeof logsBloom !== "string") return block;
+    const header = { number: BigInt(number), hash: hash.toLowerCase() as Hex, logsBloom: logsBloom as Hex };
+    const tells = this.tells(header);
     return tells ? block : { ...(block as object), logsBloom: zeros };
   }
 }

@@ -1,6 +1,6 @@
 import { type Hex, keccak256, toRlp } from "viem";
 
-/** What we keep of a block whose hash was recomputed from its fields. */
+/** What is kept of a block. With VERIFY=proofs its hash was recomputed from its fields. */
 export interface Header {
   number: bigint;
   hash: Hex;
@@ -40,6 +40,15 @@ export function headerHash(block: Fields): Hex {
     return quantities.has(name) ? rlpQuantity(value) : value;
   });
   return keccak256(toRlp(fields));
+}
+
+/** Whether a block's fields give its hash; false also on chains whose headers have other fields. */
+export function givesHash(block: Fields): boolean {
+  try {
+    return headerHash(block) === String(block["hash"]).toLowerCase();
+  } catch {
+    return false;
+  }
 }
 
 /** @throws Error when the fields that every block has are not there. */

@@ -54,6 +54,8 @@ const askAgainNoMore: readonly AnswerClass[] = ["too_wide", "pruned", "unsupport
 /** How often all nodes are asked when an answer is checked: a wrong one is often right the next time. */
 const checkedRounds = 4;
 const pauseMs = 25;
+/** No backend that is in use is further behind than so many blocks. */
+const farBehind = 256n;
 /** After so long without a usable answer of any node each request waits before it is sent: Ponder repeats at once. */
 const awayAfterMs = 2_000;
 const awayPauseMs = 500;
@@ -243,6 +245,9 @@ export class RpcUpstreams {
     if (last !== null && last > upstream.head) await this.#requireHead(upstream, last, signal);
     const send = () => sendRpc(upstream.url, method, params, this.#limits, signal);
     const answer = await upstream.limit(send, signal);
+    // Another backend of the same address may have answered than the one that told its head.
+    if (last !== null && last > upstream.head - farBehind && !answer.error)
+      await this.#requireHead(upstream, last, signal);
     if (check && !answer.error) runCheck(check, answer.result, this.#upstreams.indexOf(upstream));
     if (this.#isAway()) this.#log.info({ host: upstream.host }, "RPC endpoint answers again");
     this.#awaySince = null;

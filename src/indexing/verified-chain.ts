@@ -3,7 +3,7 @@ import type { Hex } from "viem";
 import type { Logger } from "../telemetry/log.ts";
 import { Blooms } from "./blooms.ts";
 import { ChainProofs } from "./chain-proofs.ts";
-import { type Header, headerHash, isHex, readHeader } from "./header.ts";
+import { givesHash, type Header, headerHash, isHex, readHeader } from "./header.ts";
 import { Absent, LeftChain, Refused, type RpcAnswer, UnusableAnswer } from "./json-rpc.ts";
 import { Positions } from "./positions.ts";
 import { checkLogs, type LogFilter, matches, type RpcLog } from "./proven-logs.ts";
@@ -108,8 +108,9 @@ export class VerifiedChain {
     const check = (block: unknown, endpoint: number) => this.#checkBlock(block, params, endpoint);
     const answer = await this.#upstreams.request(method, params, { check, signal });
     if (answer.result !== null && !answer.error) {
-      const header = readHeader(answer.result as Record<string, unknown>);
-      this.#blooms.see(header);
+      const fields = answer.result as Record<string, unknown>;
+      const header = readHeader(fields);
+      this.#blooms.see(header, givesHash(fields));
       this.#headers.set(header.hash, header);
     }
     return answer;

@@ -21,8 +21,8 @@ async function startFilled(env: Record<string, string> = {}): Promise<ApiServer>
 }
 
 beforeAll(async () => {
-  // Long: on a busy machine a read that is held must not end before the test has looked.
-  api = await startFilled({ READ_TIMEOUT_MS: "900000", REPORT_TIMEOUT_MS: "900000" });
+  // Long: on a busy machine a read that is held, or waits for one that is, must not end before the test has looked.
+  api = await startFilled({ READ_TIMEOUT_MS: "900000", REPORT_TIMEOUT_MS: "900000", READ_WAIT_MS: "900000" });
   key = (await api.account("enterprise")).key;
 });
 afterAll(() => api?.close());

@@ -190,6 +190,36 @@ test.each([1, 2])(
   },
 );
 
+test.each([
+  ["empty", zeroBloom],
+  ["not there", "0x"],
+  ["of ones", fullBloom],
+] as const)(
+  "logs: one endpoint's block whose filter is %s and does not give the block's hash hides no logs from an index",
+  async (_, logsBloom) => {
+    const lies: Oddities = {
+      answer: (method, __, result) =>
+        method.startsWith("eth_getBlockBy") && (result as Fields)["number"] === busy
+          ? { ...(result as Fields), logsBloom }
+          : result,
+    };
+    const chain = await gateway("logs", await odd(lies), await odd({}));
+    await chain.request("eth_getBlockByNumber", [quiet, true]);
+    const block = (await chain.request("eth_getBlockByNumber", [busy, true])) as Fields;
+    // With zeros Ponder asks for the logs; with any other filter it leaves out what that does not hold.
+    expect(block["logsBloom"]).toBe(zeroBloom);
+    expect(await followed(chain, busy, busy)).toEqual(await honest(busy, busy));
+    // A list that only one of them gives is not believed then.
+    const empty: Oddities = {
+      answer: (method, params, result) => (method === "eth_getLogs" ? [] : lies.answer?.(method, params, result)),
+    };
+    const two = await gateway("logs", await odd(empty), await odd({}));
+    await two.request("eth_getBlockByNumber", [quiet, true]);
+    await expect(followed(two, busy, busy)).rejects.toThrow();
+    expect(two.unproven()).toEqual([]);
+  },
+);
+
 test.each(["proofs", "logs"] as const)(
   "%s: a chain whose blocks use gas for what they do not list is indexed, and one endpoint's empty list is a hole",
   async (mode) => {

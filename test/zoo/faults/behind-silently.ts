@@ -1,5 +1,4 @@
 import type { ReadFault } from "../fault.ts";
-import { edits } from "../plays.ts";
 
 /** Its newest block is eight behind; it answers for the blocks that it has, and says nothing of the others. */
 const lag = 8;
@@ -10,12 +9,17 @@ export const fault: ReadFault = {
   name: "behind: logs of the blocks that it has, without a word",
   source: "ethereum/go-ethereum#24078",
   hits: ["eth_getLogs", "eth_blockNumber"],
-  play: edits((result: unknown, { method, params }) => {
-    const { toBlock } = (params[0] ?? {}) as { toBlock?: string };
-    if (method === "eth_blockNumber") return `0x${(Number(result) - lag).toString(16)}`;
-    return (result as { blockNumber: string }[]).filter(
-      ({ blockNumber }) => Number(blockNumber) <= Number(toBlock) - lag,
-    );
-  }),
+  play: () => async (asked) => {
+    const answers = await asked.honest(asked.calls);
+    const [head] = await asked.honest([{ id: 0, method: "eth_blockNumber", params: [] }]);
+    const newest = Number(head?.result) - lag;
+    return {
+      answers: answers.map((answer, index) => {
+        if (asked.calls[index]?.method === "eth_blockNumber") return { result: `0x${newest.toString(16)}` };
+        const logs = answer.result as { blockNumber: string }[] | undefined;
+        return logs ? { result: logs.filter(({ blockNumber }) => Number(blockNumber) <= newest) } : answer;
+      }),
+    };
+  },
   ends: { logs: "right" },
 };
