@@ -48,6 +48,8 @@ export interface EndpointState {
 const rest = { firstMs: 500, mostMs: 30_000 };
 /** Of a node that only its operator can bring back. */
 const longRest = { firstMs: 30_000, mostMs: 600_000 };
+/** Of one whose answers contradict one another: it says the same again. */
+const distrustMs = 600_000;
 /** What a node says of the question, and not of itself: it is asked the next one as before. */
 const ofTheQuestion: readonly AnswerClass[] = ["too_wide", "not_there_yet", "pruned", "unsupported"];
 const askAgainNoMore: readonly AnswerClass[] = ["too_wide", "pruned", "unsupported"];
@@ -194,6 +196,14 @@ export class RpcUpstreams {
     throw last;
   }
 
+  /** Asks an endpoint last for ten minutes, since an answer of it that was passed on has turned out to be wrong. */
+  distrust(endpoint: number, reason: string): void {
+    const upstream = this.#upstreams[endpoint];
+    if (!upstream) return;
+    this.#failed(upstream, new Refused(reason), null);
+    upstream.restsUntil = Date.now() + distrustMs;
+  }
+
   #isAway(): boolean {
     return this.#awaySince !== null && Date.now() - this.#awaySince > awayAfterMs;
   }
@@ -315,7 +325,8 @@ export class RpcUpstreams {
     upstream.head = -1n;
     upstream.failures += 1;
     const isForLong = error instanceof NodeRefusal && (error.kind === "quota_ended" || error.kind === "key_refused");
-    upstream.restsUntil = Date.now() + backoffMs(upstream.failures, isForLong ? longRest : rest);
+    const restsUntil = Date.now() + backoffMs(upstream.failures, isForLong ? longRest : rest);
+    upstream.restsUntil = Math.max(upstream.restsUntil, restsUntil);
     const reason = error instanceof Error ? error.message : String(error);
     // A node's own words have numbers in them.
     const counted = error instanceof NodeRefusal ? reason.split(": ", 2).join(": ") : reason;

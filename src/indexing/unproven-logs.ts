@@ -2,6 +2,7 @@ import { askForLogs, disagreement, fetchAgreedLogs } from "./agreed-logs.ts";
 import type { Blooms } from "./blooms.ts";
 import type { Header } from "./header.ts";
 import { Refused, type RpcAnswer } from "./json-rpc.ts";
+import type { LogPlaces } from "./log-places.ts";
 import { checkLogs, type LogFilter, matches, type RpcLog } from "./proven-logs.ts";
 import type { RpcUpstreams } from "./rpc-upstreams.ts";
 
@@ -10,13 +11,15 @@ interface Asked {
   params: unknown;
   /** Of the block, where it is known. */
   header: Header | undefined;
+  /** What is known of its transactions. */
+  places: LogPlaces;
 }
 
 /** Logs of one block without proof, as far as its bloom filter tells that they are all. */
 export async function askForBlock(
   upstreams: RpcUpstreams,
   blooms: Blooms,
-  { filter, params, header }: Asked,
+  { filter, params, header, places }: Asked,
   signal: AbortSignal | undefined,
 ): Promise<RpcAnswer> {
   if (header && !blooms.tells(header)) {
@@ -27,6 +30,7 @@ export async function askForBlock(
   const isWhole = header !== undefined && !filter.topics && !filter.address;
   const check = (logs: unknown) => {
     checkLogs(logs, filter, isWhole);
+    places.checkLogs(logs);
     if (header && isWhole && logs.length === 0 && BigInt(header.logsBloom) !== 0n)
       throw new Refused("logs of the block are missing");
   };

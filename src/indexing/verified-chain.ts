@@ -5,6 +5,7 @@ import { Blooms } from "./blooms.ts";
 import { ChainProofs } from "./chain-proofs.ts";
 import { givesHash, type Header, headerHash, isHex, readHeader } from "./header.ts";
 import { Absent, LeftChain, Refused, type RpcAnswer, UnusableAnswer } from "./json-rpc.ts";
+import { LogPlaces } from "./log-places.ts";
 import { Positions } from "./positions.ts";
 import { checkLogs, type LogFilter, matches, type RpcLog } from "./proven-logs.ts";
 import type { RpcUpstreams } from "./rpc-upstreams.ts";
@@ -35,6 +36,7 @@ export class VerifiedChain {
   readonly #blooms: Blooms;
   readonly #proofs: ChainProofs;
   readonly #positions: Positions;
+  readonly #places = new LogPlaces();
   readonly #mode: Verification;
   readonly #lagTimeoutMs: number;
   readonly #log: Logger;
@@ -112,6 +114,7 @@ export class VerifiedChain {
       const header = readHeader(fields);
       this.#blooms.see(header, givesHash(fields));
       this.#headers.set(header.hash, header);
+      if (this.#mode === "logs" && params[1] === true) this.#comparePlaces(header, fields["transactions"]);
     }
     return answer;
   }
@@ -140,6 +143,12 @@ export class VerifiedChain {
     for (const { transactionIndex, transactionHash } of this.#knownLogs.get(header.hash) ?? [])
       if (hashes.get(Number(transactionIndex)) !== transactionHash)
         throw new Refused("the block's transactions are not those of its logs");
+  }
+
+  /** With the logs that led to this block. */
+  #comparePlaces(header: Header, transactions: unknown): void {
+    const liar = this.#places.noteBlock(header, transactions as Record<string, unknown>[]);
+    if (liar !== null) this.#upstreams.distrust(liar, "its logs contradict their block");
   }
 
   async #header(hash: Hex, signal: AbortSignal | undefined): Promise<Header> {
@@ -192,7 +201,10 @@ export class VerifiedChain {
     if (isHex(filter.blockHash))
       return this.#logsOfBlock(filter.blockHash.toLowerCase() as Hex, filter, params, signal);
     if (this.#mode === "logs") {
-      const check = (logs: unknown) => checkLogs(logs, filter);
+      const check = (logs: unknown, endpoint: number) => {
+        checkLogs(logs, filter);
+        this.#places.noteLogs(logs, endpoint);
+      };
       return this.#upstreams.request("eth_getLogs", params, { check, signal });
     }
     const [from, to] = [BigInt(filter.fromBlock ?? "0x0"), BigInt(filter.toBlock ?? "0x0")];
@@ -218,7 +230,8 @@ export class VerifiedChain {
     const known = this.#headers.get(hash);
     try {
       if (this.#mode === "logs") {
-        const answer = await askForBlock(this.#upstreams, this.#blooms, { filter, params, header: known }, signal);
+        const asked = { filter, params, header: known, places: this.#places };
+        const answer = await askForBlock(this.#upstreams, this.#blooms, asked, signal);
         if (answer.error && known && (await this.#hasLeft(known))) throw new LeftChain(`block ${hash} was replaced`);
         return answer;
       }

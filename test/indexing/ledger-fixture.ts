@@ -58,6 +58,19 @@ export async function insertRows(pool: pg.Pool, schema: string, rows: readonly L
   await pool.query(`INSERT INTO ${schema}.transfer VALUES ${values.join(",")}`);
 }
 
+/** The ledger as an index has it that was given these logs, each of one token. */
+export async function insertLogs(
+  pool: pg.Pool,
+  schema: string,
+  logs: readonly { blockNumber: string; logIndex: string }[],
+): Promise<void> {
+  const rows = logs.map(({ blockNumber, logIndex }, index) => ({
+    ...{ block: Number(blockNumber), log: Number(logIndex), batch: 0, contract: 1, tokenId: BigInt(index), from: 0 },
+    ...{ to: 7, amount: 1n, standard: "ERC721" as const },
+  }));
+  await insertRows(pool, schema, rows);
+}
+
 export async function deleteRows(pool: pg.Pool, schema: string, rows: readonly LedgerRow[]): Promise<void> {
   if (rows.length === 0) return;
   const keys = rows.map((row) => `(${row.block}, ${row.log}, ${row.batch})`).join(",");

@@ -7,6 +7,11 @@ import { startAnvil } from "./anvil.ts";
 import { contracts, startIndexer, until } from "./indexed-chain.ts";
 import { fullBloom, startOddChain, zeroBloom } from "./odd-chain.ts";
 
+interface Log {
+  blockHash: string;
+  transactionHash: string;
+}
+
 const open: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const close of open.splice(0).reverse()) await close();
@@ -65,6 +70,49 @@ test.each([
       (await database.pool.query("SELECT blocks::int, missing FROM service.log_sample")).rows[0];
     // The real ledger of a real index has what another look at the chain finds.
     expect((await wait("compared blocks", sampled, { until: (seen) => seen?.blocks > 5 })).missing).toEqual({});
+  },
+);
+
+test.each([
+  ["hash", (log: Log) => ({ ...log, blockHash: `0xe91b${log.blockHash.slice(6)}` })],
+  ["transaction", (log: Log) => ({ ...log, transactionHash: `0xe91b${log.transactionHash.slice(6)}` })],
+] as const)(
+  "an endpoint that gives logs of a block's wrong %s costs a moment, and no row, before the index starts and after",
+  async (_, edit) => {
+    const [database, node] = await Promise.all([createTestDatabase(), startAnvil()]);
+    open.push(database.drop, node.stop);
+    const nft = await node.deploy(contracts().Erc721, ["Odd", "ODD", "https://example.com/"]);
+    const mint = async (to: number) => {
+      await node.call(nft, "mint", [node.account(to)]);
+      await node.mine();
+    };
+    for (const to of [1, 2, 3]) await mint(to);
+    await node.rpc("anvil_mine", ["0x28"]);
+    const endpoint = await FaultyEndpoint.start(node.url, {
+      answer: ({ method }, answer) => {
+        if (method === "eth_getLogs") answer.result = (answer.result as Log[]).map(edit);
+      },
+    });
+    open.push(() => endpoint.stop());
+    const indexer = await startIndexer(database.url, `${endpoint.url},${node.url}`, { VERIFY_GOERLI: "logs" });
+    open.push(indexer.end);
+    for (const to of [4, 1]) await mint(to);
+    const owners = async () =>
+      (
+        await database.pool.query<{ owner: Buffer }>(
+          "SELECT owner FROM nft.holdings WHERE contract = decode($1, 'hex') ORDER BY token_id",
+          [nft.address.slice(2)],
+        )
+      ).rows.map(({ owner }) => getAddress(toHex(owner)));
+    expect(await wait("five tokens", owners, { until: (rows) => rows.length === 5, withinMs: 240_000 })).toEqual(
+      [1, 2, 3, 4, 1].map((to) => getAddress(node.account(to))),
+    );
+    const { rows } = await database.pool.query<{ transactions: Buffer[] }>(
+      `SELECT array_agg(DISTINCT tx_hash) AS transactions FROM nft.transfer_rows WHERE contract = decode($1, 'hex')`,
+      [nft.address.slice(2)],
+    );
+    for (const hash of rows[0]?.transactions ?? [])
+      expect(await node.rpc("eth_getTransactionByHash", [toHex(hash)])).not.toBeNull();
   },
 );
 

@@ -220,6 +220,30 @@ test.each([
   },
 );
 
+test.each(["blockHash", "transactionHash"])(
+  "logs: logs of a wrong %s come from the next endpoint once their block has shown it, and at once where the block is known",
+  async (field) => {
+    const lies: Oddities = {
+      answer: (method, _, result) =>
+        method === "eth_getLogs"
+          ? (result as Fields[]).map((one) => ({ ...one, [field]: `0xe91b${String(one[field]).slice(6)}` }))
+          : result,
+    };
+    const nodes = [await odd(lies), await odd({})] as const;
+    const range = [{ fromBlock: busy, toBlock: busy, topics: [transferTopic] }];
+    const right = await node.rpc<Fields[]>("eth_getLogs", range);
+    const chain = await gateway("logs", ...nodes);
+    const given = async () => (await chain.request("eth_getLogs", range)) as Fields[];
+    expect((await given())[0]?.[field]).not.toBe(right[0]?.[field]);
+    await chain.request("eth_getBlockByNumber", [busy, true]);
+    expect((await given()).map((one) => one[field])).toEqual(right.map((one) => one[field]));
+    expect(chain.health().map(({ state }) => state)).toEqual(["rests", "used"]);
+    expect(chain.health()[0]?.fault).toMatchObject({ class: "unbelieved", words: "its logs contradict their block" });
+    const live = await gateway("logs", ...nodes);
+    expect(await followed(live, busy, busy)).toEqual(await honest(busy, busy));
+  },
+);
+
 test.each(["proofs", "logs"] as const)(
   "%s: a chain whose blocks use gas for what they do not list is indexed, and one endpoint's empty list is a hole",
   async (mode) => {

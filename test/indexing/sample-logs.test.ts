@@ -12,7 +12,7 @@ import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 import { wait } from "../setup/wait.ts";
 import { type Anvil, startAnvil } from "./anvil.ts";
 import { hostileContract, transferTopic, word } from "./hostile-cases.ts";
-import { createLedger, insertRows } from "./ledger-fixture.ts";
+import { createLedger, insertLogs } from "./ledger-fixture.ts";
 
 interface Log {
   blockNumber: string;
@@ -92,16 +92,7 @@ async function gateway(...urls: string[]): Promise<RpcGateway> {
   return started;
 }
 
-/** The ledger as an index made it of these logs. */
-const fill = (logs: readonly Log[]) =>
-  insertRows(
-    database.pool,
-    schema,
-    logs.map(({ blockNumber, logIndex }, index) => ({
-      ...{ block: Number(blockNumber), log: Number(logIndex), batch: 0, contract: 1, tokenId: BigInt(index), from: 0 },
-      ...{ to: 7, amount: 1n, standard: "ERC721" as const },
-    })),
-  );
+const fill = (logs: readonly Log[]) => insertLogs(database.pool, schema, logs);
 
 const sampled = async () =>
   (await client.query("SELECT blocks::int, missing FROM service.log_sample WHERE schema_name = $1", [schema])).rows[0];

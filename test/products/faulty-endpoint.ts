@@ -87,6 +87,8 @@ export class FaultyEndpoint {
     },
   ): Promise<FaultyEndpoint> {
     const server = createServer(async (request, response) => {
+      // A handshake for websockets: it has none.
+      if (request.method !== "POST") return response.writeHead(405).end();
       const asked = JSON.parse(Buffer.concat(await request.toArray()).toString()) as Call | Call[];
       const calls = [asked].flat();
       const { mostCalls = Number.POSITIVE_INFINITY, credentials } = fault;

@@ -39,12 +39,25 @@ export async function askOurs(
     const asked =
       question === "receipts"
         ? askForBlock(gateway.url, tokens)
-        : askPonder([gateway.url], question, tokens, (words) => tell(`Ponder: ${words}`));
+        : restarted(gateway, (url) => askPonder([url], question, tokens, (words) => tell(`Ponder: ${words}`)));
     return await Promise.race([asked, named.promise]);
   } catch (error) {
     return { end: "error", words: wordsOf(error) };
   } finally {
     await gateway?.close();
+  }
+}
+
+const mostRestarts = 3;
+
+/** Ponder's process ends with answers that contradict one another, is started again, and asks the same gateway anew. */
+async function restarted({ url }: RpcGateway, ask: (url: string) => Promise<Outcome>): Promise<Outcome> {
+  for (let restarts = 0; ; restarts += 1) {
+    try {
+      return await ask(url);
+    } catch (error) {
+      if (restarts === mostRestarts || !wordsOf(error).startsWith("Inconsistent RPC response data")) throw error;
+    }
   }
 }
 

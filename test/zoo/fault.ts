@@ -58,10 +58,10 @@ interface Common {
 export type Question = "logs" | "block" | "receipts" | "head";
 
 /**
- * `right`: what the healthy node says. `not asked`: the same, since what the fault hits is not asked for. `documented`: a wrong
- * answer that docs/indexing.md says to expect. A pattern: no answer, and the log names the cause in these words.
+ * `right`: what the healthy node says. `not asked`: the same, since what the fault hits is not asked for. `sampled`: a wrong answer,
+ * and the sample of final blocks names what is missing. A pattern: no answer, and the log names the cause in these words.
  */
-export type ReadEnd = "right" | "not asked" | "documented" | RegExp;
+export type ReadEnd = "right" | "not asked" | "sampled" | RegExp;
 
 export interface ReadFault extends Common {
   kind: "read";

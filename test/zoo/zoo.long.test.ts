@@ -9,6 +9,7 @@ import type { Fault } from "./fault.ts";
 import { HonestNode } from "./honest-node.ts";
 import { loadFaults, readFaults, writeFaults } from "./load-faults.ts";
 import { boundedBy, type Outcome } from "./outcome.ts";
+import { sampleOurs } from "./sample-ours.ts";
 import { mintTokens, type Tokens } from "./tokens.ts";
 
 const faults = await loadFaults();
@@ -55,7 +56,7 @@ async function judge(
     const isMet =
       end instanceof RegExp
         ? outcome.end === "error" && end.test(outcome.words)
-        : outcome.end === (end === "documented" ? "wrong" : "right");
+        : outcome.end === (end === "sampled" ? "wrong" : "right");
     expect({ isMet, outcome, log }).toEqual({ isMet: fault.unmet === undefined, outcome, log });
     // A fault that is not met shows nothing.
     if (end !== "not asked") expect(endpoints.hits()).toBeGreaterThan(0);
@@ -71,6 +72,22 @@ describe.concurrent("reads", () => {
     await judge(fault, end, (urls, log) => askOurs(urls, mode, fault.question, tokens, { log, cause }));
   });
 });
+
+const sampled = readFaults(faults).filter(([, { ends }]) => ends.logs === "sampled");
+
+test.each(sampled)(
+  "%s: the sample of final blocks names what the index lacks, and what to run",
+  async (_name, fault) => {
+    const endpoints = await startEndpoints(node, fault);
+    try {
+      const outcome = await boundedBy(60_000 * slowness, () => sampleOurs(endpoints.urls, tokens));
+      expect(outcome).toEqual({ end: "error", words: expect.stringContaining("mintyard -- reindex --chain base") });
+      expect(endpoints.hits()).toBeGreaterThan(0);
+    } finally {
+      await endpoints.stop();
+    }
+  },
+);
 
 describe("writes", () => {
   test.each(writeFaults(faults))("%s", async (_name, fault) => {

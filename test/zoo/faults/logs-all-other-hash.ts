@@ -11,5 +11,4 @@ export const fault: ReadFault = {
     logs.map((log) => ({ ...log, blockHash: `0xe91b${log.blockHash.slice(6)}` })),
   ),
   ends: { logs: "right" },
-  unmet: "Ponder notices it, ends with an error, and is answered the same after its restart",
 };

@@ -8,5 +8,5 @@ export const fault: ReadFault = {
   source: "0xPolygon/bor#519",
   hits: ["eth_getLogs"],
   play: edits((logs: object[]) => logs.filter((_, index) => index % 7 !== 3)),
-  ends: { proofs: "not asked", logs: "documented" },
+  ends: { proofs: "not asked", logs: "sampled" },
 };

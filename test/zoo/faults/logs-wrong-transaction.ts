@@ -11,5 +11,4 @@ export const fault: ReadFault = {
     logs.map((log, index) => ({ ...log, transactionHash: (logs[index + 1] ?? logs[0])?.transactionHash })),
   ),
   ends: { logs: "right" },
-  unmet: "Ponder notices it, ends with an error, and is answered the same after its restart",
 };
