@@ -27,7 +27,7 @@ config                                       the environment
 signing                                      keys and the rules of signing
 chains.ts http rounds.ts                     networks; HTTP without knowledge of the product; loops
 long-work.ts                                 turns of the event loop for what takes long
-errors json telemetry backoff.ts buffer-pool.ts cache-bounds.ts compact-heap.ts endable-stream.ts fair-queue.ts free-port.ts gathered.ts setting-words.ts
+errors json telemetry backoff.ts buffer-pool.ts cache-bounds.ts compact-heap.ts endable-stream.ts fair-queue.ts free-port.ts gathered.ts read-at-most.ts setting-words.ts
 `;
 
 /** The same for the folders of `src/relay/`. */

@@ -6,6 +6,7 @@ import type { Caller } from "../auth/caller.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { AppEnv } from "../http/app-env.ts";
 import { announcedBytes, type Part, readMultipart } from "../http/multipart.ts";
+import { readAtMost } from "../read-at-most.ts";
 import type { Services } from "../services.ts";
 import { refuseOverQuota } from "../uploads/admit-upload.ts";
 import { MultipartFiles } from "./multipart-files.ts";
@@ -79,14 +80,8 @@ export async function readMultipartRequest(
 async function readField(parts: AsyncGenerator<Part>, name: string): Promise<string> {
   const { value: part, done } = await parts.next();
   if (done || part.name !== name) throw malformed(name, "operations come first, then the map, then the files");
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of part.stream) {
-    size += chunk.length;
-    if (size > fieldBytes) throw new ServiceError("file_too_large", `${name} is over ${fieldBytes} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
+  const tooLarge = () => new ServiceError("file_too_large", `${name} is over ${fieldBytes} bytes`);
+  return (await readAtMost(part.stream, fieldBytes, tooLarge)).toString("utf8");
 }
 
 /**

@@ -1,3 +1,4 @@
+import { readText } from "../read-at-most.ts";
 import {
   type AnswerClass,
   advice,
@@ -90,7 +91,9 @@ export async function sendRpc(
       signal: signal ? AbortSignal.any([timeout, signal]) : timeout,
       redirect: "error",
     });
-    text = await readCapped(response, limits.maxAnswerBytes);
+    const { maxAnswerBytes } = limits;
+    const tooLarge = () => new AnswerTooLarge(`the answer is larger than ${maxAnswerBytes} bytes`);
+    text = await readText(response, maxAnswerBytes, tooLarge);
   } catch (error) {
     if (error instanceof UnusableAnswer) throw error;
     // The end of the question itself is nobody's fault.
@@ -121,16 +124,4 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-async function readCapped(response: Response, maxBytes: number): Promise<string> {
-  if (!response.body) return "";
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
-    size += chunk.byteLength;
-    if (size > maxBytes) throw new AnswerTooLarge(`the answer is larger than ${maxBytes} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
 }

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { readAtMost } from "../read-at-most.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { LogOnce } from "../telemetry/log-once.ts";
 import { announceHeads } from "./announce-heads.ts";
@@ -233,15 +234,8 @@ async function serve(
   ask: (method: string, params: unknown, signal: AbortSignal) => Promise<RpcAnswer>,
   signal: AbortSignal,
 ): Promise<void> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > maxRequestBytes)
-      return reply(response, 413, null, { error: { code: -32600, message: "request too large" } });
-    chunks.push(chunk);
-  }
-  const body = parseRequest(Buffer.concat(chunks).toString("utf8"));
+  const read = await readAtMost(request, maxRequestBytes, () => new Error("a request of Ponder is too large"));
+  const body = parseRequest(read.toString("utf8"));
   if (!body) return reply(response, 400, null, { error: { code: -32600, message: "one JSON-RPC request is wanted" } });
   if (!methods.has(body.method)) {
     return reply(response, 200, body.id, {

@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { ServiceError } from "../errors/errors.ts";
 import { measureJson } from "../json/measure-json.ts";
 import { LongWork } from "../long-work.ts";
+import { readAtMost } from "../read-at-most.ts";
 import { maxNesting, mostValues, parseInParts, tooDeep } from "./parse-in-parts.ts";
 
 /** Characters up to which a body is parsed at once. */
@@ -23,17 +24,10 @@ export class JsonNumber {
  * @throws ServiceError `file_too_large` past `limitBytes`; `value_error` for text that is not UTF-8.
  */
 export async function readBody(request: IncomingMessage, limitBytes: number): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > limitBytes) {
-      throw new ServiceError("file_too_large", `the body is over ${limitBytes} bytes`);
-    }
-    chunks.push(chunk);
-  }
+  const tooLarge = () => new ServiceError("file_too_large", `the body is over ${limitBytes} bytes`);
+  const body = await readAtMost(request, limitBytes, tooLarge);
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks));
+    return new TextDecoder("utf-8", { fatal: true }).decode(body);
   } catch (cause) {
     throw new ServiceError("value_error", "the body is not UTF-8 text", { cause });
   }

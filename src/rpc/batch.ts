@@ -1,4 +1,5 @@
 import type { Chain } from "../chains.ts";
+import { readText } from "../read-at-most.ts";
 import { tracedFetch } from "../telemetry/trace-rpc.ts";
 import { type AnswerClass, classOf, classOfStatus, errorIn, type NodeError, nodeWords } from "./answers.ts";
 import { splitCredentials } from "./endpoint-url.ts";
@@ -147,7 +148,7 @@ export function openEndpoint(address: string, chain: Chain): Endpoint {
         redirect: "error",
       });
       const { status } = response;
-      const text = await readCapped(response);
+      const text = await readText(response, maxAnswerBytes, () => new NodeFault("the answer is too large"));
       // Overload, a breakdown in front of the node, or a wrong key: nothing that another form of the question changes.
       const kind = [401, 402, 403, 407, 408, 429, 502, 503, 504].includes(status) ? classOfStatus(status) : null;
       const body = parseJson(text);
@@ -234,16 +235,4 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-async function readCapped(response: Response): Promise<string> {
-  if (!response.body) return "";
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
-    size += chunk.byteLength;
-    if (size > maxAnswerBytes) throw new NodeFault("the answer is too large");
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
 }

@@ -1,5 +1,6 @@
-import { Agent, type IncomingMessage, request as plainRequest } from "node:http";
+import { Agent, request as plainRequest } from "node:http";
 import { Agent as TlsAgent, request as tlsRequest } from "node:https";
+import { readAtMost } from "../read-at-most.ts";
 import { SignerError, shown } from "./trouble.ts";
 
 /** Where a signer listens: a Unix socket, or a URL without a slash at the end. */
@@ -32,6 +33,7 @@ export function openAsking(endpoint: Endpoint, { timeoutMs, answerBytes }: Bound
   /** @throws SignerError `unreachable`. */
   function once(question: Question): Promise<{ status: number; body: string }> {
     const { method, path, body = "", headers = {} } = question;
+    const tooLarge = () => new Error(`an answer of more than ${answerBytes} bytes`);
     return new Promise((done, failed) => {
       const give = (error: Error) => {
         clearTimeout(timer);
@@ -41,9 +43,9 @@ export function openAsking(endpoint: Endpoint, { timeoutMs, answerBytes }: Bound
         new URL(`${base}${path}`),
         { ...where, agent, method, headers: { ...headers, "content-length": String(Buffer.byteLength(body)) } },
         (answer) => {
-          readBounded(answer, answerBytes).then((text) => {
+          readAtMost(answer, answerBytes, tooLarge).then((read) => {
             clearTimeout(timer);
-            done({ status: answer.statusCode ?? 0, body: text });
+            done({ status: answer.statusCode ?? 0, body: read.toString("utf8") });
           }, give);
         },
       );
@@ -74,15 +76,4 @@ function isReset(error: Error): boolean {
 
 function unreachable(error: Error): SignerError {
   return new SignerError("unreachable", (error as NodeJS.ErrnoException).code ?? shown(error.message));
-}
-
-async function readBounded(answer: IncomingMessage, most: number): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of answer as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > most) throw new Error(`an answer of more than ${most} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
 }

@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { readAtMost } from "../read-at-most.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { LogOnce } from "../telemetry/log-once.ts";
 import type { DaySpending } from "./day-spending.ts";
@@ -129,14 +130,8 @@ function parsed<From extends unknown[], To>(read: (...from: From) => To, ...from
 }
 
 async function readBody(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > mostOrderBytes) throw new Refusal(413, { error: `more than ${mostOrderBytes} bytes` });
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
+  const tooLarge = () => new Refusal(413, { error: `more than ${mostOrderBytes} bytes` });
+  return (await readAtMost(request, mostOrderBytes, tooLarge)).toString("utf8");
 }
 
 /** Compared as digests, in a time that tells nothing of the token. */

@@ -106,6 +106,7 @@ export const alertCases: Record<string, AlertCase> = {
   MintyardNodesDisagree: steady(`mintyard_nodes_agree{chain="polygon"}`, 0, 1),
   MintyardIndexStalled: steady(`mintyard_index_checked_seconds{chain="polygon"}`, 500, 1),
   MintyardIndexBehind: steady(`mintyard_index_lag_blocks{chain="polygon"}`, 500, 2),
+  MintyardIndexIncomplete: steady(`mintyard_index_missing_logs{chain="polygon"}`, 3, 0),
   MintyardAnswersRefused: {
     firing: { 'mintyard_rpc_refused_answers_total{chain="polygon",reason="a"}': "0+100x120" },
     healthy: { 'mintyard_rpc_refused_answers_total{chain="polygon",reason="a"}': "0+1x120" },

@@ -194,7 +194,7 @@ describe.skipIf(!hasPrometheus)(`a Prometheus that reads the rules${needs}`, () 
     await chain.untilAnnounced(3);
   });
 
-  test("chains: endpoints that are behind or away, an index that stands or lags, nodes at odds", async () => {
+  test("chains: endpoints that are behind or away, an index that stands, lags or has holes, nodes at odds", async () => {
     await chain.chain.mine({ blocks: 40 });
     await prometheus.until("MintyardEndpointBehind");
     await endOnce(second, () => second.stop());
@@ -205,8 +205,10 @@ describe.skipIf(!hasPrometheus)(`a Prometheus that reads the rules${needs}`, () 
          providers_agree, checked_at, node_seen_at)
        VALUES (31338, 'polygon', 'x', 10, 1, 12, false, now() - interval '10 minutes', now() - interval '10 minutes')`,
     );
+    await pool.query(`INSERT INTO service.log_sample VALUES ('x', 31338, 40, '{"7": 2}')`);
     await prometheus.until(
       ...["MintyardIndexBehind", "MintyardIndexStalled", "MintyardNodesUnreachable", "MintyardNodesDisagree"],
+      "MintyardIndexIncomplete",
     );
   });
 

@@ -3,6 +3,7 @@ import { type Browser, type BrowserContext, chromium, type Page } from "playwrig
 import type { Hex } from "viem";
 import { onTestFailed } from "vitest";
 import type { Wallet } from "../../bin/demo-wallets.ts";
+import { slowness } from "../setup/wait.ts";
 
 /** Debian's, or the one that `CHROMIUM` names. */
 const program = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
@@ -13,7 +14,9 @@ if (!hasBrowser) process.stdout.write(`no browser at ${program}: the tests of pa
 
 export async function openBrowser(): Promise<Browser> {
   // No sandbox: tests run as root in containers, and load pages of this repository alone.
-  return await chromium.launch({ executablePath: program, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+  const args = ["--no-sandbox", "--disable-dev-shm-usage"];
+  // Others start at the same time, and on a busy machine it takes longer than the usual half a minute.
+  return await chromium.launch({ executablePath: program, args, timeout: 120_000 * slowness });
 }
 
 /** A page that fails its test for whatever a visitor's browser would complain about. */
