@@ -1,23 +1,23 @@
-import { LRUCache } from "lru-cache";
 import type { Hex } from "viem";
 import type { Logger } from "../telemetry/log.ts";
 import { bloomBits, bloomMayHold, type Header } from "./header.ts";
 import type { LogFilter, RpcLog } from "./proven-logs.ts";
 import { emptyRoot } from "./receipts-root.ts";
 import { mayHaveStateSync } from "./state-sync.ts";
+import type { UnprovedHeaders } from "./unproved-headers.ts";
 
 const digits = 512;
 const zeros: Hex = `0x${"0".repeat(digits)}`;
 const isZero = (bloom: Hex) => /^0x0*$/.test(bloom);
-const isOnes = (bloom: Hex) => /^0x[fF]{512}$/.test(bloom);
+/** All bits, or another number of them than a filter has. */
+const isNone = (bloom: Hex) => /^0x[fF]{512}$/.test(bloom) || bloom.length !== zeros.length;
 /** For so many blocks around one whose filter was proved to hold its logs an empty filter is believed. */
 const provedReach = 1_000n;
 
 /**
- * What the filters in a chain's headers are worth. Some chains (zkSync, Hedera, subnets and development nodes) give zeros or ones in
+ * What the filters in a chain's headers are worth. Some chains (zkSync, Hedera, subnets and development nodes) give zeros, ones or nothing in
  * every header: zeros would hide logs, ones would promise logs in each block. Such a chain is found out by what it shows, and its
- * filters are not used any more. A single header with a filter that is not the chain's own, since it does not give the block's hash, tells
- * nothing either.
+ * filters are not used any more. The filter of a single header may be doubtful too.
  */
 export class Blooms {
   readonly #chain: { name: string; id: number };
@@ -25,14 +25,13 @@ export class Blooms {
   #areUsable = true;
   #someAreSet = false;
   #provedAt: bigint | null = null;
-  #ones: bigint | null = null;
-  /** Some header of the chain gave its hash. */
-  #headersProve = false;
-  /** Blocks that were last seen with fields that do not give their hash, on a chain where others do. */
-  readonly #doubtful = new LRUCache<Hex, true>({ max: 1_024 });
+  /** The last block without one. */
+  #none: bigint | null = null;
+  readonly #headers: Pick<UnprovedHeaders, "isDoubtful">;
 
-  constructor(chain: { name: string; id: number }, log: Logger) {
+  constructor(chain: { name: string; id: number }, headers: Pick<UnprovedHeaders, "isDoubtful">, log: Logger) {
     this.#chain = chain;
+    this.#headers = headers;
     this.#log = log;
   }
 
@@ -43,13 +42,11 @@ export class Blooms {
 
   /** Whether the filter of this block tells what logs it can have. */
   tells({ number, hash, logsBloom }: Pick<Header, "number" | "hash" | "logsBloom">): boolean {
-    return (
-      this.#areUsable &&
-      logsBloom.length === zeros.length &&
-      !isOnes(logsBloom) &&
-      !this.#doubtful.has(hash) &&
-      !mayHaveStateSync(this.#chain.id, number)
-    );
+    return this.#areUsable && this.#isFilter({ hash, logsBloom }) && !mayHaveStateSync(this.#chain.id, number);
+  }
+
+  #isFilter({ hash, logsBloom }: Pick<Header, "hash" | "logsBloom">): boolean {
+    return !isNone(logsBloom) && !this.#headers.isDoubtful(hash);
   }
 
   /** Whether the chain was seen to use filters: then one of zeros says something. */
@@ -57,15 +54,12 @@ export class Blooms {
     return this.#someAreSet;
   }
 
-  /** Takes note of a header. @param isProved whether its fields give its hash: then the filter is the chain's own. */
-  see({ number, hash, logsBloom }: Header, isProved: boolean): void {
-    this.#headersProve ||= isProved;
-    if (this.#headersProve && !isProved) this.#doubtful.set(hash, true);
-    else this.#doubtful.delete(hash);
-    if (isOnes(logsBloom)) {
-      if (this.#ones !== null && (this.#ones + 1n === number || this.#ones - 1n === number))
-        this.giveUp("all bits are set in consecutive headers");
-      this.#ones = number;
+  /** Takes note of a header. */
+  see({ number, logsBloom }: Header): void {
+    if (isNone(logsBloom)) {
+      if (this.#none !== null && (this.#none + 1n === number || this.#none - 1n === number))
+        this.giveUp("consecutive headers have no filter, or one with all bits");
+      this.#none = number;
     } else if (!isZero(logsBloom)) this.#someAreSet = true;
   }
 
@@ -89,12 +83,12 @@ export class Blooms {
 
   /** Whether these logs of a block, all that it has, are as its filter says. */
   agrees({ logsBloom }: Pick<Header, "logsBloom">, logs: readonly RpcLog[]): boolean {
-    return logs.every((log) => holds(logsBloom, log)) && (logs.length > 0 || !isOnes(logsBloom));
+    return logs.every((log) => holds(logsBloom, log)) && (logs.length > 0 || !isNone(logsBloom));
   }
 
   /** Whether logs leave out what the filter of their block promises: a list that was cut, or of a node without the block. */
   lacks({ hash, logsBloom }: Pick<Header, "hash" | "logsBloom">, logs: readonly RpcLog[]): boolean {
-    if (!this.#areUsable || isOnes(logsBloom) || this.#doubtful.has(hash)) return false;
+    if (!this.#areUsable || !this.#isFilter({ hash, logsBloom })) return false;
     const values = new Set(logs.flatMap(({ address, topics }) => [address, ...topics]));
     let promised = BigInt(logsBloom);
     for (const value of values) for (const bit of bloomBits(value)) promised &= ~(1n << BigInt(bit));

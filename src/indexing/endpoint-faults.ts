@@ -1,5 +1,5 @@
 import { type AnswerClass, nodeWords } from "../rpc/answers.ts";
-import { LeftChain, NodeRefusal, Refused, WrongChain } from "./json-rpc.ts";
+import { Contradiction, LeftChain, NodeRefusal, Refused, WrongChain } from "./json-rpc.ts";
 
 /** What was wrong with an answer. `unbelieved`: it cannot be true. `unreachable`: none came, or it was not JSON-RPC. */
 export type FaultClass = AnswerClass | "unbelieved" | "wrong_chain" | "unreachable";
@@ -28,7 +28,9 @@ export class EndpointFaults {
 function faultOf(error: unknown): FaultClass {
   if (error instanceof NodeRefusal) return error.kind;
   if (error instanceof WrongChain) return "wrong_chain";
-  return error instanceof Refused || error instanceof LeftChain ? "unbelieved" : "unreachable";
+  return error instanceof Refused || error instanceof Contradiction || error instanceof LeftChain
+    ? "unbelieved"
+    : "unreachable";
 }
 
 /** `/status` is for anybody: neither hosts nor what may be a key. */

@@ -37,7 +37,7 @@ export function dropErc20Transfers(params: unknown, result: unknown): unknown {
   return ofOneBlock && kept.length === 0 ? result.slice(0, 1) : kept;
 }
 
-function isErc20Transfer(log: unknown): boolean {
+export function isErc20Transfer(log: unknown): boolean {
   const { topics } = (log ?? {}) as Partial<LogLike>;
   return Array.isArray(topics) && String(topics[0]).toLowerCase() === transferTopic && topics.length !== 4;
 }

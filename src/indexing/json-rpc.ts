@@ -46,6 +46,11 @@ export class AnswerTooLarge extends UnusableAnswer {
   override readonly name = "AnswerTooLarge";
 }
 
+/** The node contradicts what it said before. */
+export class Contradiction extends UnusableAnswer {
+  override readonly name = "Contradiction";
+}
+
 /** The node answered with an error that says something of itself: another may have an answer. */
 export class NodeRefusal extends UnusableAnswer {
   override readonly name = "NodeRefusal";

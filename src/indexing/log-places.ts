@@ -1,64 +1,99 @@
 import { LRUCache } from "lru-cache";
-import type { Hex } from "viem";
-import type { Header } from "./header.ts";
-import { Refused } from "./json-rpc.ts";
+import { isErc20Transfer } from "./erc20-noise.ts";
+import { Absent, Contradiction, type UnusableAnswer } from "./json-rpc.ts";
 import type { RpcLog } from "./proven-logs.ts";
 
 type Fields = Record<string, unknown>;
 
-/** Hashes of a block's transactions by their position. */
-type Positions = ReadonlyMap<number, string>;
+/** One endpoint's words on the transactions of a block: number, position and hash of each, as it spells them. */
+type Places = ReadonlySet<string>;
+
+interface Claim {
+  endpoint: number;
+  hash: string;
+  places: Places;
+}
 
 /** Ponder asks for the blocks of a range after its logs. */
-const keptPositions = 65_536;
+const keptPlaces = 65_536;
 const keptBlocks = 24;
 /** Of logs that no transaction made. */
 const noTransaction = `0x${"0".repeat(64)}`;
 
 /**
  * Where logs say they stand: in which transaction of which block. Without proofs only the block itself can contradict that, and Ponder
- * ends at such a log and gets the same one again after its restart. The endpoint that gave it is therefore asked last from then on.
+ * ends at such a log and gets the same one again after its restart. An endpoint is only held against its own words: of two that differ
+ * nobody knows which is wrong.
  */
 export class LogPlaces {
-  /** What the logs of ranges said, by the number of their block, and which endpoint gave them. */
-  readonly #said = new LRUCache<number, { hash: Hex; positions: Positions; endpoint: number }>({
-    maxSize: keptPositions,
-    sizeCalculation: ({ positions }) => positions.size + 1,
+  /** Of logs of ranges, by the number of their block; Ponder asks for each event by itself. */
+  readonly #claims = new LRUCache<number, readonly Claim[]>({
+    maxSize: keptPlaces,
+    sizeCalculation: (claims) => claims.reduce((sum, { places }) => sum + places.size + 1, 0),
   });
-  /** Transactions of the last blocks. */
-  readonly #blocks = new LRUCache<Hex, Positions>({ max: keptBlocks });
+  /** The last blocks by hash. */
+  readonly #blocks = new LRUCache<string, { endpoint: number; places: Places }>({ max: keptBlocks });
 
   /** Takes note of logs whose blocks are asked for next. */
   noteLogs(logs: readonly RpcLog[], endpoint: number): void {
-    for (const [number, some] of Map.groupBy(logs, ({ blockNumber }) => Number(blockNumber))) {
+    for (const [number, some] of Map.groupBy(logs.filter(isComparable), ({ blockNumber }) => Number(blockNumber))) {
       const [first] = some;
-      const known = some.filter(({ transactionHash }) => transactionHash !== noTransaction);
-      const positions = new Map(known.map((log) => [Number(log.transactionIndex), log.transactionHash]));
-      if (first) this.#said.set(number, { hash: first.blockHash, positions, endpoint });
+      if (!first) continue;
+      const claims = this.#claims.get(number) ?? [];
+      const isSame = (one: Claim) => one.endpoint === endpoint && one.hash === first.blockHash;
+      const places = new Set([...(claims.find(isSame)?.places ?? []), ...some.map(placeOf)]);
+      this.#claims.set(number, [...claims.filter((one) => !isSame(one)), { endpoint, hash: first.blockHash, places }]);
     }
   }
 
-  /** @throws Refused for a log of a block that was seen with another transaction in its place. */
-  checkLogs(logs: readonly RpcLog[]): void {
-    for (const { blockHash, transactionIndex, transactionHash } of logs) {
-      const block = this.#blocks.get(blockHash);
-      if (block && transactionHash !== noTransaction && block.get(Number(transactionIndex)) !== transactionHash)
-        throw new Refused("a log is of a transaction that its block has not");
-    }
+  /** What is said against logs of a block that was passed on before them. */
+  doubt(logs: readonly RpcLog[], endpoint: number): UnusableAnswer | null {
+    const [first] = logs;
+    const block = first && this.#blocks.get(first.blockHash);
+    if (!block || logs.every((log) => !isComparable(log) || block.places.has(placeOf(log)))) return null;
+    return block.endpoint === endpoint
+      ? new Contradiction("its logs contradict their block")
+      : new Absent("the logs are not those of another endpoint's block");
   }
 
-  /**
-   * Takes note of a block with its transactions.
-   *
-   * @returns the endpoint whose logs it contradicts, by its place in the list.
-   */
-  noteBlock({ number, hash }: Header, transactions: readonly Fields[]): number | null {
-    const block = new Map(transactions.map((one) => [Number(one["transactionIndex"]), String(one["hash"])]));
-    this.#blocks.set(hash, block);
-    const said = this.#said.get(Number(number));
-    if (!said) return null;
-    this.#said.delete(Number(number));
-    const isSo = said.hash === hash && [...said.positions].every(([position, one]) => block.get(position) === one);
-    return isSo ? null : said.endpoint;
+  /** What is said against a block by the logs that led to it. Those of an endpoint that contradicts itself are forgotten. */
+  doubtBlock(block: Fields, endpoint: number): UnusableAnswer | null {
+    const claims = this.#claims.get(Number(block["number"])) ?? [];
+    if (claims.length === 0) return null;
+    const places = placesOf(block);
+    const isWrong = ({ hash, places: said }: Claim) =>
+      hash !== block["hash"] || [...said].some((one) => !places.has(one));
+    if (claims.some((one) => one.endpoint === endpoint && isWrong(one))) {
+      this.#keep(
+        block,
+        claims.filter((one) => one.endpoint !== endpoint),
+      );
+      return new Contradiction("its logs contradict their block");
+    }
+    // Nothing against this endpoint: it may be the one that is right.
+    return claims.some(isWrong) ? new Absent("the block is not the one of another endpoint's logs") : null;
   }
+
+  /** Takes note of a block that is passed on: what logs said of it is not asked again. */
+  noteBlock(block: Fields, endpoint: number): void {
+    this.#keep(block, []);
+    this.#blocks.set(String(block["hash"]), { endpoint, places: placesOf(block) });
+  }
+
+  #keep({ number }: Fields, claims: readonly Claim[]): void {
+    if (claims.length > 0) this.#claims.set(Number(number), claims);
+    else this.#claims.delete(Number(number));
+  }
+}
+
+/** ERC-20's do not reach Ponder: some chains have them of transactions that no block lists. */
+const isComparable = (log: RpcLog) => log.transactionHash !== noTransaction && !isErc20Transfer(log);
+
+const placeOf = ({ blockNumber, transactionIndex, transactionHash }: RpcLog) =>
+  `${blockNumber} ${transactionIndex} ${transactionHash}`;
+
+function placesOf({ number, transactions }: Fields): Places {
+  return new Set(
+    (transactions as Fields[]).map(({ transactionIndex, hash }) => `${number} ${transactionIndex} ${hash}`),
+  );
 }

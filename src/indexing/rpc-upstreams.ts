@@ -6,6 +6,7 @@ import { LogOnce } from "../telemetry/log-once.ts";
 import {
   Absent,
   AnswerTooLarge,
+  Contradiction,
   NodeRefusal,
   Refused,
   type RpcAnswer,
@@ -48,7 +49,7 @@ export interface EndpointState {
 const rest = { firstMs: 500, mostMs: 30_000 };
 /** Of a node that only its operator can bring back. */
 const longRest = { firstMs: 30_000, mostMs: 600_000 };
-/** Of one whose answers contradict one another: it says the same again. */
+/** Of one that contradicts itself: it says the same again. */
 const distrustMs = 600_000;
 /** What a node says of the question, and not of itself: it is asked the next one as before. */
 const ofTheQuestion: readonly AnswerClass[] = ["too_wide", "not_there_yet", "pruned", "unsupported"];
@@ -196,14 +197,6 @@ export class RpcUpstreams {
     throw last;
   }
 
-  /** Asks an endpoint last for ten minutes, since an answer of it that was passed on has turned out to be wrong. */
-  distrust(endpoint: number, reason: string): void {
-    const upstream = this.#upstreams[endpoint];
-    if (!upstream) return;
-    this.#failed(upstream, new Refused(reason), null);
-    upstream.restsUntil = Date.now() + distrustMs;
-  }
-
   #isAway(): boolean {
     return this.#awaySince !== null && Date.now() - this.#awaySince > awayAfterMs;
   }
@@ -257,7 +250,10 @@ export class RpcUpstreams {
     const answer = await upstream.limit(send, signal);
     // Another backend of the same address may have answered than the one that told its head.
     if (last !== null && last > upstream.head - farBehind && !answer.error)
-      await this.#requireHead(upstream, last, signal);
+      await this.#requireHead(upstream, last, signal).catch((error: unknown) => {
+        // No answer says nothing of the logs.
+        if (signal?.aborted || (error instanceof NodeRefusal && error.kind === "not_there_yet")) throw error;
+      });
     if (check && !answer.error) runCheck(check, answer.result, this.#upstreams.indexOf(upstream));
     if (this.#isAway()) this.#log.info({ host: upstream.host }, "RPC endpoint answers again");
     this.#awaySince = null;
@@ -282,12 +278,13 @@ export class RpcUpstreams {
     throw new NodeRefusal("eth_getLogs", "not_there_yet", { code: -32000, message });
   }
 
-  /** The configured order, those that failed lately at the end, and of a range first those that give logs of so many blocks. */
+  /** The configured order, those that failed lately at the end and the shortest rest of these first, and of a range first those that give logs of so many blocks. */
   #inOrder(range: BlockRange | null = null): Upstream[] {
     const now = Date.now();
     const wide = (one: Upstream) => range === null || one.width.takes(range.to - range.from + 1n);
-    const rank = (one: Upstream) => (one.restsUntil <= now ? 0 : 1) + (wide(one) ? 0 : 2);
-    return this.#usable().sort((a, b) => rank(a) - rank(b));
+    const rests = (one: Upstream) => Math.max(0, one.restsUntil - now);
+    const rank = (one: Upstream) => (rests(one) > 0 ? 1 : 0) + (wide(one) ? 0 : 2);
+    return this.#usable().sort((a, b) => rank(a) - rank(b) || rests(a) - rests(b));
   }
 
   #usable(): Upstream[] {
@@ -325,8 +322,9 @@ export class RpcUpstreams {
     upstream.head = -1n;
     upstream.failures += 1;
     const isForLong = error instanceof NodeRefusal && (error.kind === "quota_ended" || error.kind === "key_refused");
-    const restsUntil = Date.now() + backoffMs(upstream.failures, isForLong ? longRest : rest);
-    upstream.restsUntil = Math.max(upstream.restsUntil, restsUntil);
+    const pause =
+      error instanceof Contradiction ? distrustMs : backoffMs(upstream.failures, isForLong ? longRest : rest);
+    upstream.restsUntil = Math.max(upstream.restsUntil, Date.now() + pause);
     const reason = error instanceof Error ? error.message : String(error);
     // A node's own words have numbers in them.
     const counted = error instanceof NodeRefusal ? reason.split(": ", 2).join(": ") : reason;

@@ -16,6 +16,13 @@ const requestsOfOne = 2;
 /** What a log may be in the ledger. */
 const tables = ["transfer", "token_range", "rejected_log"];
 
+/** What an endpoint was asked; `logs` is undefined until it has answered, and null when it does not tell. */
+interface Question {
+  block: number;
+  by: Parameters<RpcGateway["logsOfBlock"]>[1];
+  logs: RpcLog[] | null | undefined;
+}
+
 /**
  * Compares final blocks of an index with another endpoint's logs now and then: what an endpoint leaves out of a range shows nowhere
  * else where nothing is proved. Half of the blocks are of those that became final last.
@@ -28,6 +35,7 @@ export class LogSampler {
   readonly #log: Logger;
   #spent = 0;
   #newest = -1;
+  #question: Question | null = null;
 
   /** @param percent of Ponder's requests that may be spent. */
   constructor(
@@ -44,18 +52,39 @@ export class LogSampler {
     this.#log = log;
   }
 
-  /** Compares one block, if enough was asked since the last one. Whatever a node says, the chain is followed on. */
+  /**
+   * Goes on with a comparison whose question was answered, or begins one, if enough was asked since the last one. The chain is followed
+   * while an endpoint thinks, and whatever it says.
+   */
   async look(): Promise<void> {
+    const question = this.#question;
+    if (question?.logs !== undefined) {
+      this.#question = null;
+      await this.#compare(question.block, question.by, question.logs);
+      return;
+    }
     const mayBeSpent = (this.#gateway.activity().answered * this.#percent) / 100;
-    if (this.#spent + requestsOfOne > mayBeSpent) return;
+    if (question || this.#spent + requestsOfOne > mayBeSpent) return;
     const block = await this.#pick();
-    if (block === null) return;
+    if (block !== null) this.#ask(block, "another");
+  }
+
+  #ask(block: number, by: Question["by"]): void {
     this.#spent += requestsOfOne;
-    const missing = await this.#compare(block).catch((error: unknown) => {
-      this.#log.debug({ chain: this.#index.chain.name, block, reason: String(error) }, "a block could not be compared");
-      return null;
-    });
-    if (missing) await this.#record(block, missing);
+    const question: Question = { block, by, logs: undefined };
+    this.#question = question;
+    this.#gateway.logsOfBlock(BigInt(block), by).then(
+      (logs) => {
+        question.logs = logs;
+      },
+      (error: unknown) => {
+        question.logs = null;
+        this.#log.debug(
+          { chain: this.#index.chain.name, block, reason: String(error) },
+          "a block could not be compared",
+        );
+      },
+    );
   }
 
   async #pick(): Promise<number | null> {
@@ -71,15 +100,12 @@ export class LogSampler {
     return first + Math.floor(Math.random() * (final - first + 1));
   }
 
-  /** @returns null when no endpoint tells. */
-  async #compare(block: number): Promise<number[] | null> {
-    const said = await this.#gateway.logsOfBlock(BigInt(block), "another");
-    const missing = said && (await this.#missing(block, said));
-    if (!missing?.length) return missing;
+  async #compare(block: number, by: Question["by"], logs: readonly RpcLog[] | null): Promise<void> {
+    if (!logs) return;
+    const missing = await this.#missing(block, logs);
     // One endpoint's word is no reason to index a chain anew.
-    this.#spent += requestsOfOne;
-    const proved = await this.#gateway.logsOfBlock(BigInt(block), "proof");
-    return proved && (await this.#missing(block, proved));
+    if (missing.length > 0 && by === "another") this.#ask(block, "proof");
+    else await this.#record(block, missing);
   }
 
   /** Indexes of logs that should have made rows of the ledger and have not. */

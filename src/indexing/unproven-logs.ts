@@ -1,4 +1,5 @@
 import { askForLogs, disagreement, fetchAgreedLogs } from "./agreed-logs.ts";
+import { askUndoubted } from "./ask-undoubted.ts";
 import type { Blooms } from "./blooms.ts";
 import type { Header } from "./header.ts";
 import { Refused, type RpcAnswer } from "./json-rpc.ts";
@@ -30,11 +31,11 @@ export async function askForBlock(
   const isWhole = header !== undefined && !filter.topics && !filter.address;
   const check = (logs: unknown) => {
     checkLogs(logs, filter, isWhole);
-    places.checkLogs(logs);
     if (header && isWhole && logs.length === 0 && BigInt(header.logsBloom) !== 0n)
       throw new Refused("logs of the block are missing");
   };
-  const answer = await upstreams.request("eth_getLogs", params, { check, signal });
+  const doubt = (logs: unknown, endpoint: number) => places.doubt(logs as RpcLog[], endpoint);
+  const answer = await askUndoubted(upstreams, "eth_getLogs", params, { check, signal }, doubt);
   if (answer.error || !header || blooms.agrees(header, answer.result as RpcLog[])) return answer;
   const logs = await logsBesideBloom(upstreams, blooms, header, signal);
   return { result: logs.filter((log) => matches(log, filter)) };
@@ -74,12 +75,9 @@ export async function askAnother(upstreams: RpcUpstreams, number: bigint): Promi
   const filter = { fromBlock: hex, toBlock: hex };
   const check = (logs: unknown) => checkLogs(logs, filter, true);
   const checkReceipts = (receipts: unknown) => check(logsIn(receipts));
-  // The index's own round waits meanwhile.
-  const signal = AbortSignal.timeout(5_000);
-  for await (const { result } of upstreams.each("eth_getBlockReceipts", [hex], { check: checkReceipts, signal }, true))
+  for await (const { result } of upstreams.each("eth_getBlockReceipts", [hex], { check: checkReceipts }, true))
     return logsIn(result) as RpcLog[];
-  for await (const { result } of upstreams.each("eth_getLogs", [filter], { check, signal }, true))
-    return result as RpcLog[];
+  for await (const { result } of upstreams.each("eth_getLogs", [filter], { check }, true)) return result as RpcLog[];
   return null;
 }
 

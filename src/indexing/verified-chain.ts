@@ -1,6 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { Hex } from "viem";
 import type { Logger } from "../telemetry/log.ts";
+import { askUndoubted } from "./ask-undoubted.ts";
 import { Blooms } from "./blooms.ts";
 import { ChainProofs } from "./chain-proofs.ts";
 import { givesHash, type Header, headerHash, isHex, readHeader } from "./header.ts";
@@ -10,6 +11,7 @@ import { Positions } from "./positions.ts";
 import { checkLogs, type LogFilter, matches, type RpcLog } from "./proven-logs.ts";
 import type { RpcUpstreams } from "./rpc-upstreams.ts";
 import { SharedWork } from "./shared-work.ts";
+import { UnprovedHeaders } from "./unproved-headers.ts";
 import { askAnother, askForBlock } from "./unproven-logs.ts";
 
 /**
@@ -37,6 +39,7 @@ export class VerifiedChain {
   readonly #proofs: ChainProofs;
   readonly #positions: Positions;
   readonly #places = new LogPlaces();
+  readonly #unproved: UnprovedHeaders;
   readonly #mode: Verification;
   readonly #lagTimeoutMs: number;
   readonly #log: Logger;
@@ -50,7 +53,8 @@ export class VerifiedChain {
 
   constructor(upstreams: RpcUpstreams, mode: Verification, lagTimeoutMs: number, log: Logger) {
     this.#upstreams = upstreams;
-    this.#blooms = new Blooms(upstreams, log);
+    this.#unproved = new UnprovedHeaders(upstreams.name, log);
+    this.#blooms = new Blooms(upstreams, this.#unproved, log);
     this.#proofs = new ChainProofs(upstreams, this.#blooms, log);
     this.#positions = new Positions(upstreams, log);
     this.#mode = mode;
@@ -107,16 +111,33 @@ export class VerifiedChain {
   }
 
   async #block(method: string, params: readonly unknown[], signal?: AbortSignal): Promise<RpcAnswer> {
-    const check = (block: unknown, endpoint: number) => this.#checkBlock(block, params, endpoint);
-    const answer = await this.#upstreams.request(method, params, { check, signal });
-    if (answer.result !== null && !answer.error) {
-      const fields = answer.result as Record<string, unknown>;
-      const header = readHeader(fields);
-      this.#blooms.see(header, givesHash(fields));
-      this.#headers.set(header.hash, header);
-      if (this.#mode === "logs" && params[1] === true) this.#comparePlaces(header, fields["transactions"]);
-    }
+    const isFull = params[1] === true;
+    let endpoint = -1;
+    const check = (block: unknown, by: number) => {
+      this.#checkBlock(block, params, by);
+      endpoint = by;
+    };
+    const doubt = (block: unknown, by: number) =>
+      this.#mode === "logs" ? this.#doubt(block as Fields, isFull, by) : null;
+    const answer = await askUndoubted(this.#upstreams, method, params, { check, signal }, doubt);
+    if (answer.result !== null && !answer.error) this.#see(answer.result as Fields, isFull, endpoint);
     return answer;
+  }
+
+  #see(block: Fields, isFull: boolean, endpoint: number): void {
+    const header = readHeader(block);
+    const isProved = this.#mode === "proofs" || givesHash(block);
+    this.#unproved.see(header, isProved);
+    this.#blooms.see(header);
+    if (isProved || !this.#headers.has(header.hash)) this.#headers.set(header.hash, header);
+    if (isFull && this.#mode === "logs") this.#places.noteBlock(block, endpoint);
+  }
+
+  /** What is said against a block for which another endpoint is asked, where one has a better one. */
+  #doubt(block: Fields, isFull: boolean, endpoint: number): UnusableAnswer | null {
+    if (this.#upstreams.size > 1 && this.#unproved.isDoubted(readHeader(block), givesHash(block), endpoint))
+      return new Refused("the block's fields do not give its hash");
+    return isFull ? this.#places.doubtBlock(block, endpoint) : null;
   }
 
   #checkBlock(block: unknown, [asked, full]: readonly unknown[], endpoint: number): void {
@@ -143,12 +164,6 @@ export class VerifiedChain {
     for (const { transactionIndex, transactionHash } of this.#knownLogs.get(header.hash) ?? [])
       if (hashes.get(Number(transactionIndex)) !== transactionHash)
         throw new Refused("the block's transactions are not those of its logs");
-  }
-
-  /** With the logs that led to this block. */
-  #comparePlaces(header: Header, transactions: unknown): void {
-    const liar = this.#places.noteBlock(header, transactions as Record<string, unknown>[]);
-    if (liar !== null) this.#upstreams.distrust(liar, "its logs contradict their block");
   }
 
   async #header(hash: Hex, signal: AbortSignal | undefined): Promise<Header> {
@@ -286,6 +301,8 @@ export class VerifiedChain {
     return headers.flatMap((header) => (header && header.number <= to ? [header] : []));
   }
 }
+
+type Fields = Record<string, unknown>;
 
 const isBlock = (method: string) => method === "eth_getBlockByHash" || method === "eth_getBlockByNumber";
 

@@ -86,6 +86,8 @@ test.each([
   ["logs", "zeros", zeroBloom, 2],
   ["logs", "ones", fullBloom, 1],
   ["logs", "ones", fullBloom, 2],
+  ["logs", "not there", "0x", 1],
+  ["logs", "not there", "0x", 2],
 ] as const)("%s: a chain whose filters are %s is indexed with all its logs (%#)", async (mode, _, bloom, endpoints) => {
   const nodes = await Promise.all(Array.from({ length: endpoints }, () => odd({ bloom })));
   const range = [{ fromBlock: "0x0", toBlock: head, topics: [transferTopic] }];
@@ -195,28 +197,54 @@ test.each([
   ["not there", "0x"],
   ["of ones", fullBloom],
 ] as const)(
-  "logs: one endpoint's block whose filter is %s and does not give the block's hash hides no logs from an index",
+  "logs: one endpoint's block whose filter is %s and does not give the block's hash is taken from another, and hides no logs",
   async (_, logsBloom) => {
     const lies: Oddities = {
-      answer: (method, __, result) =>
-        method.startsWith("eth_getBlockBy") && (result as Fields)["number"] === busy
-          ? { ...(result as Fields), logsBloom }
+      answer: (method, _params, result) =>
+        method === "eth_getLogs"
+          ? []
+          : method.startsWith("eth_getBlockBy") && (result as Fields)["number"] === busy
+            ? { ...(result as Fields), logsBloom }
+            : result,
+    };
+    const alone = await gateway("logs", await odd(lies));
+    const chain = await gateway("logs", await odd(lies), await odd({}));
+    for (const one of [alone, chain]) await one.request("eth_getBlockByNumber", [quiet, true]);
+    const right = await node.rpc<Fields>("eth_getBlockByNumber", [busy, true]);
+    expect(await chain.request("eth_getBlockByNumber", [busy, true])).toEqual(right);
+    expect(await followed(chain, busy, busy)).toEqual(await honest(busy, busy));
+    expect(chain.health()[0]?.fault?.words).toBe("the block's fields do not give its hash");
+    // With zeros Ponder asks for the logs; with any other filter it leaves out what that does not hold.
+    const only = (await alone.request("eth_getBlockByNumber", [busy, true])) as Fields;
+    expect(only["logsBloom"]).toBe(zeroBloom);
+  },
+);
+
+test.each([1, 2])(
+  "logs: %i endpoints of a chain whose headers have a new field since a fork are believed as before",
+  async (count) => {
+    const forked: Oddities = {
+      answer: (method, _, result) =>
+        method.startsWith("eth_getBlockBy") && Number((result as Fields)["number"]) > Number(quiet)
+          ? { ...(result as Fields), extraData: "0x1234" }
           : result,
     };
-    const chain = await gateway("logs", await odd(lies), await odd({}));
+    const nodes = await Promise.all(Array.from({ length: count }, () => odd(forked)));
+    const chain = await gateway("logs", ...nodes);
     await chain.request("eth_getBlockByNumber", [quiet, true]);
-    const block = (await chain.request("eth_getBlockByNumber", [busy, true])) as Fields;
-    // With zeros Ponder asks for the logs; with any other filter it leaves out what that does not hold.
-    expect(block["logsBloom"]).toBe(zeroBloom);
-    expect(await followed(chain, busy, busy)).toEqual(await honest(busy, busy));
-    // A list that only one of them gives is not believed then.
-    const empty: Oddities = {
-      answer: (method, params, result) => (method === "eth_getLogs" ? [] : lies.answer?.(method, params, result)),
-    };
-    const two = await gateway("logs", await odd(empty), await odd({}));
-    await two.request("eth_getBlockByNumber", [quiet, true]);
-    await expect(followed(two, busy, busy)).rejects.toThrow();
-    expect(two.unproven()).toEqual([]);
+    for (let mined = Number(await node.head()) - Number(quiet); mined < 20; mined += 1) await node.mine();
+    await say(5n);
+    await node.mine();
+    const last = await node.rpc<string>("eth_blockNumber");
+    for (let number = Number(quiet) + 1; number <= Number(last); number += 1)
+      await chain.request("eth_getBlockByNumber", [`0x${number.toString(16)}`, true]);
+    const block = (await chain.request("eth_getBlockByNumber", [last, true])) as Fields;
+    expect(block["logsBloom"]).toBe((await node.rpc<Fields>("eth_getBlockByNumber", [last, false]))["logsBloom"]);
+    const asked = nodes.map((one) => one.asked.length);
+    expect(await chain.request("eth_getLogs", [{ blockHash: block["hash"] }])).toHaveLength(1);
+    expect(nodes.reduce((sum, one, index) => sum + one.asked.length - (asked[index] ?? 0), 0)).toBe(1);
+    expect(lines.filter((line) => line.includes("headers of this chain have fields"))).toHaveLength(1);
+    if (count === 2) expect(chain.health()[1]?.fault).toBeNull();
   },
 );
 
@@ -224,8 +252,8 @@ test.each(["blockHash", "transactionHash"])(
   "logs: logs of a wrong %s come from the next endpoint once their block has shown it, and at once where the block is known",
   async (field) => {
     const lies: Oddities = {
-      answer: (method, _, result) =>
-        method === "eth_getLogs"
+      answer: (method, [filter], result) =>
+        method === "eth_getLogs" && (filter as Fields)["address"] === undefined
           ? (result as Fields[]).map((one) => ({ ...one, [field]: `0xe91b${String(one[field]).slice(6)}` }))
           : result,
     };
@@ -235,6 +263,8 @@ test.each(["blockHash", "transactionHash"])(
     const chain = await gateway("logs", ...nodes);
     const given = async () => (await chain.request("eth_getLogs", range)) as Fields[];
     expect((await given())[0]?.[field]).not.toBe(right[0]?.[field]);
+    // Ponder asks for each event by itself, and an endpoint need not lie about all.
+    await chain.request("eth_getLogs", [{ fromBlock: busy, toBlock: busy, address: right[0]?.["address"] }]);
     await chain.request("eth_getBlockByNumber", [busy, true]);
     expect((await given()).map((one) => one[field])).toEqual(right.map((one) => one[field]));
     expect(chain.health().map(({ state }) => state)).toEqual(["rests", "used"]);
@@ -243,6 +273,35 @@ test.each(["blockHash", "transactionHash"])(
     expect(await followed(live, busy, busy)).toEqual(await honest(busy, busy));
   },
 );
+
+test("logs: a block that contradicts another endpoint's logs is asked of that one, which is not distrusted for it", async () => {
+  let withoutBlock = 0;
+  const first = await odd({
+    answer: (method, _, result) => (method.startsWith("eth_getBlockBy") && withoutBlock-- > 0 ? null : result),
+  });
+  const liar = await odd({
+    answer: (method, _, result) =>
+      method.startsWith("eth_getBlockBy")
+        ? {
+            ...(result as Fields),
+            transactions: ((result as Fields)["transactions"] as Fields[]).map((one) => ({ ...one, hash: word(9n) })),
+          }
+        : result,
+  });
+  const range = [{ fromBlock: busy, toBlock: busy, topics: [transferTopic] }];
+  const right = await node.rpc<Fields>("eth_getBlockByNumber", [busy, true]);
+  const chain = await gateway("logs", first, liar);
+  await chain.request("eth_getLogs", range);
+  withoutBlock = 1;
+  expect(await chain.request("eth_getBlockByNumber", [busy, true])).toEqual(right);
+  expect(chain.health()[0]?.faults.has("unbelieved")).toBe(false);
+  // Where the first one stays away the other is believed: Ponder decides, and asks anew.
+  const stays = await gateway("logs", first, liar);
+  await stays.request("eth_getLogs", range);
+  withoutBlock = 100;
+  const given = (await stays.request("eth_getBlockByNumber", [busy, true])) as Fields;
+  expect((given["transactions"] as Fields[])[0]?.["hash"]).toBe(word(9n));
+});
 
 test.each(["proofs", "logs"] as const)(
   "%s: a chain whose blocks use gas for what they do not list is indexed, and one endpoint's empty list is a hole",

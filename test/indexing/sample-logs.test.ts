@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import type pg from "pg";
 import { pino } from "pino";
 import { encodeFunctionData } from "viem";
@@ -97,11 +98,23 @@ const fill = (logs: readonly Log[]) => insertLogs(database.pool, schema, logs);
 const sampled = async () =>
   (await client.query("SELECT blocks::int, missing FROM service.log_sample WHERE schema_name = $1", [schema])).rows[0];
 
-/** As if Ponder had asked for so much. */
-const asked = (nodes: RpcGateway, answered: number) => ({
-  logsOfBlock: nodes.logsOfBlock,
-  activity: () => ({ answered, running: 0, oldestMs: 0 }),
-});
+/** A sample of an index whose Ponder has asked for so much. @returns what looks until endpoints have answered what it asks. */
+function sample(nodes: RpcGateway, answered: number, percent = 1, env: Record<string, string> = {}) {
+  let asking: Promise<unknown> = Promise.resolve();
+  const gateway = {
+    activity: () => ({ answered, running: 0, oldestMs: 0 }),
+    logsOfBlock: (...question: Parameters<RpcGateway["logsOfBlock"]>) => {
+      const answer = nodes.logsOfBlock(...question);
+      asking = answer.catch(() => null);
+      return answer;
+    },
+  };
+  const sampler = new LogSampler(client, gateway, { chain: chain(env), schema }, percent, log);
+  return async () => {
+    await sampler.look();
+    await asking;
+  };
+}
 
 test.each(["another endpoint", "the same endpoint's receipts"])(
   "a log that the index lacks is found by %s, and named with what to run",
@@ -115,9 +128,9 @@ test.each(["another endpoint", "the same endpoint's receipts"])(
     const indexed = (await nodes.request("eth_getLogs", range)) as Log[];
     expect(indexed).toHaveLength(7);
     await fill(indexed);
-    const sampler = new LogSampler(client, asked(nodes, 100_000), { chain: chain(), schema }, 1, log);
+    const look = sample(nodes, 100_000);
     await wait("the log that is missing", async () => {
-      await sampler.look();
+      await look();
       return Object.keys((await sampled())?.missing ?? {}).length > 0;
     });
     const lost = all.find(({ logIndex, blockNumber }) =>
@@ -141,18 +154,44 @@ test("an index that has all logs is not said to lack any, whatever one endpoint 
   });
   open.push(() => liar.stop());
   const nodes = await gateway(node.url, liar.url);
-  const sampler = new LogSampler(client, asked(nodes, 100_000), { chain: chain(), schema }, 1, log);
-  for (let looks = 0; looks < 40; looks += 1) await sampler.look();
+  const look = sample(nodes, 100_000);
+  for (let looks = 0; looks < 80; looks += 1) await look();
   expect(await sampled()).toMatchObject({ missing: {} });
   expect((await sampled()).blocks).toBeGreaterThan(10);
+});
+
+test("the chain is followed while an endpoint thinks about the sample, and one that hangs does not end it", async () => {
+  await fill(all);
+  let hangs = true;
+  const slow = await FaultyEndpoint.start(node.url, {
+    ask: async ({ method }) => {
+      while (hangs && method === "eth_getBlockReceipts") await pause(20);
+    },
+  });
+  open.push(() => slow.stop());
+  const nodes = await gateway(node.url, slow.url);
+  const sampler = new LogSampler(
+    client,
+    { logsOfBlock: nodes.logsOfBlock, activity: () => ({ answered: 100_000, running: 0, oldestMs: 0 }) },
+    { chain: chain(), schema },
+    1,
+    log,
+  );
+  for (let looks = 0; looks < 50; looks += 1) await sampler.look();
+  expect(await sampled()).toBeUndefined();
+  hangs = false;
+  await wait("a block that was compared", async () => {
+    await sampler.look();
+    return (await sampled())?.blocks > 0;
+  });
 });
 
 test("a hundredth of the requests is spent, and none where it is turned off or blocks are proved", async () => {
   await fill(all);
   const nodes = await gateway(node.url);
   const look = async (percent: number, env: Record<string, string> = {}) => {
-    const sampler = new LogSampler(client, asked(nodes, 1_000), { chain: chain(env), schema }, percent, log);
-    for (let looks = 0; looks < 20; looks += 1) await sampler.look();
+    const lookOnce = sample(nodes, 1_000, percent, env);
+    for (let looks = 0; looks < 40; looks += 1) await lookOnce();
     return (await sampled())?.blocks ?? 0;
   };
   expect(await look(0)).toBe(0);

@@ -80,7 +80,7 @@ export class FaultyEndpoint {
   static async start(
     target: string,
     fault: {
-      ask?: (call: Call) => void;
+      ask?: (call: Call) => void | Promise<void>;
       answer?: (call: Call, answer: Answer) => void;
       mostCalls?: number;
       credentials?: string;
@@ -98,7 +98,7 @@ export class FaultyEndpoint {
         const error = { code: -32_600, message: "batch requests are not supported" };
         return response.writeHead(400).end(JSON.stringify({ jsonrpc: "2.0", id: null, error }));
       }
-      for (const call of calls) fault.ask?.(call);
+      for (const call of calls) await fault.ask?.(call);
       const headers = { "content-type": "application/json" };
       const answers = await (await fetch(target, { method: "POST", headers, body: JSON.stringify(asked) })).json();
       for (const [index, call] of calls.entries())

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { pino } from "pino";
 import { loadChains } from "../../src/config/chain-settings.ts";
 import { connect, ensureNftViews } from "../../src/indexing/nft-views.ts";
@@ -11,7 +12,7 @@ import { type Log, type Tokens, transferTopic } from "./tokens.ts";
 const schema = "c31337_sampled";
 /** One percent of Ponder's requests; with each look it has asked for so many more. */
 const requests = 200;
-const mostLooks = 1_000;
+const mostLooks = 20_000;
 
 /** An index that was given what these endpoints leave, and the sample of its final blocks until that names what is missing. */
 export async function sampleOurs(urls: readonly string[], tokens: Tokens): Promise<Outcome> {
@@ -45,6 +46,7 @@ export async function sampleOurs(urls: readonly string[], tokens: Tokens): Promi
     for (let looks = 0; looks < mostLooks; looks += 1) {
       answered += requests;
       await sampler.look();
+      await pause(1);
       if (words) return { end: "error", words };
     }
     return { end: "never" };

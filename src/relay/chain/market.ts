@@ -29,13 +29,17 @@ export function isLegacy(chain: Chain): boolean {
 const sampleBytes = 1_024;
 const sampleData = encodeFunctionData({ abi: oracleAbi, functionName: "getL1Fee", args: [noise(sampleBytes)] });
 
-/** What is known of such a contract on a chain: that it has answered, or until when there is taken to be none. */
-const known = new WeakMap<Chain, "answers" | number>();
-const noneForMs = 3_600_000;
+/** Whether a chain has such a contract, and until when that is believed: it was the word of one node. */
+const known = new WeakMap<Chain, { isThere: boolean; until: number }>();
+const knownForMs = 3_600_000;
 
-function mayHaveOracle(chain: Chain): boolean {
-  const state = known.get(chain) ?? 0;
-  return state === "answers" || performance.now() >= state;
+function hasOracle(chain: Chain): boolean | null {
+  const word = known.get(chain);
+  return word && performance.now() < word.until ? word.isThere : null;
+}
+
+function rememberOracle(chain: Chain, isThere: boolean): void {
+  if (hasOracle(chain) !== isThere) known.set(chain, { isThere, until: performance.now() + knownForMs });
 }
 
 /** What a transaction has beside its data: nonce, fees, addresses and signature, with room. */
@@ -61,7 +65,7 @@ export async function askMarket(
   more: readonly RpcCall[] = [],
 ): Promise<{ market: Market & { block: Block }; answers: RpcResult[] }> {
   const at = oracles[chain.id] ?? opOracle;
-  const oracle = mayHaveOracle(chain) ? [calls.call(at, sampleData, "latest")] : [];
+  const oracle = hasOracle(chain) !== false ? [calls.call(at, sampleData, "latest")] : [];
   const [head, history, tip, ...rest] = await node.ask([
     calls.block("latest"),
     { method: "eth_feeHistory", params: ["0xa", "latest", [20]] },
@@ -112,12 +116,12 @@ async function readDataPrice(
   answer: RpcResult | undefined,
 ): Promise<bigint> {
   if (answer && "result" in answer && /^0x[0-9a-f]{64}$/i.test(String(answer.result))) {
-    known.set(chain, "answers");
+    rememberOracle(chain, true);
     return (BigInt(answer.result as Hex) + BigInt(sampleBytes) - 1n) / BigInt(sampleBytes);
   }
-  const [code] = known.get(chain) === "answers" ? [] : await node.ask([calls.code(at, "latest")]);
+  const [code] = hasOracle(chain) ? [] : await node.ask([calls.code(at, "latest")]);
   if (!code || !("result" in code) || code.result !== "0x") throw new NodeFault("no price of data");
-  known.set(chain, performance.now() + noneForMs);
+  rememberOracle(chain, false);
   return 0n;
 }
 
