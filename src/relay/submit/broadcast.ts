@@ -73,10 +73,14 @@ async function sendAll(services: RelayContext, sendings: readonly Sending[]): Pr
 
 /** What another process moved meanwhile stays as that one left it. @param sent of one account. */
 async function markSent(services: RelayContext, sent: readonly Intent[]): Promise<null[]> {
+  // Locked in order: two processes that send the same rows would wait for each other.
   await sql`
-    UPDATE service.intent i SET state = 'in_flight', version = seen.version + 1, hold_reason = NULL, hold_detail = NULL
-    FROM unnest(${sent.map(({ id }) => id)}::uuid[], ${sent.map(({ version }) => version)}::int[]) AS seen (id, version)
-    WHERE i.id = seen.id AND i.state = 'signed' AND i.version = seen.version`.execute(services.db);
+    WITH own AS (
+      SELECT i.id FROM unnest(${sent.map(({ id }) => id)}::uuid[], ${sent.map(({ version }) => version)}::int[]) AS seen (id, version)
+      JOIN service.intent i ON i.id = seen.id AND i.version = seen.version
+      WHERE i.state = 'signed' ORDER BY i.id FOR UPDATE OF i)
+    UPDATE service.intent i SET state = 'in_flight', version = i.version + 1, hold_reason = NULL, hold_detail = NULL
+    FROM own WHERE i.id = own.id`.execute(services.db);
   return sent.map(() => null);
 }
 
