@@ -1,30 +1,46 @@
-import { type RpcAnswer, UnusableAnswer } from "./json-rpc.ts";
+import type { RpcAnswer, UnusableAnswer } from "./json-rpc.ts";
 import type { Asking, RpcUpstreams } from "./rpc-upstreams.ts";
 
+/** For so long other endpoints may have a better result: Ponder gives a question up after ten seconds. */
+const othersMs = 2_000;
+
 /**
- * Asks for a result that nothing is said against, and takes a doubtful one where no endpoint has a better one.
+ * Asks for a result that nothing is said against. A doubtful one is taken where no other endpoint has a better one soon.
  *
  * @param doubt says what is said against a result that `check` lets pass; null for nothing. `Absent` is no fault of its endpoint.
+ * @returns the answer, and the endpoint's place in the list.
  */
 export async function askUndoubted(
   upstreams: RpcUpstreams,
   method: string,
   params: unknown,
-  { check, signal }: Asking & Required<Pick<Asking, "check">>,
+  { check, signal }: Asking,
   doubt: (result: unknown, endpoint: number) => UnusableAnswer | null,
-): Promise<RpcAnswer> {
-  let isDoubted = false;
-  const checkAll = (result: unknown, endpoint: number) => {
-    check?.(result, endpoint);
-    const reason = doubt(result, endpoint);
+): Promise<{ answer: RpcAnswer; endpoint: number }> {
+  const enough = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const doubtful = new Map<number, unknown>();
+  let endpoint = -1;
+  const checkAll = (result: unknown, by: number) => {
+    check?.(result, by);
+    const reason = doubt(result, by);
+    endpoint = by;
     if (!reason) return;
-    isDoubted = true;
+    // All others were asked since.
+    if (doubtful.has(by)) enough.abort(reason);
+    else doubtful.set(by, result);
+    timer ??= setTimeout(() => enough.abort(reason), othersMs);
     throw reason;
   };
-  const answer = await upstreams.request(method, params, { check: checkAll, signal }).catch((error: unknown) => {
-    if (!isDoubted || !(error instanceof UnusableAnswer)) throw error;
-    return { result: null };
-  });
-  if (!isDoubted || answer.result !== null) return answer;
-  return await upstreams.request(method, params, { check, signal });
+  const either = signal ? AbortSignal.any([signal, enough.signal]) : enough.signal;
+  try {
+    const answer = await upstreams.request(method, params, { check: checkAll, signal: either });
+    if (doubtful.size === 0 || (!answer.error && answer.result !== null)) return { answer, endpoint };
+  } catch (error) {
+    if (doubtful.size === 0 || signal?.aborted) throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+  const [[first, result] = [-1, null]] = doubtful;
+  return { answer: { result }, endpoint: first };
 }

@@ -36,12 +36,13 @@ export class LogPlaces {
 
   /** Takes note of logs whose blocks are asked for next. */
   noteLogs(logs: readonly RpcLog[], endpoint: number): void {
-    for (const [number, some] of Map.groupBy(logs.filter(isComparable), ({ blockNumber }) => Number(blockNumber))) {
+    const reaching = logs.filter((log) => !isErc20Transfer(log));
+    for (const [number, some] of Map.groupBy(reaching, ({ blockNumber }) => Number(blockNumber))) {
       const [first] = some;
       if (!first) continue;
       const claims = this.#claims.get(number) ?? [];
       const isSame = (one: Claim) => one.endpoint === endpoint && one.hash === first.blockHash;
-      const places = new Set([...(claims.find(isSame)?.places ?? []), ...some.map(placeOf)]);
+      const places = new Set([...(claims.find(isSame)?.places ?? []), ...some.filter(isComparable).map(placeOf)]);
       this.#claims.set(number, [...claims.filter((one) => !isSame(one)), { endpoint, hash: first.blockHash, places }]);
     }
   }
@@ -61,8 +62,7 @@ export class LogPlaces {
     const claims = this.#claims.get(Number(block["number"])) ?? [];
     if (claims.length === 0) return null;
     const places = placesOf(block);
-    const isWrong = ({ hash, places: said }: Claim) =>
-      hash !== block["hash"] || [...said].some((one) => !places.has(one));
+    const isWrong = (claim: Claim) => contradicts(claim, block, places);
     if (claims.some((one) => one.endpoint === endpoint && isWrong(one))) {
       this.#keep(
         block,
@@ -74,16 +74,23 @@ export class LogPlaces {
     return claims.some(isWrong) ? new Absent("the block is not the one of another endpoint's logs") : null;
   }
 
-  /** Takes note of a block that is passed on: what logs said of it is not asked again. */
-  noteBlock(block: Fields, endpoint: number): void {
+  /** Takes note of a block that is passed on: what logs said of it is not asked again. @returns endpoints whose logs it contradicts. */
+  noteBlock(block: Fields, endpoint: number): number[] {
+    const claims = this.#claims.get(Number(block["number"])) ?? [];
+    const places = placesOf(block);
     this.#keep(block, []);
-    this.#blocks.set(String(block["hash"]), { endpoint, places: placesOf(block) });
+    this.#blocks.set(String(block["hash"]), { endpoint, places });
+    return claims.filter((one) => contradicts(one, block, places)).map((one) => one.endpoint);
   }
 
   #keep({ number }: Fields, claims: readonly Claim[]): void {
     if (claims.length > 0) this.#claims.set(Number(number), claims);
     else this.#claims.delete(Number(number));
   }
+}
+
+function contradicts({ hash, places }: Claim, block: Fields, own: Places): boolean {
+  return hash !== block["hash"] || [...places].some((one) => !own.has(one));
 }
 
 /** ERC-20's do not reach Ponder: some chains have them of transactions that no block lists. */

@@ -197,6 +197,14 @@ export class RpcUpstreams {
     throw last;
   }
 
+  /** Asks an endpoint last for half a minute. */
+  setAside(endpoint: number, reason: string): void {
+    const upstream = this.#upstreams[endpoint];
+    if (!upstream) return;
+    this.#failed(upstream, new Refused(reason), null);
+    upstream.restsUntil = Math.max(upstream.restsUntil, Date.now() + longRest.firstMs);
+  }
+
   #isAway(): boolean {
     return this.#awaySince !== null && Date.now() - this.#awaySince > awayAfterMs;
   }
@@ -229,7 +237,8 @@ export class RpcUpstreams {
     for (const upstream of best ? (others ? [...rest, best] : [best, ...rest]) : []) {
       const answer = await this.#ask(upstream, method, params, { check, signal }).catch((error: unknown) => {
         signal?.throwIfAborted();
-        this.#failed(upstream, error, null);
+        // A sample takes nothing from what Ponder asks.
+        if (!others) this.#failed(upstream, error, null);
         return null;
       });
       if (answer && !answer.error) yield { host: upstream.host, result: answer.result };
@@ -251,8 +260,9 @@ export class RpcUpstreams {
     // Another backend of the same address may have answered than the one that told its head.
     if (last !== null && last > upstream.head - farBehind && !answer.error)
       await this.#requireHead(upstream, last, signal).catch((error: unknown) => {
-        // No answer says nothing of the logs.
         if (signal?.aborted || (error instanceof NodeRefusal && error.kind === "not_there_yet")) throw error;
+        // Another endpoint gives them as well, and nothing says that the range was too wide.
+        if (this.#upstreams.length > 1) throw new Refused("no word on its newest block");
       });
     if (check && !answer.error) runCheck(check, answer.result, this.#upstreams.indexOf(upstream));
     if (this.#isAway()) this.#log.info({ host: upstream.host }, "RPC endpoint answers again");

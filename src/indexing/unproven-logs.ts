@@ -35,7 +35,7 @@ export async function askForBlock(
       throw new Refused("logs of the block are missing");
   };
   const doubt = (logs: unknown, endpoint: number) => places.doubt(logs as RpcLog[], endpoint);
-  const answer = await askUndoubted(upstreams, "eth_getLogs", params, { check, signal }, doubt);
+  const { answer } = await askUndoubted(upstreams, "eth_getLogs", params, { check, signal }, doubt);
   if (answer.error || !header || blooms.agrees(header, answer.result as RpcLog[])) return answer;
   const logs = await logsBesideBloom(upstreams, blooms, header, signal);
   return { result: logs.filter((log) => matches(log, filter)) };

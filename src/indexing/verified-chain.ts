@@ -5,7 +5,7 @@ import { askUndoubted } from "./ask-undoubted.ts";
 import { Blooms } from "./blooms.ts";
 import { ChainProofs } from "./chain-proofs.ts";
 import { givesHash, type Header, headerHash, isHex, readHeader } from "./header.ts";
-import { Absent, LeftChain, Refused, type RpcAnswer, UnusableAnswer } from "./json-rpc.ts";
+import { Absent, Contradiction, LeftChain, Refused, type RpcAnswer, UnusableAnswer } from "./json-rpc.ts";
 import { LogPlaces } from "./log-places.ts";
 import { Positions } from "./positions.ts";
 import { checkLogs, type LogFilter, matches, type RpcLog } from "./proven-logs.ts";
@@ -43,7 +43,7 @@ export class VerifiedChain {
   readonly #mode: Verification;
   readonly #lagTimeoutMs: number;
   readonly #log: Logger;
-  readonly #headers = new LRUCache<Hex, Header>({ max: keptHeaders });
+  readonly #headers = new LRUCache<Hex, Header & { isProved: boolean }>({ max: keptHeaders });
   readonly #proven = new SharedWork<RpcLog[]>();
   /** Proven logs of the last blocks: Ponder asks again when a large block takes longer than its timeout. */
   readonly #knownLogs = new LRUCache<Hex, RpcLog[]>({ max: keptBlocks });
@@ -112,14 +112,10 @@ export class VerifiedChain {
 
   async #block(method: string, params: readonly unknown[], signal?: AbortSignal): Promise<RpcAnswer> {
     const isFull = params[1] === true;
-    let endpoint = -1;
-    const check = (block: unknown, by: number) => {
-      this.#checkBlock(block, params, by);
-      endpoint = by;
-    };
+    const check = (block: unknown, by: number) => this.#checkBlock(block, params, by);
     const doubt = (block: unknown, by: number) =>
       this.#mode === "logs" ? this.#doubt(block as Fields, isFull, by) : null;
-    const answer = await askUndoubted(this.#upstreams, method, params, { check, signal }, doubt);
+    const { answer, endpoint } = await askUndoubted(this.#upstreams, method, params, { check, signal }, doubt);
     if (answer.result !== null && !answer.error) this.#see(answer.result as Fields, isFull, endpoint);
     return answer;
   }
@@ -129,15 +125,20 @@ export class VerifiedChain {
     const isProved = this.#mode === "proofs" || givesHash(block);
     this.#unproved.see(header, isProved);
     this.#blooms.see(header);
-    if (isProved || !this.#headers.has(header.hash)) this.#headers.set(header.hash, header);
-    if (isFull && this.#mode === "logs") this.#places.noteBlock(block, endpoint);
+    if (isProved || !this.#headers.get(header.hash)?.isProved) this.#headers.set(header.hash, { ...header, isProved });
+    if (!isFull || this.#mode !== "logs") return;
+    // One of the two is wrong. Ponder ends, and gets both from the same one then.
+    for (const other of this.#places.noteBlock(block, endpoint))
+      this.#upstreams.setAside(other, "its logs are not those of another endpoint's block");
   }
 
   /** What is said against a block for which another endpoint is asked, where one has a better one. */
   #doubt(block: Fields, isFull: boolean, endpoint: number): UnusableAnswer | null {
+    const byLogs = isFull ? this.#places.doubtBlock(block, endpoint) : null;
+    if (byLogs instanceof Contradiction) return byLogs;
     if (this.#upstreams.size > 1 && this.#unproved.isDoubted(readHeader(block), givesHash(block), endpoint))
       return new Refused("the block's fields do not give its hash");
-    return isFull ? this.#places.doubtBlock(block, endpoint) : null;
+    return byLogs;
   }
 
   #checkBlock(block: unknown, [asked, full]: readonly unknown[], endpoint: number): void {

@@ -72,7 +72,7 @@ export async function startOddChain(target: string, oddities: Oddities = {}) {
     const result = await translated(answer.result);
     const bloom = method.startsWith("eth_getBlockBy") && oddities.bloom ? { logsBloom: oddities.bloom } : null;
     answer.result = bloom ? { ...(result as Fields), ...bloom } : result;
-    if (oddities.answer) answer.result = oddities.answer(method, params, answer.result);
+    if (oddities.answer) answer.result = await oddities.answer(method, params, answer.result);
     return answer;
   };
   const server = createServer(async (request, response) => {

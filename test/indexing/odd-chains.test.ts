@@ -2,6 +2,7 @@ import { pino } from "pino";
 import { encodeFunctionData, type Hex, keccak256 } from "viem";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { type RpcGateway, startRpcGateway } from "../../src/indexing/rpc-gateway.ts";
+import { slowness } from "../setup/wait.ts";
 import { type Anvil, startAnvil } from "./anvil.ts";
 import { hostileContract, transferTopic, word } from "./hostile-cases.ts";
 import { type Fields, fullBloom, type OddChain, type Oddities, startOddChain, zeroBloom } from "./odd-chain.ts";
@@ -301,6 +302,67 @@ test("logs: a block that contradicts another endpoint's logs is asked of that on
   withoutBlock = 100;
   const given = (await stays.request("eth_getBlockByNumber", [busy, true])) as Fields;
   expect((given["transactions"] as Fields[])[0]?.["hash"]).toBe(word(9n));
+});
+
+test.each(["gives no block", "gives a block that does not prove its hash"])(
+  "logs: an endpoint whose logs are wrong and that %s is not asked for them again when Ponder starts anew",
+  async (how) => {
+    const liar = await odd({
+      answer: (method, _, result) => {
+        if (method === "eth_getLogs") return (result as Fields[]).map((one) => ({ ...one, transactionHash: word(9n) }));
+        if (!method.startsWith("eth_getBlockBy") || (result as Fields)["number"] !== busy) return result;
+        return how === "gives no block" ? null : { ...(result as Fields), extraData: "0x1234" };
+      },
+    });
+    const chain = await gateway("logs", liar, await odd({}));
+    const range = [{ fromBlock: busy, toBlock: busy, topics: [transferTopic] }];
+    await chain.request("eth_getBlockByNumber", [quiet, true]);
+    await chain.request("eth_getLogs", range);
+    const right = await node.rpc<Fields>("eth_getBlockByNumber", [busy, true]);
+    expect(await chain.request("eth_getBlockByNumber", [busy, true])).toEqual(right);
+    expect(((await chain.request("eth_getLogs", range)) as Fields[]).map(part)).toEqual(await honest(busy, busy));
+  },
+);
+
+test("logs: an endpoint that hangs does not keep back a block that another one's logs contradict", async () => {
+  let hasLogs = false;
+  let hangs = false;
+  const first = await odd({ answer: (method, _, result) => (method === "eth_getLogs" && !hasLogs ? null : result) });
+  const second = await odd({
+    answer: (method, _, result) => {
+      if (method === "eth_getLogs") return (result as Fields[]).map((one) => ({ ...one, transactionHash: word(9n) }));
+      return hangs ? new Promise(() => undefined) : result;
+    },
+  });
+  const chain = await gateway("logs", first, second);
+  await chain.request("eth_getLogs", [{ fromBlock: busy, toBlock: busy, topics: [transferTopic] }]);
+  [hasLogs, hangs] = [true, true];
+  // Ponder waits for ten seconds.
+  const response = await fetch(chain.url, {
+    method: "POST",
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_getBlockByNumber", params: [busy, true] }),
+    signal: AbortSignal.timeout(9_000 * slowness),
+  });
+  expect(((await response.json()) as { result: unknown }).result).toEqual(
+    await node.rpc("eth_getBlockByNumber", [busy, true]),
+  );
+});
+
+test("logs: on a chain whose headers never prove their hash a later filter of a block takes the place of an earlier one", async () => {
+  let isEarly = true;
+  const chain = await gateway(
+    "logs",
+    await odd({
+      answer: (method, _, result) =>
+        method.startsWith("eth_getBlockBy")
+          ? { ...(result as Fields), extraData: "0x1234", ...(isEarly ? { logsBloom: zeroBloom } : {}) }
+          : result,
+    }),
+  );
+  await chain.request("eth_getBlockByNumber", [busy, true]);
+  isEarly = false;
+  expect(await followed(chain, busy, busy)).toEqual(await honest(busy, busy));
+  expect(chain.unproven()).toEqual([]);
 });
 
 test.each(["proofs", "logs"] as const)(
