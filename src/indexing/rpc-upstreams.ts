@@ -288,7 +288,10 @@ export class RpcUpstreams {
     throw new NodeRefusal("eth_getLogs", "not_there_yet", { code: -32000, message });
   }
 
-  /** The configured order, those that failed lately at the end and the shortest rest of these first, and of a range first those that give logs of so many blocks. */
+  /**
+   * The configured order, those that failed lately at the end, of these the shortest rest first. Of a range those come first that give
+   * logs of so many blocks.
+   */
   #inOrder(range: BlockRange | null = null): Upstream[] {
     const now = Date.now();
     const wide = (one: Upstream) => range === null || one.width.takes(range.to - range.from + 1n);

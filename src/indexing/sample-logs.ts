@@ -78,11 +78,7 @@ export class LogSampler {
         question.logs = logs;
       },
       (error: unknown) => {
-        question.logs = null;
-        this.#log.debug(
-          { chain: this.#index.chain.name, block, reason: String(error) },
-          "a block could not be compared",
-        );
+        question.logs = this.#notCompared(block, error);
       },
     );
   }
@@ -101,11 +97,17 @@ export class LogSampler {
   }
 
   async #compare(block: number, by: Question["by"], logs: readonly RpcLog[] | null): Promise<void> {
-    if (!logs) return;
-    const missing = await this.#missing(block, logs);
+    const missing =
+      logs && (await this.#missing(block, logs).catch((error: unknown) => this.#notCompared(block, error)));
+    if (!missing) return;
     // One endpoint's word is no reason to index a chain anew.
     if (missing.length > 0 && by === "another") this.#ask(block, "proof");
     else await this.#record(block, missing);
+  }
+
+  #notCompared(block: number, error: unknown): null {
+    this.#log.debug({ chain: this.#index.chain.name, block, reason: String(error) }, "a block could not be compared");
+    return null;
   }
 
   /** Indexes of logs that should have made rows of the ledger and have not. */

@@ -17,6 +17,25 @@ afterEach(async () => {
   for (const close of open.splice(0).reverse()) await close();
 });
 
+/** A chain with three tokens in blocks that Ponder reads by ranges. `mint` makes another one. */
+async function startWithTokens() {
+  const [database, node] = await Promise.all([createTestDatabase(), startAnvil()]);
+  open.push(database.drop, node.stop);
+  const nft = await node.deploy(contracts().Erc721, ["Odd", "ODD", "https://example.com/"]);
+  const mint = async (to: number) => {
+    await node.call(nft, "mint", [node.account(to)]);
+    await node.mine();
+    // Blocks with a transaction and no log, and with nothing.
+    await node.send(node.account(5), "0x");
+    await node.mine();
+    await node.mine();
+  };
+  for (const to of [1, 2, 3]) await mint(to);
+  // Ponder takes what is 30 blocks old for final.
+  await node.rpc("anvil_mine", ["0x28"]);
+  return { database, node, nft, mint };
+}
+
 test.each([
   ["logs", "zeros", zeroBloom],
   ["logs", "ones", fullBloom],
@@ -24,20 +43,7 @@ test.each([
 ] as const)(
   "%s: owners on a chain whose logsBloom is %s are the contract's own, of blocks before the index and after",
   async (mode, _, bloom) => {
-    const [database, node] = await Promise.all([createTestDatabase(), startAnvil()]);
-    open.push(database.drop, node.stop);
-    const nft = await node.deploy(contracts().Erc721, ["Odd", "ODD", "https://example.com/"]);
-    const mint = async (to: number) => {
-      await node.call(nft, "mint", [node.account(to)]);
-      await node.mine();
-      // Blocks with a transaction and no log, and with nothing.
-      await node.send(node.account(5), "0x");
-      await node.mine();
-      await node.mine();
-    };
-    for (const to of [1, 2, 3]) await mint(to);
-    // Ponder takes what is 30 blocks old for final, and reads it by ranges.
-    await node.rpc("anvil_mine", ["0x28"]);
+    const { database, node, nft, mint } = await startWithTokens();
     const odd = await startOddChain(node.url, { bloom });
     open.push(odd.stop);
     const indexer = await startIndexer(database.url, odd.url, { VERIFY_GOERLI: mode, RPC_SAMPLE_PERCENT: "100" });
@@ -79,15 +85,7 @@ test.each([
 ] as const)(
   "an endpoint that gives logs of a block's wrong %s costs a moment, and no row, before the index starts and after",
   async (_, edit) => {
-    const [database, node] = await Promise.all([createTestDatabase(), startAnvil()]);
-    open.push(database.drop, node.stop);
-    const nft = await node.deploy(contracts().Erc721, ["Odd", "ODD", "https://example.com/"]);
-    const mint = async (to: number) => {
-      await node.call(nft, "mint", [node.account(to)]);
-      await node.mine();
-    };
-    for (const to of [1, 2, 3]) await mint(to);
-    await node.rpc("anvil_mine", ["0x28"]);
+    const { database, node, nft, mint } = await startWithTokens();
     const endpoint = await FaultyEndpoint.start(node.url, {
       answer: ({ method }, answer) => {
         if (method === "eth_getLogs") answer.result = (answer.result as Log[]).map(edit);
