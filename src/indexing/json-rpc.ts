@@ -54,6 +54,7 @@ export class Contradiction extends UnusableAnswer {
 /** The node answered with an error that says something of itself: another may have an answer. */
 export class NodeRefusal extends UnusableAnswer {
   override readonly name = "NodeRefusal";
+  readonly method: string;
   readonly kind: AnswerClass;
   /** As it was said, without addresses. */
   readonly error: NodeError;
@@ -61,6 +62,7 @@ export class NodeRefusal extends UnusableAnswer {
   constructor(method: string, kind: AnswerClass, { code, message }: NodeError) {
     const words = nodeWords(message);
     super([`${method}: ${kind}: ${words}`, ...(advice[kind] ? [`(${advice[kind]})`] : [])].join(" "));
+    this.method = method;
     this.kind = kind;
     this.error = { code, message: words };
   }

@@ -322,8 +322,10 @@ export class RpcUpstreams {
 
   /** Takes note of an answer that could not be used. */
   #failed(upstream: Upstream, error: unknown, range: BlockRange | null): void {
-    upstream.faults.record(error);
     const refusal = error instanceof NodeRefusal ? error : null;
+    // No fault: single receipts do as well.
+    const isMissed = refusal?.kind !== "unsupported" || refusal.method !== "eth_getBlockReceipts";
+    if (isMissed) upstream.faults.record(error);
     if (range && (refusal?.kind === "too_wide" || refusal?.kind === "too_slow"))
       upstream.width.refused(range, refusal.error.message);
     if (!refusal || !ofTheQuestion.includes(refusal.kind)) this.#rest(upstream, error);

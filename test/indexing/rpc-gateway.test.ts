@@ -195,6 +195,16 @@ test("logs of a range come from a node that has its last block, and from none wh
   expect(behind.asked.filter(({ method }) => method === "eth_getLogs")).toEqual([]);
 });
 
+test("a node without eth_getBlockReceipts has no fault; one without eth_getLogs has", async () => {
+  const missing = { error: { code: -32_601, message: "the method does not exist" } };
+  const lacking = await node((method) => (/Receipts|getLogs/.test(method) ? missing : { result: "0x20" }));
+  const { url, health } = await gateway(lacking);
+  expect((await post(url, "eth_getBlockReceipts", ["0x1"])).body["error"]).toMatchObject({ code: -32_601 });
+  expect(health()[0]).toMatchObject({ state: "used", fault: null });
+  await post(url, "eth_getLogs", [range]);
+  expect(health()[0]?.fault).toMatchObject({ class: "unsupported", words: "the method does not exist" });
+});
+
 test("a refusal by every node is the answer, with the words of all", async () => {
   const nodes = ["missing trie node 5f", "required historical state unavailable"].map((message) =>
     node(() => ({ error: { code: -32000, message } })),
