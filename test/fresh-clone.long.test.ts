@@ -27,11 +27,9 @@ test("the README's first command installs and runs a whole launch in a fresh clo
   // Without this process's own runtime in front: the clone has to bring what it needs.
   const path = (process.env["PATH"] ?? "").split(":").filter((entry) => !entry.startsWith(root));
   const env = { PATH: path.join(":"), HOME: process.env["HOME"], TMPDIR: folder };
-  const started = Date.now();
   const demo = spawnSync("npm", ["run", "demo"], { cwd: folder, env, encoding: "utf8", timeout: 300_000 * slowness });
   const output = demo.stdout;
   expect(demo.status, `${output}\n${demo.stderr}`).toBe(0);
-  expect(Date.now() - started).toBeLessThan(300_000 * slowness);
   expect(output).toMatch(/https:\/\/ipfs\.io\/ipfs\/bafkrei\w+/);
   expect(output).toMatch(/ipfs:\/\/bafybei\w+\//);
   expect(output).toMatch(/deploy: accepted.*\n\s+0x[0-9a-f]{64}\n/);

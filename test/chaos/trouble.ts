@@ -3,7 +3,7 @@ import pg from "pg";
 import { type Hex, parseEther, toHex } from "viem";
 import type { Failpoint } from "../../src/relay/store/failpoint.ts";
 import type { SeededGenerator } from "../setup/seeded-generator.ts";
-import { slowness } from "../setup/wait.ts";
+import { wait } from "../setup/wait.ts";
 import { Restarting, rpc } from "./fleet.ts";
 import { OlderState } from "./older-state.ts";
 import type { Tally } from "./tally.ts";
@@ -148,12 +148,9 @@ export class Trouble {
 
   /** @returns how many blocks a reorganisation may take, at least one. */
   async #room(): Promise<number> {
-    for (let tries = 0; tries < 100; tries += 1) {
-      const room = Number((await this.#head()) - this.#floor);
-      if (room > 0) return room;
-      await sleep(200);
-    }
-    throw new Error("no blocks that may go");
+    return await wait("blocks that may go", async () => Number((await this.#head()) - this.#floor), {
+      until: (room) => room > 0,
+    });
   }
 
   async #head(): Promise<bigint> {
@@ -176,10 +173,7 @@ export class Trouble {
   }
 
   async #bothUp(pair: readonly Restarting[]): Promise<void> {
-    for (let tries = 0; !pair.every(({ up }) => up); tries += 1) {
-      if (tries > 200 * slowness) throw new Error("a process does not come up");
-      await sleep(50);
-    }
+    await wait("both of a pair", () => pair.every(({ up }) => up));
   }
 
   /** Waits for it for a while; a bump may come by only much later. */

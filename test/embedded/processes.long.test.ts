@@ -33,7 +33,6 @@ describe("npm start", () => {
   });
 
   test("prints the ready line, with everything a client needs", () => {
-    expect(stack.startMs).toBeLessThan(30_000 * slowness);
     expect(stack.ready).toMatchObject({
       graphql: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/graphql$/),
       rest: expect.stringMatching(/\/v0$/),

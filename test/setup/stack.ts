@@ -15,16 +15,13 @@ const command = join(import.meta.dirname, "../../bin/mintyard.ts");
 export class RunningStack {
   readonly ready: ReadyInfo;
   readonly dir: string;
-  /** From the command to the ready line. */
-  readonly startMs: number;
   /** Everything the processes said, one line each. */
   readonly lines: string[];
   readonly #process: ChildProcess;
 
-  constructor(ready: ReadyInfo, dir: string, startMs: number, lines: string[], child: ChildProcess) {
+  constructor(ready: ReadyInfo, dir: string, lines: string[], child: ChildProcess) {
     this.ready = ready;
     this.dir = dir;
-    this.startMs = startMs;
     this.lines = lines;
     this.#process = child;
   }
@@ -113,5 +110,5 @@ export async function startStackProcess(options: StackOptions = {}): Promise<Run
     }
     child.once("exit", (code) => failed(new Error(`start ended with code ${code}:\n${lines.slice(-40).join("\n")}`)));
   });
-  return new RunningStack(ready, dir, Date.now() - started, lines, child);
+  return new RunningStack(ready, dir, lines, child);
 }
