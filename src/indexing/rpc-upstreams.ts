@@ -141,9 +141,10 @@ export class RpcUpstreams {
   }
 
   /** @throws WrongChain when the node has another block of this number. One that has none yet lags. */
-  async #requireBlock(upstream: Upstream, { number, hash }: FinalBlock): Promise<void> {
+  async #requireBlock(upstream: Upstream, { number, hash }: FinalBlock, signal?: AbortSignal): Promise<void> {
     const params = [`0x${number.toString(16)}`, false];
-    const { result } = await sendRpc(upstream.url, "eth_getBlockByNumber", params, this.#limits);
+    const send = () => sendRpc(upstream.url, "eth_getBlockByNumber", params, this.#limits, signal);
+    const { result } = await upstream.limit(send, signal);
     const named = typeof result === "object" && result !== null && "hash" in result ? String(result.hash) : null;
     if (named !== null && named.toLowerCase() !== hash)
       throw new WrongChain(`${upstream.host} has block ${number} as ${named.slice(0, 80)}, which was final as ${hash}`);
@@ -252,7 +253,8 @@ export class RpcUpstreams {
   }
 
   async #ask(upstream: Upstream, method: string, params: unknown, { check, signal }: Asking): Promise<RpcAnswer> {
-    if (!upstream.verified) await this.#verify(upstream);
+    if (!upstream.verified) await this.#verify(upstream, signal);
+    const range = method === "eth_getLogs" ? rangeOf(params) : null;
     const last = method === "eth_getLogs" ? endOfRange(params) : null;
     if (last !== null && last > upstream.head) await this.#requireHead(upstream, last, signal);
     const send = () => sendRpc(upstream.url, method, params, this.#limits, signal);
@@ -260,16 +262,18 @@ export class RpcUpstreams {
     // Another backend of the same address may have answered than the one that told its head.
     if (last !== null && last > upstream.head - farBehind && !answer.error)
       await this.#requireHead(upstream, last, signal).catch((error: unknown) => {
-        if (signal?.aborted || (error instanceof NodeRefusal && error.kind === "not_there_yet")) throw error;
+        const isBehind = error instanceof NodeRefusal && error.kind === "not_there_yet";
+        if (signal?.aborted || isBehind || error instanceof WrongChain) throw error;
         // Another endpoint gives them as well, and nothing says that the range was too wide.
         if (this.#upstreams.length > 1) throw new Refused("no word on its newest block");
       });
+    // Logs name their blocks, which Ponder asks for. A list without any names nothing: another chain gives it as well.
+    if (range && Array.isArray(answer.result) && answer.result.length === 0) await this.#verify(upstream, signal);
     if (check && !answer.error) runCheck(check, answer.result, this.#upstreams.indexOf(upstream));
     if (this.#isAway()) this.#log.info({ host: upstream.host }, "RPC endpoint answers again");
     this.#awaySince = null;
     upstream.failures = 0;
-    const range = method === "eth_getLogs" && !answer.error ? rangeOf(params) : null;
-    if (range) upstream.width.answered(range);
+    if (range && !answer.error) upstream.width.answered(range);
     return answer;
   }
 
@@ -282,7 +286,10 @@ export class RpcUpstreams {
     const send = () => sendRpc(upstream.url, "eth_blockNumber", [], this.#limits, signal);
     const { result } = await upstream.limit(send, signal);
     if (typeof result !== "string" || !/^0x[0-9a-f]+$/i.test(result)) throw new Refused("no block number");
-    upstream.head = BigInt(result);
+    const head = BigInt(result);
+    // Kept for later ranges, so it must not be another chain's.
+    if (head > upstream.head + farBehind) await this.#verify(upstream, signal);
+    upstream.head = head;
     if (last <= upstream.head) return;
     const message = `its newest block is ${upstream.head}, and the range ends at ${last}`;
     throw new NodeRefusal("eth_getLogs", "not_there_yet", { code: -32000, message });
@@ -306,8 +313,9 @@ export class RpcUpstreams {
   }
 
   // Repeated after each failure: a load balancer or a restarted node may come back as another chain.
-  async #verify(upstream: Upstream): Promise<void> {
-    const { result } = await sendRpc(upstream.url, "eth_chainId", [], this.#limits);
+  async #verify(upstream: Upstream, signal?: AbortSignal): Promise<void> {
+    const send = () => sendRpc(upstream.url, "eth_chainId", [], this.#limits, signal);
+    const { result } = await upstream.limit(send, signal);
     const id = typeof result === "string" && /^0x[0-9a-f]+$/i.test(result) ? BigInt(result) : null;
     if (id === null) throw new UnusableAnswer(`${upstream.host} gives no chain id`);
     if (id !== BigInt(this.#chain.id)) {
@@ -316,7 +324,7 @@ export class RpcUpstreams {
         `${upstream.host} serves chain id ${id}, but ${name} is configured as ${wanted}: correct RPC_URL_${name.toUpperCase()} or CHAIN_ID_${name.toUpperCase()}`,
       );
     }
-    if (this.#genesis !== null) await this.#requireBlock(upstream, { number: 0n, hash: this.#genesis });
+    if (this.#genesis !== null) await this.#requireBlock(upstream, { number: 0n, hash: this.#genesis }, signal);
     upstream.verified = true;
   }
 

@@ -156,6 +156,37 @@ test("the width of an endpoint grows again after answers of full width", async (
   expect(chain.health()[0]?.blocksOfLogs).toBe(40);
 });
 
+/** An address behind which now and then another chain answers: it has far more blocks, and none of these logs. */
+async function balancer() {
+  const self = { isOther: false, url: "" };
+  const other: Record<string, unknown> = { eth_chainId: "0x1", eth_blockNumber: "0x1312d00", eth_getLogs: [] };
+  const endpoint = await FaultyEndpoint.start(node.url, {
+    answer: ({ method }, answer) => {
+      if (self.isOther) answer.result = other[method] ?? null;
+    },
+  });
+  open.push(() => endpoint.stop());
+  self.url = endpoint.url;
+  return self;
+}
+
+test("an endpoint that has become another chain since it was checked makes no hole", async () => {
+  const changed = await balancer();
+  const head = Number(await node.head());
+  const [alone, beside] = [await gateway(changed), await gateway(changed, await limited(10_000))];
+  expect((await ask(alone, 0, head)).result).toEqual(all);
+  expect((await ask(beside, 0, head)).result).toEqual(all);
+  changed.isOther = true;
+  expect((await ask(beside, 0, head)).result).toEqual(all);
+  expect((await ask(alone, 0, head)).result).toBeUndefined();
+  for (const chain of [alone, beside])
+    expect(chain.health()[0]?.fault).toMatchObject({ words: expect.stringContaining("serves chain id 1, but goerli") });
+  // Nothing of that chain is kept: neither has these blocks yet.
+  changed.isOther = false;
+  expect((await ask(alone, 0, head)).result).toEqual(all);
+  expect((await ask(alone, head + 1, head + 50)).result).toBeUndefined();
+});
+
 test("two blocks that are too much together are asked for one by one", async () => {
   const chain = await gateway(await limited(1));
   const { result } = await ask(chain, 1, 2);

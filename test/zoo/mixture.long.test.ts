@@ -129,6 +129,10 @@ test("20,000 tokens through three endpoints whose faults change all the time are
   const tokens = minted * perBatch;
   expect(tokens).toBe(20_000);
   const indexed = new Map(rows.map(({ token_id, owner, amount }) => [`${token_id} ${toHex(owner)}`, amount]));
+  const lacking = Array.from({ length: minted }, (_, batch) => batch).filter(
+    (batch) => !indexed.has(`${batch * perBatch} ${node.account(batch % 5).toLowerCase()}`),
+  );
+  expect(lacking, `batches that the index lacks; its log:\n${indexer.log()}`).toEqual([]);
   expect(indexed.size).toBe(tokens);
   for (let batch = 0; batch < minted; batch += 1) {
     const owner = node.account(batch % 5).toLowerCase() as Hex;
