@@ -32,9 +32,6 @@ const options = {
 /** Steps of one row run side by side, rows one after the other. */
 type Plan = readonly (readonly Step[])[];
 
-/** Files that run beside one another, each with its own processes, make a machine about this many times slower. */
-const ownLoad = 3;
-
 interface RowResult {
   steps: readonly StepResult[];
   /** User and system time of all that the row started. */
@@ -57,9 +54,10 @@ export async function runTests(args: readonly string[]): Promise<number> {
   process.env["TMPDIR"] = folder;
   try {
     const report = (name: string) => join(folder, `${name}.json`);
+    const plan = planOf(values, positionals, report);
     const slowness = await measureSlowness();
+    process.env["MINTYARD_TEST_SLOWNESS"] = slowness.toFixed(2);
     process.stdout.write(`waits are bounded for a machine ${slowness.toFixed(1)} times as slow as a quiet one\n`);
-    const plan = planOf(values, positionals, report, slowness);
     const rows: RowResult[] = [];
     for (const row of plan) {
       const before = processorSeconds(process.pid);
@@ -94,18 +92,17 @@ function planOf(
   }: { long: boolean; changed: boolean; since: string; testNamePattern?: string },
   words: readonly string[],
   report: Report,
-  slowness: number,
 ): Plan {
   const files = listTestFiles();
   const of = (tier: Tier) => files.filter((file) => tierOf(file) === tier);
-  const service = (chosen: readonly string[]) => vitest("service", chosen, report("service"), slowness * ownLoad);
+  const service = (chosen: readonly string[]) => vitest("service", chosen, report("service"));
   const longTier = (chosen: readonly string[], only: readonly string[] = []): Plan => {
     const beside = chosen.filter(runsBesideOthers);
     const alone = chosen.filter((file) => !runsBesideOthers(file));
     return [
-      ...(beside.length > 0 ? [[vitest("long", [...beside, ...only], report("long-beside"), slowness * ownLoad)]] : []),
+      ...(beside.length > 0 ? [[vitest("long", [...beside, ...only], report("long-beside"))]] : []),
       ...(alone.length > 0
-        ? [[vitest("long", [...alone, ...only, "--no-file-parallelism"], report("long-alone"), slowness)]]
+        ? [[vitest("long", [...alone, ...only, "--no-file-parallelism"], report("long-alone"))]]
         : []),
     ];
   };

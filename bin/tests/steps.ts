@@ -47,21 +47,13 @@ export const contractsLong: Step = {
   command: [...contracts.command, "--build-profile", "production", "--test-profile", "long"],
 };
 
-/**
- * @param args files and options of vitest.
- * @param report file for its results.
- * @param slowness how many times slower than a quiet machine this one is while they run.
- */
-export function vitest(name: string, args: readonly string[], report: string, slowness: number): Step {
+/** @param args files and options of vitest; @param report file for its results. */
+export function vitest(name: string, args: readonly string[], report: string): Step {
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
   return {
     name,
     command: [bin("vitest/vitest.mjs"), "run", ...reporters, ...args],
-    env: {
-      NODE_COMPILE_CACHE: compileCache,
-      MINTYARD_TEST_PROCESSOR_TIME: processorTimesOf(report),
-      MINTYARD_TEST_SLOWNESS: slowness.toFixed(2),
-    },
+    env: { NODE_COMPILE_CACHE: compileCache, MINTYARD_TEST_PROCESSOR_TIME: processorTimesOf(report) },
     report,
   };
 }

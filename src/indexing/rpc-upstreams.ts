@@ -255,7 +255,7 @@ export class RpcUpstreams {
   async #ask(upstream: Upstream, method: string, params: unknown, { check, signal }: Asking): Promise<RpcAnswer> {
     if (!upstream.verified) await this.#verify(upstream, signal);
     const range = method === "eth_getLogs" ? rangeOf(params) : null;
-    const last = method === "eth_getLogs" ? endOfRange(params) : null;
+    const last = range?.to ?? null;
     if (last !== null && last > upstream.head) await this.#requireHead(upstream, last, signal);
     const send = () => sendRpc(upstream.url, method, params, this.#limits, signal);
     const answer = await upstream.limit(send, signal);
@@ -358,12 +358,6 @@ export class RpcUpstreams {
     const cause = `${upstream.host} ${error instanceof Error ? error.name : ""} ${reason.replace(/\b(?:eth|net)_\w+/, "")}`;
     this.#logOnce.write(level, cause, { host: upstream.host, reason }, "RPC endpoint skipped");
   }
-}
-
-/** Null where the range has no number at its end. */
-function endOfRange(params: unknown): bigint | null {
-  const [filter] = Array.isArray(params) ? (params as { toBlock?: unknown }[]) : [];
-  return typeof filter?.toBlock === "string" && /^0x[0-9a-f]+$/i.test(filter.toBlock) ? BigInt(filter.toBlock) : null;
 }
 
 const isBlock = (method: string) => method === "eth_getBlockByHash" || method === "eth_getBlockByNumber";

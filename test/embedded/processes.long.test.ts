@@ -5,7 +5,7 @@ import { Client } from "../setup/client.ts";
 import { type RunningStack, type StackOptions, startStackProcess } from "../setup/stack.ts";
 import { processesOf } from "../setup/stack-processes.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
-import { patient, slowness } from "../setup/wait.ts";
+import { measuredSlowness, patient } from "../setup/wait.ts";
 
 /** The guard of the database looks every tenth of a second whether the server has ended, and goes too. */
 const noneLeft = async (stack: { dir: string }) => await expect.poll(() => processesOf(stack), patient).toEqual([]);
@@ -92,7 +92,7 @@ describe("npm start", () => {
     expect(running.length).toBeGreaterThanOrEqual(6);
     const { code, tookMs } = await stack.terminate();
     expect(code).toBe(0);
-    expect(tookMs).toBeLessThan(10_000 * slowness);
+    expect(tookMs).toBeLessThan(10_000 * measuredSlowness);
     await noneLeft(stack);
     expect(existsSync(`${stack.dir}/environment.json`)).toBe(false);
   });

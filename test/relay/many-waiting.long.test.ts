@@ -13,7 +13,7 @@ import { runRelay } from "../../src/relay/track/run-relay.ts";
 import { submitRound } from "../../src/relay/track/submit-loop.ts";
 import { Rounds } from "../../src/rounds.ts";
 import type { Services } from "../../src/services.ts";
-import { patient, slowness } from "../setup/wait.ts";
+import { measuredSlowness, patient } from "../setup/wait.ts";
 import { acceptDeployment, acceptUpdate } from "./accept.ts";
 import { addCrowd, addQueued, moveAll } from "./crowd.ts";
 import { goerli, launch, RelayHarness, randomAddress } from "./harness.ts";
@@ -68,7 +68,7 @@ async function besideWorker(work: () => Promise<void>): Promise<void> {
     await work();
   } finally {
     stop.abort();
-    expect(await Promise.race([working, sleep(10_000 * slowness, "still at work")])).toBe("stopped");
+    expect(await Promise.race([working, sleep(10_000 * measuredSlowness, "still at work")])).toBe("stopped");
     h.proxy.heal();
   }
 }

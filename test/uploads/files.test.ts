@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { patient, slowness } from "../setup/wait.ts";
+import { measuredSlowness, patient } from "../setup/wait.ts";
 import { closing, head, parseAnswer, part, rawRequest, sendForm } from "./raw-request.ts";
 import { form, startUploadServer, type UploadServer } from "./upload-server.ts";
 
@@ -101,7 +101,7 @@ describe("a file that is refused leaves nothing", () => {
     const began = Date.now();
     const text = await rawRequest(server.port, [head("/v0/files", 2_000), opening], { quietMs: 25_000 });
     expect(parseAnswer(text)).toMatchObject({ status: 408, body: { error: { code: "request_timeout" } } });
-    expect(Date.now() - began).toBeLessThan(20_000 * slowness);
+    expect(Date.now() - began).toBeLessThan(20_000 * measuredSlowness);
     await expectNothingStored();
   });
 });

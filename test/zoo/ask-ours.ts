@@ -1,14 +1,14 @@
 import { pino } from "pino";
 import { type RpcGateway, startRpcGateway } from "../../src/indexing/rpc-gateway.ts";
 import type { Verification } from "../../src/indexing/verified-chain.ts";
-import { slowness } from "../setup/wait.ts";
+import { measuredSlowness } from "../setup/wait.ts";
 import { askPonder } from "./ask-ponder.ts";
 import type { Answer, Question } from "./fault.ts";
 import { compare, type Outcome, wordsOf } from "./outcome.ts";
 import { type Log, type Tokens, transferOf, transferTopic } from "./tokens.ts";
 
 /** For an answer that a healthy node gives in milliseconds; a hanging one shall not hold the test for nine seconds. */
-const timeoutMs = Math.ceil(1_500 * slowness);
+const timeoutMs = Math.ceil(1_500 * measuredSlowness);
 
 interface Listening {
   /** Gets what the operator can read. */

@@ -6,7 +6,7 @@ import { type Anvil, startAnvil } from "../indexing/anvil.ts";
 import { contracts, startIndexer } from "../indexing/indexed-chain.ts";
 import { createTestDatabase } from "../setup/database.ts";
 import { SeededGenerator } from "../setup/seeded-generator.ts";
-import { slowness, wait } from "../setup/wait.ts";
+import { measuredSlowness, slowness, wait } from "../setup/wait.ts";
 import type { Asked, Play, ReadFault } from "./fault.ts";
 import { HonestNode } from "./honest-node.ts";
 import { loadFaults, readFaults } from "./load-faults.ts";
@@ -149,5 +149,5 @@ test("20,000 tokens through three endpoints whose faults change all the time are
   const longestStopMs = Math.round(stops.longestMs());
   console.log(JSON.stringify({ seed, met, longestFaultMs, longestStopMs }));
   // A question that hangs is given up after nine seconds, also one that was asked as the fault ended.
-  expect(longestStopMs).toBeLessThan(longestFaultMs + 10_000 * slowness);
+  expect(longestStopMs).toBeLessThan(longestFaultMs + 10_000 * measuredSlowness);
 });

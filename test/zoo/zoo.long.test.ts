@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Caller } from "../../src/auth/caller.ts";
 import { RelayHarness } from "../relay/harness.ts";
-import { slowness } from "../setup/wait.ts";
+import { measuredSlowness } from "../setup/wait.ts";
 import { askOurs } from "./ask-ours.ts";
 import { deployOurs } from "./deploy-ours.ts";
 import { startEndpoints } from "./endpoints.ts";
@@ -51,7 +51,7 @@ async function judge(
   const endpoints = await startEndpoints(node, fault);
   const log: string[] = [];
   try {
-    const mostMs = Math.ceil((fault.unmet === undefined ? 60_000 : 15_000) * slowness);
+    const mostMs = Math.ceil((fault.unmet === undefined ? 60_000 : 15_000) * measuredSlowness);
     const outcome = await boundedBy(mostMs, () => run(endpoints.urls, log));
     const isMet =
       end instanceof RegExp
@@ -80,7 +80,7 @@ test.each(sampled)(
   async (_name, fault) => {
     const endpoints = await startEndpoints(node, fault);
     try {
-      const outcome = await boundedBy(60_000 * slowness, () => sampleOurs(endpoints.urls, tokens));
+      const outcome = await boundedBy(60_000 * measuredSlowness, () => sampleOurs(endpoints.urls, tokens));
       expect(outcome).toEqual({ end: "error", words: expect.stringContaining("mintyard -- reindex --chain base") });
       expect(endpoints.hits()).toBeGreaterThan(0);
     } finally {
