@@ -141,10 +141,9 @@ export class RpcUpstreams {
   }
 
   /** @throws WrongChain when the node has another block of this number. One that has none yet lags. */
-  async #requireBlock(upstream: Upstream, { number, hash }: FinalBlock, signal?: AbortSignal): Promise<void> {
+  async #requireBlock(upstream: Upstream, { number, hash }: FinalBlock): Promise<void> {
     const params = [`0x${number.toString(16)}`, false];
-    const send = () => sendRpc(upstream.url, "eth_getBlockByNumber", params, this.#limits, signal);
-    const { result } = await upstream.limit(send, signal);
+    const { result } = await upstream.limit(() => sendRpc(upstream.url, "eth_getBlockByNumber", params, this.#limits));
     const named = typeof result === "object" && result !== null && "hash" in result ? String(result.hash) : null;
     if (named !== null && named.toLowerCase() !== hash)
       throw new WrongChain(`${upstream.host} has block ${number} as ${named.slice(0, 80)}, which was final as ${hash}`);
@@ -253,7 +252,7 @@ export class RpcUpstreams {
   }
 
   async #ask(upstream: Upstream, method: string, params: unknown, { check, signal }: Asking): Promise<RpcAnswer> {
-    if (!upstream.verified) await this.#verify(upstream, signal);
+    if (!upstream.verified) await this.#verify(upstream);
     const range = method === "eth_getLogs" ? rangeOf(params) : null;
     const last = range?.to ?? null;
     if (last !== null && last > upstream.head) await this.#requireHead(upstream, last, signal);
@@ -268,7 +267,7 @@ export class RpcUpstreams {
         if (this.#upstreams.length > 1) throw new Refused("no word on its newest block");
       });
     // Logs name their blocks, which Ponder asks for. A list without any names nothing: another chain gives it as well.
-    if (range && Array.isArray(answer.result) && answer.result.length === 0) await this.#verify(upstream, signal);
+    if (range && Array.isArray(answer.result) && answer.result.length === 0) await this.#verifyAgain(upstream);
     if (check && !answer.error) runCheck(check, answer.result, this.#upstreams.indexOf(upstream));
     if (this.#isAway()) this.#log.info({ host: upstream.host }, "RPC endpoint answers again");
     this.#awaySince = null;
@@ -288,7 +287,7 @@ export class RpcUpstreams {
     if (typeof result !== "string" || !/^0x[0-9a-f]+$/i.test(result)) throw new Refused("no block number");
     const head = BigInt(result);
     // Kept for later ranges, so it must not be another chain's.
-    if (head > upstream.head + farBehind) await this.#verify(upstream, signal);
+    if (head > upstream.head + farBehind) await this.#verifyAgain(upstream);
     upstream.head = head;
     if (last <= upstream.head) return;
     const message = `its newest block is ${upstream.head}, and the range ends at ${last}`;
@@ -313,9 +312,8 @@ export class RpcUpstreams {
   }
 
   // Repeated after each failure: a load balancer or a restarted node may come back as another chain.
-  async #verify(upstream: Upstream, signal?: AbortSignal): Promise<void> {
-    const send = () => sendRpc(upstream.url, "eth_chainId", [], this.#limits, signal);
-    const { result } = await upstream.limit(send, signal);
+  async #verify(upstream: Upstream): Promise<void> {
+    const { result } = await upstream.limit(() => sendRpc(upstream.url, "eth_chainId", [], this.#limits));
     const id = typeof result === "string" && /^0x[0-9a-f]+$/i.test(result) ? BigInt(result) : null;
     if (id === null) throw new UnusableAnswer(`${upstream.host} gives no chain id`);
     if (id !== BigInt(this.#chain.id)) {
@@ -324,8 +322,19 @@ export class RpcUpstreams {
         `${upstream.host} serves chain id ${id}, but ${name} is configured as ${wanted}: correct RPC_URL_${name.toUpperCase()} or CHAIN_ID_${name.toUpperCase()}`,
       );
     }
-    if (this.#genesis !== null) await this.#requireBlock(upstream, { number: 0n, hash: this.#genesis }, signal);
+    if (this.#genesis !== null) await this.#requireBlock(upstream, { number: 0n, hash: this.#genesis });
     upstream.verified = true;
+  }
+
+  /** Begins after it was called for, and once for all who call while the one before is under way. */
+  #verifyAgain(upstream: Upstream): Promise<void> {
+    upstream.nextCheck ??= upstream.lastCheck.then(() => {
+      upstream.nextCheck = null;
+      const check = this.#verify(upstream);
+      upstream.lastCheck = check.catch(() => undefined);
+      return check;
+    });
+    return upstream.nextCheck;
   }
 
   /** Takes note of an answer that could not be used. */

@@ -17,6 +17,9 @@ export interface Upstream {
   contradicts: boolean;
   /** The newest block that it said it has. */
   head: bigint;
+  /** Of its chain, after an answer that only that check can prove: the one that has begun, and the one that will. */
+  lastCheck: Promise<void>;
+  nextCheck: Promise<void> | null;
   width: LogWidth;
   faults: EndpointFaults;
 }
@@ -31,6 +34,8 @@ export function openUpstream(url: string, requestsPerSecond: number): Upstream {
     restsUntil: 0,
     contradicts: false,
     head: -1n,
+    lastCheck: Promise.resolve(),
+    nextCheck: null,
     width: new LogWidth(),
     faults: new EndpointFaults(),
   };
