@@ -38,6 +38,7 @@ requests track                               what APIs ask for; what the worker 
 submit                                       from an accepted request to signed bytes at a node
 chain                                        what is read from nodes
 store                                        the relay's tables, and what a process remembers
+lifecycle.ts                                 states, edges, and the rules of every step that the chain decides: pure
 `;
 
 const useCases = ["accounts", "collections", "events", "nfts", "transactions", "transfers", "uploads"];

@@ -4,7 +4,7 @@ import { type Chain, findChain } from "../chains.ts";
 import { toAddress, toBytes } from "../db/bytes.ts";
 import type { IntentState } from "../db/tables/relay.ts";
 import { ServiceError } from "../errors/errors.ts";
-import { isUndecided } from "../relay/store/lifecycle.ts";
+import { isUndecided } from "../relay/lifecycle.ts";
 import type { Services } from "../services.ts";
 import { pendingError } from "../transactions/progress.ts";
 import { findRequest } from "../transactions/requests.ts";

@@ -7,7 +7,7 @@ import { ServiceError } from "../errors/errors.ts";
 import { requireOperator } from "../relay/chain/deployable.ts";
 import { askNode } from "../relay/chain/node-failure.ts";
 import { productAbi } from "../relay/chain/product-record.ts";
-import { confirmedStates } from "../relay/store/lifecycle.ts";
+import { confirmedStates } from "../relay/lifecycle.ts";
 import type { ProductType } from "../relay/store/operation-payload.ts";
 import type { Services } from "../services.ts";
 import type { ContractPayload } from "./contract-payload.ts";

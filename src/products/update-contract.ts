@@ -5,7 +5,7 @@ import { toBytes } from "../db/bytes.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { askNode } from "../relay/chain/node-failure.ts";
 import { applyContractChanges, encodeUpdateProduct, readAgreedRecord } from "../relay/chain/product-record.ts";
-import { undecidedStates } from "../relay/store/lifecycle.ts";
+import { undecidedStates } from "../relay/lifecycle.ts";
 import type { ContractChanges, ContractUpdatePayload } from "../relay/store/operation-payload.ts";
 import { changesOf } from "../relay/store/operation-payload.ts";
 import type { Services } from "../services.ts";

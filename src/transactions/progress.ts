@@ -1,7 +1,7 @@
 import type { Chain } from "../chains.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { readChainPace } from "../relay/chain/block-pace.ts";
-import { isUndecided } from "../relay/store/lifecycle.ts";
+import { isUndecided } from "../relay/lifecycle.ts";
 import type { Services } from "../services.ts";
 import type { ChainRequest } from "./requests.ts";
 

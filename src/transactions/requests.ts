@@ -9,9 +9,9 @@ import type { IntentKind, IntentState } from "../db/tables/relay.ts";
 import { endableStream } from "../endable-stream.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Page } from "../nfts/page.ts";
+import { confirmedStates, endedStates } from "../relay/lifecycle.ts";
 import { cancelIntent } from "../relay/requests/cancel-intent.ts";
 import { batched } from "../relay/store/batch.ts";
-import { confirmedStates, endedStates } from "../relay/store/lifecycle.ts";
 import { shownHash } from "../relay/store/nonces.ts";
 import type { Services } from "../services.ts";
 

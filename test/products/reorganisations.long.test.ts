@@ -12,9 +12,8 @@ import { grantWallets } from "../../src/relay/operator/grant-wallets.ts";
 import { getIntent } from "../../src/relay/store/intents.ts";
 import { findReservation } from "../../src/relay/store/nonces.ts";
 import type { TokensPayload } from "../../src/relay/store/operation-payload.ts";
+import { startRetry } from "../../src/relay/track/apply.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
-import { mendIntents } from "../../src/relay/track/mend-intents.ts";
-import { startRetry } from "../../src/relay/track/nonce-conflict.ts";
 import type { Services } from "../../src/services.ts";
 import { getRequest } from "../../src/transactions/requests.ts";
 import { goerli } from "../relay/harness.ts";
@@ -167,7 +166,8 @@ test("a repeated update of a token does not take a later one back", async () => 
   const later = await setUri(contract, tokenId, other);
   await settled(later, ["confirmed", "finalized"]);
   await force(id, "nonce_conflict");
-  await startRetry(services, goerli(services), await getIntent(services.db, id), { finalized: 0n });
+  const intent = await getIntent(services.db, id);
+  await services.db.transaction().execute((db) => startRetry(db, intent));
   await settled({ request: { id } } as CarriedOut, ["cancelled", "confirmed", "finalized"]);
   expect(await uriOf(contract, tokenId)).toBe(other);
   expect(await getRequest(services, s.caller, productRequests, { id })).toMatchObject({
@@ -186,6 +186,5 @@ test("a mint that an older version left without its nonce is made again when the
   await query("UPDATE service.relayer_wallet SET state = 'open'");
   const [{ id }] = await query("SELECT id FROM service.intent WHERE kind = 'mint' ORDER BY seq DESC LIMIT 1");
   await force(id, "mined");
-  await mendIntents(services, goerli(services));
   await settled({ request: { id } } as CarriedOut, ["confirmed", "finalized"]);
 });

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { endedStates, lifecycle, undecidedStates } from "../../src/relay/store/lifecycle.ts";
+import { endedStates, lifecycle, undecidedStates } from "../../src/relay/lifecycle.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 
 let database: TestDatabase;
@@ -32,4 +32,11 @@ test("a client waits in every state but where the request is confirmed or has en
 test("the folder's README names every state", () => {
   const text = readFileSync(join(import.meta.dirname, "../../src/relay/README.md"), "utf8");
   expect(Object.keys(lifecycle).filter((state) => !new RegExp(`\\b${state}\\b`).test(text))).toEqual([]);
+});
+
+test("the rules import types alone, and neither wait nor look at a clock", () => {
+  const text = readFileSync(join(import.meta.dirname, "../../src/relay/lifecycle.ts"), "utf8");
+  const code = text.replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, "");
+  expect(code.match(/^import (?!type ).*$/gm)).toBeNull();
+  expect(code.match(/\b(await|async|Promise|Date|performance|process|require)\b/g)).toBeNull();
 });

@@ -1,7 +1,7 @@
 import type { Chain } from "../../chains.ts";
 import { toHash } from "../../db/bytes.ts";
+import { endedStates } from "../lifecycle.ts";
 import type { Intent } from "../store/intents.ts";
-import { endedStates } from "../store/lifecycle.ts";
 import type { RelayContext } from "./context.ts";
 import type { Receipt } from "./reads.ts";
 import { readBlockHashes, readReceipts } from "./view.ts";

@@ -93,11 +93,6 @@ function finalBlock(chain: Chain, head: bigint, tagged: bigint | null): bigint {
   return head > depth ? head - depth : 0n;
 }
 
-/** How many blocks vouch for block `number`: its own is the first. */
-export function depthOf(view: ChainView, number: bigint): bigint {
-  return view.head - number + 1n;
-}
-
 /**
  * Receipts of transactions, in blocks that are on the chain now: nodes have served those of dead blocks.
  * What the first endpoint does not have, the next ones are asked for.

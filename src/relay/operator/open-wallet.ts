@@ -6,8 +6,9 @@ import { ServiceError } from "../../errors/errors.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { findNonces } from "../chain/find-nonces.ts";
 import { readChainView } from "../chain/view.ts";
+import { confirmRound } from "../track/confirm-loop.ts";
 import { kindOnChain } from "../track/import-found.ts";
-import { mendIntents } from "../track/mend-intents.ts";
+import { createRelayMemory } from "../track/loop-steps.ts";
 
 export interface OpenedWallet {
   nextNonce: bigint;
@@ -64,7 +65,7 @@ export async function openWallet(services: RelayContext, chain: Chain, wallet: A
       .execute();
     return { nextNonce, skipped: skipped + BigInt(strange.length) };
   });
-  await mendIntents(services, chain);
+  await confirmRound(services, chain, createRelayMemory());
   return opened;
 }
 

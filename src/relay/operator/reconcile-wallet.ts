@@ -6,8 +6,9 @@ import { findNonces } from "../chain/find-nonces.ts";
 import { askNode } from "../chain/node-failure.ts";
 import { rootOf } from "../chain/own-content.ts";
 import { keepFoundBytes } from "../submit/take-basis.ts";
+import { confirmRound } from "../track/confirm-loop.ts";
 import { type FoundNonce, importFound, kindOnChain } from "../track/import-found.ts";
-import { mendIntents } from "../track/mend-intents.ts";
+import { createRelayMemory } from "../track/loop-steps.ts";
 
 /**
  * Completes the rows of a wallet that did more than the database knows of: a person's command. The worker does the same
@@ -27,7 +28,7 @@ export async function reconcileWallet(
   const count = BigInt(await askNode(chain, () => services.rpc(chain).getTransactionCount({ address: wallet })));
   const found = await importFound(services, chain, wallet, { ...options, count });
   const halted = await explainHalt(services, chain, wallet);
-  await mendIntents(services, chain);
+  await confirmRound(services, chain, createRelayMemory());
   return [...halted, ...found].sort((a, b) => Number(a.nonce - b.nonce));
 }
 

@@ -3,8 +3,8 @@ import { ServiceError } from "../../errors/errors.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { isIntentDone } from "../chain/intent-done.ts";
 import { askNode } from "../chain/node-failure.ts";
+import { openStates } from "../lifecycle.ts";
 import { getIntent, type Intent, isUnassigned, moveIntent } from "../store/intents.ts";
-import { openStates } from "../store/lifecycle.ts";
 import { isInLaterUpdate } from "../store/update-order.ts";
 
 const cancellable: readonly Intent["state"][] = openStates;

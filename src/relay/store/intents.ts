@@ -2,7 +2,7 @@ import type { Kysely, Selectable, UpdateObject } from "kysely";
 import type { Database } from "../../db/database.ts";
 import type { IntentState } from "../../db/tables/relay.ts";
 import { ServiceError } from "../../errors/errors.ts";
-import { unassignedStates } from "./lifecycle.ts";
+import { unassignedStates } from "../lifecycle.ts";
 
 /** A request that will reach the chain once or not at all, as its row stands. */
 export type Intent = Selectable<Database["service.intent"]>;

@@ -1,8 +1,8 @@
 import type { Kysely } from "kysely";
 import { sql } from "kysely";
 import type { Database } from "../../db/database.ts";
+import { decidingStates, openStates, unassignedStates } from "../lifecycle.ts";
 import type { Intent } from "./intents.ts";
-import { decidingStates, openStates, unassignedStates } from "./lifecycle.ts";
 import { tokensOf } from "./operation-payload.ts";
 
 const underWay = "an earlier update of this token is under way";

@@ -2,9 +2,9 @@ import { type Kysely, sql } from "kysely";
 import type { Hash } from "viem";
 import { toHash } from "../../db/bytes.ts";
 import type { Database } from "../../db/database.ts";
+import { endedStates } from "../lifecycle.ts";
 import { readChanges } from "./config-changes.ts";
 import type { Intent } from "./intents.ts";
-import { endedStates } from "./lifecycle.ts";
 import type { BlockRef, NonceReservation } from "./nonces.ts";
 import { type ContractChanges, changesOf } from "./operation-payload.ts";
 

@@ -1,12 +1,13 @@
-import { type Address, keccak256, recoverTransactionAddress } from "viem";
+import { type Address, type Hex, keccak256, recoverTransactionAddress } from "viem";
 import type { Chain } from "../../chains.ts";
 import { toAddress, toBytes } from "../../db/bytes.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { encodeDeploy } from "../chain/encode-deploy.ts";
+import type { Fees } from "../chain/fees.ts";
 import { findDeploymentLog } from "../chain/find-deployment-log.ts";
 import { askNode } from "../chain/node-failure.ts";
 import { feesOf, rawOf } from "../chain/raw-transaction.ts";
-import { costOf } from "../chain/reads.ts";
+import { costOf, type Receipt } from "../chain/reads.ts";
 import { verifyDeployment } from "../chain/verify-deployment.ts";
 import { readReceipt } from "../chain/view.ts";
 import { getIntent, type Intent, moveIntent } from "../store/intents.ts";
@@ -15,6 +16,16 @@ import { findReservation, markMined } from "../store/nonces.ts";
 import { lockWallet } from "../store/wallets.ts";
 import { reserveFound } from "./raise-reservation.ts";
 
+/** The transaction that deployed an intent's collection, from a wallet of ours. */
+export interface OwnDeployment {
+  receipt: Receipt;
+  raw: Hex;
+  nonce: bigint;
+  sender: Address;
+  fees: Fees;
+  gas: bigint;
+}
+
 /**
  * Takes over a collection that stands at an intent's address although no attempt is remembered: the
  * database was restored to a state before the signature. The chain would refuse a second one anyway.
@@ -22,9 +33,19 @@ import { reserveFound } from "./raise-reservation.ts";
  * @returns the intent, now mined; null when there is nothing to import.
  */
 export async function importDeployment(services: RelayContext, chain: Chain, intent: Intent): Promise<Intent | null> {
+  const found = await findOwnDeployment(services, chain, intent);
+  return found && (await takeDeployment(services, chain, intent, found));
+}
+
+/** What `importDeployment` would take over; null: nothing, or what is none of ours, which is logged. */
+export async function findOwnDeployment(
+  services: RelayContext,
+  chain: Chain,
+  intent: Intent,
+): Promise<OwnDeployment | null> {
   const found = await askNode(chain, () => findDeployment(services, chain, intent));
   if (!found) return null;
-  const { receipt, raw, nonce, sender, fees, gas } = found;
+  const { receipt, nonce, sender } = found;
   if (!(await isOwnWallet(services, chain, sender))) {
     services.log.error({ intent: intent.id, sender }, "a wallet that is not ours deployed an intent's collection");
     return null;
@@ -36,15 +57,24 @@ export async function importDeployment(services: RelayContext, chain: Chain, int
     services.log.error({ intent: intent.id, problem }, "an external collection stands at the address of an intent");
     return null;
   }
+  const reservation = await findReservation(services.db, intent.id);
+  if (!reservation || reservation.nonce === nonce) return found;
+  services.log.error(
+    { intent: intent.id, reservation: reservation.nonce, nonce },
+    "deployed with another nonce than its own",
+  );
+  return null;
+}
+
+/** @returns the intent as it stands; null when its nonce is another request's. */
+export async function takeDeployment(
+  services: RelayContext,
+  chain: Chain,
+  intent: Intent,
+  { receipt, raw, nonce, sender, fees, gas }: OwnDeployment,
+): Promise<Intent | null> {
   const { genesisHash } = await services.relay.factory(chain);
   const reservation = await findReservation(services.db, intent.id);
-  if (reservation && reservation.nonce !== nonce) {
-    services.log.error(
-      { intent: intent.id, reservation: reservation.nonce, nonce },
-      "deployed with another nonce than its own",
-    );
-    return null;
-  }
   services.log.warn({ intent: intent.id, hash: receipt.transactionHash }, "importing a deployment found on the chain");
   const importing = services.db.transaction().execute(async (transaction) => {
     const addr = toBytes(sender);
@@ -127,7 +157,7 @@ async function isOwnWallet(services: RelayContext, chain: Chain, sender: Address
   return walletRow !== undefined;
 }
 
-async function findDeployment(services: RelayContext, chain: Chain, intent: Intent) {
+async function findDeployment(services: RelayContext, chain: Chain, intent: Intent): Promise<OwnDeployment | null> {
   const client = services.rpc(chain);
   const log = await findDeploymentLog(services, chain, intent);
   if (!log) return null;

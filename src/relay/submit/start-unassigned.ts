@@ -9,7 +9,7 @@ import { isTokenSuperseded, waitForTokenTurn } from "../store/token-order.ts";
 import { waitForTurn } from "../store/update-order.ts";
 import { chooseWallet, sendersOf, type WalletChoice } from "./choose-wallet.ts";
 import { claimFound, isInFoundBatch } from "./claim-found.ts";
-import { endAsFound } from "./end-as-found.ts";
+import { endIfDoneElsewhere } from "./done-elsewhere.ts";
 import { holdDone, holdIntent, holdRefused, holdRoles } from "./hold-intent.ts";
 import { importDeployment } from "./import-deployment.ts";
 import { type Payable, payablePlan } from "./payable-plan.ts";
@@ -98,7 +98,7 @@ async function takeRefusal(
 /** What the chain has of the request already: its collection, or its effect by another transaction. */
 async function findOnChain(services: RelayContext, chain: Chain, intent: Intent): Promise<Intent | null> {
   const imported = intent.kind === "deploy" ? await importDeployment(services, chain, intent) : null;
-  return imported ?? (await endAsFound(services, chain, intent));
+  return imported ?? (await endIfDoneElsewhere(services, chain, intent));
 }
 
 async function reserveAndSign(

@@ -1,12 +1,10 @@
 import type { Chain } from "../../chains.ts";
 import type { RelayContext } from "../chain/context.ts";
-import { readBlockHashes } from "../chain/view.ts";
-import { type Evidence, type WatchedIntent, watchIntent } from "./check-intent.ts";
-import { followBatches } from "./follow-batches.ts";
+import { watchIntent } from "./apply.ts";
+import { readLook } from "./evidence.ts";
 import { attend, inParallel, type RelayMemory, send } from "./loop-steps.ts";
-import { mendIntents } from "./mend-intents.ts";
-import { listConfirming } from "./page-mined.ts";
 import { refreshWallets } from "./watch-wallets.ts";
+import { listInBlocks, type Watched } from "./watched-rows.ts";
 
 /**
  * One look at what is mined on a chain and not final: it is compared with the request, confirmed and closed, or sent
@@ -21,25 +19,18 @@ export async function confirmRound(
   memory: RelayMemory,
   signal?: AbortSignal,
 ): Promise<void> {
-  await mendIntents(services, chain);
-  await followBatches(services, chain, memory, signal);
-  const confirming = await listConfirming(services, chain, memory.confirming);
-  if (confirming.length === 0) return;
+  const items = await listInBlocks(services, chain, memory.inBlocks);
+  if (items.length === 0) return;
   const view = await refreshWallets(services, chain, memory);
-  const mined = confirming
-    .flatMap(({ reservation }) => reservation.mined_block ?? [])
-    .filter((number) => number <= view.head);
-  const blocks = await readBlockHashes(services.relay.nodes(chain), mined, chain.relay.quorum);
-  const evidence: Evidence = { view, receipts: new Map(), blocks, missing: memory.missing };
-  const gone: WatchedIntent[] = [];
-  const poll = (item: WatchedIntent) =>
+  const look = await readLook(services, chain, view, memory.missing, items);
+  const gone: Watched[] = [];
+  const poll = (item: Watched) =>
     attend(services, item.intent, async () => {
-      const now = await watchIntent(services, chain, item, evidence);
+      const now = await watchIntent(services, chain, item, look);
       if (now?.state === "in_flight") gone.push({ ...item, intent: now });
     });
-  await inParallel(confirming, poll, signal);
-  gone.sort((a, b) => Number(a.reservation.nonce - b.reservation.nonce));
-  const sendAll = ({ intent }: WatchedIntent) =>
-    attend(services, intent, () => send(services, chain, intent, memory, true));
+  await inParallel(items, poll, signal);
+  gone.sort((a, b) => Number((a.reservation?.nonce ?? 0n) - (b.reservation?.nonce ?? 0n)));
+  const sendAll = ({ intent }: Watched) => attend(services, intent, () => send(services, chain, intent, memory, true));
   await inParallel(gone, sendAll, signal);
 }

@@ -6,7 +6,7 @@ import { loggable } from "../chain/node-failure.ts";
 import type { ChainView } from "../chain/view.ts";
 import type { Intent } from "../store/intents.ts";
 import { broadcast } from "../submit/broadcast.ts";
-import type { ConfirmingPages } from "./page-mined.ts";
+import { firstPages, type Pages } from "./watched-rows.ts";
 
 /** What one process remembers of a chain between rounds; losing it costs a repetition and nothing else. */
 export interface RelayMemory {
@@ -22,9 +22,7 @@ export interface RelayMemory {
   missing: Map<string, number>;
   /** Intents with a nonce that the simulation or the signer's rules refuse: since when, and when it last did. */
   refused: Map<string, { since: number; last: number }>;
-  confirming: ConfirmingPages;
-  /** How far the members of batches were looked at, by order of acceptance. */
-  batched: bigint;
+  inBlocks: Pages;
   /** How far `listUnassigned` has come. */
   waiting: bigint;
   view: { at: number; reading: Promise<ChainView> } | null;
@@ -40,8 +38,7 @@ export function createRelayMemory(viewMs = 0): RelayMemory {
     basisReadAt: new Map(),
     missing: new Map(),
     refused: new Map(),
-    confirming: { mined: -1n, confirmed: -1n },
-    batched: -1n,
+    inBlocks: { ...firstPages },
     waiting: -1n,
     view: null,
     viewMs,

@@ -1,10 +1,9 @@
 import { sql } from "kysely";
 import type { Chain } from "../../chains.ts";
 import type { RelayContext } from "../chain/context.ts";
-import { openStates } from "../store/lifecycle.ts";
+import { openStates } from "../lifecycle.ts";
 import { listAttemptsOf } from "../store/nonces.ts";
-import type { WatchedIntent } from "./check-intent.ts";
-import { asWatched, selectWatched } from "./watched-rows.ts";
+import { asWatched, selectWatched, type WatchedIntent } from "./watched-rows.ts";
 
 /** Nonces of one wallet looked at in a round, from the lowest: a later one cannot be mined before those. */
 const lowest = 200;
@@ -45,7 +44,10 @@ export async function listOpen(services: RelayContext, chain: Chain): Promise<Wa
     .execute();
   const ids = rows.map(({ id }) => id);
   const attempts = Map.groupBy(await listAttemptsOf(services.db, ids), (attempt) => attempt.intent_id);
-  return rows.map((row) => ({ ...asWatched(row), attempts: attempts.get(row.id) ?? [] }));
+  return rows.flatMap((row) => {
+    const { reservation, ...watched } = asWatched(row);
+    return reservation ? [{ ...watched, reservation, attempts: attempts.get(row.id) ?? [] }] : [];
+  });
 }
 
 /** Cancelled, and the empty transaction is not signed yet. */

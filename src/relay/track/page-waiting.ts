@@ -3,8 +3,8 @@ import type { Chain } from "../../chains.ts";
 import type { IntentKind } from "../../db/tables/relay.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { isIntentDone } from "../chain/intent-done.ts";
+import { endedStates, unassignedStates } from "../lifecycle.ts";
 import { type Intent, moveIntent } from "../store/intents.ts";
-import { endedStates, unassignedStates } from "../store/lifecycle.ts";
 import { doneElsewhere, holdDone } from "../submit/hold-intent.ts";
 import { attend } from "./loop-steps.ts";
 

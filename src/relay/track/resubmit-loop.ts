@@ -1,15 +1,16 @@
 import type { Chain } from "../../chains.ts";
-import { toHash } from "../../db/bytes.ts";
 import type { RelayContext } from "../chain/context.ts";
-import { readReceipts } from "../chain/view.ts";
+import type { ChainView } from "../chain/view.ts";
 import type { Intent } from "../store/intents.ts";
 import { isStale, replaceAttempt } from "../submit/replace-attempt.ts";
-import { type Evidence, type WatchedIntent, watchIntent } from "./check-intent.ts";
+import { watchIntent } from "./apply.ts";
+import { readLook } from "./evidence.ts";
 import { attend, inParallel, type RelayMemory, send } from "./loop-steps.ts";
 import { listOpen } from "./page-open.ts";
 import { freshMs } from "./page-waiting.ts";
 import { resubmitFound } from "./resubmit-imported.ts";
 import { refreshWallets } from "./watch-wallets.ts";
+import type { WatchedIntent } from "./watched-rows.ts";
 
 /** An intent whose nonce the chain still refuses to use after this long gives it up, for those behind it. */
 const giveUpNonceMs = 60_000;
@@ -35,20 +36,18 @@ export async function resubmitRound(
   forget(memory, open);
   if (open.length === 0) return;
   const view = await refreshWallets(services, chain, memory);
-  const hashes = open.flatMap(({ attempts }) => attempts.map((attempt) => toHash(attempt.hash)));
-  const receipts = await readReceipts(services.relay.nodes(chain), hashes);
-  const evidence: Evidence = { view, receipts, blocks: new Map(), missing: memory.missing };
+  const look = await readLook(services, chain, view, memory.missing, open);
   const due: { item: WatchedIntent; now: Intent }[] = [];
   const poll = (item: WatchedIntent) =>
     attend(services, item.intent, async () => {
-      const now = await watchIntent(services, chain, item, evidence);
-      if (now && isDue(chain, item, now, memory, evidence)) due.push({ item, now });
+      const now = await watchIntent(services, chain, item, look);
+      if (now && isDue(chain, item, now, memory, view)) due.push({ item, now });
     });
   await inParallel(open, poll, signal);
   // Begun in the order of their nonces: some nodes refuse a transaction whose predecessor they do not have yet.
   due.sort((a, b) => Number(a.item.reservation.nonce - b.item.reservation.nonce));
   const move = ({ item, now }: (typeof due)[0]) =>
-    attend(services, now, () => resubmit(services, chain, item, now, evidence, memory));
+    attend(services, now, () => resubmit(services, chain, item, now, view, memory));
   await inParallel(due, move, signal);
 }
 
@@ -63,7 +62,7 @@ function isDue(
   { reservation, ageMs, attempts }: WatchedIntent,
   now: Intent,
   memory: RelayMemory,
-  { view }: Evidence,
+  view: ChainView,
 ): boolean {
   if (now.state === "assigned") return wantsCancellation(now, attempts) || gaveUp(now, memory);
   if (now.state !== "signed" && now.state !== "in_flight") return false;
@@ -78,7 +77,7 @@ function isDue(
   return performance.now() - last >= waitMs;
 }
 
-function nextNonce(view: Evidence["view"], reservation: WatchedIntent["reservation"]): bigint {
+function nextNonce(view: ChainView, reservation: WatchedIntent["reservation"]): bigint {
   return view.wallets.get(`0x${reservation.addr.toString("hex")}`)?.nonce ?? -1n;
 }
 
@@ -99,7 +98,7 @@ async function resubmit(
   chain: Chain,
   { reservation, attempts }: WatchedIntent,
   now: Intent,
-  { view }: Evidence,
+  view: ChainView,
   memory: RelayMemory,
 ): Promise<void> {
   const stale = isStale(chain, reservation, attempts[0], view.head, nextNonce(view, reservation));

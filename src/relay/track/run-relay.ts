@@ -4,7 +4,7 @@ import type { Next, Pace, Rounds } from "../../rounds.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { isDeployable } from "../chain/deployable.ts";
 import { loggable } from "../chain/node-failure.ts";
-import { undecidedStates } from "../store/lifecycle.ts";
+import { undecidedStates } from "../lifecycle.ts";
 import { confirmRound } from "./confirm-loop.ts";
 import { createRelayMemory } from "./loop-steps.ts";
 import { resubmitRound } from "./resubmit-loop.ts";

@@ -1,13 +1,48 @@
 import { sql } from "kysely";
+import type { Chain } from "../../chains.ts";
+import { toHash } from "../../db/bytes.ts";
 import type { RelayContext } from "../chain/context.ts";
+import { callKind } from "../chain/operation.ts";
+import { decidingStates, endedStates, type Tx } from "../lifecycle.ts";
+import type { Intent } from "../store/intents.ts";
 import type { Attempt, NonceReservation } from "../store/nonces.ts";
-import type { WatchedIntent } from "./check-intent.ts";
 
-/** Intents with their reservations, for whoever adds what is wanted of them. */
-export function selectWatched(services: RelayContext) {
+/** A request whose fate the chain decides. */
+export interface Watched<Reservation = NonceReservation | null> {
+  intent: Intent;
+  /** Its own nonce, or its lead's; null: lost with its row, or its lead ended without a transaction. */
+  reservation: Reservation;
+  /** Every set of bytes that was signed for it, newest first; only read for what is in no block. */
+  attempts: readonly Attempt[];
+  /** Since its last change, by the database's clock. */
+  ageMs: number;
+}
+
+/** One that has its nonce. */
+export type WatchedIntent = Watched<NonceReservation>;
+
+/** What decides of a request, out of its rows. */
+export function txOf({ intent, reservation }: Watched): Tx {
+  const { kind, state } = intent;
+  const called = callKind(kind) === "operate" ? (kind === "contract" ? kind : "call") : callKind(kind);
+  const { mined_block: block = null, mined_block_hash: blockHash, mined_attempt: hash } = reservation ?? {};
+  return {
+    kind: called as Tx["kind"],
+    state,
+    why: intent.hold_reason,
+    tries: intent.retry_number,
+    cancelling: intent.cancel_requested_at !== null,
+    share: state === "batched" || (intent.batch_lead && intent.found_tx) ? "member" : intent.batch_call ? "lead" : null,
+    hasNonce: reservation !== null,
+    mined: block !== null && blockHash && hash ? { hash: toHash(hash), block, blockHash: toHash(blockHash) } : null,
+  };
+}
+
+/** Requests with the nonces of those that `holder` names, which may be lost. */
+export function selectWatched(services: RelayContext, holder: "i.id" | "i.batch_lead" = "i.id") {
   return services.db
     .selectFrom("service.intent as i")
-    .innerJoin("service.nonce_reservation as s", "s.intent_id", "i.id")
+    .leftJoin("service.nonce_reservation as s", "s.intent_id", holder)
     .selectAll("i")
     .select([
       "s.addr as reservation_addr",
@@ -26,20 +61,62 @@ export function selectWatched(services: RelayContext) {
 type Row = Awaited<ReturnType<ReturnType<typeof selectWatched>["execute"]>>[number];
 
 /** Without its attempts. */
-export function asWatched(row: Row): WatchedIntent {
-  const reservation: NonceReservation = {
-    chain_id: row.chain_id,
-    addr: row.reservation_addr,
-    nonce: row.reservation_nonce,
-    intent_id: row.id,
-    kind: row.reservation_kind,
-    state: row.reservation_state,
-    mined_block: row.mined_block,
-    mined_block_hash: row.mined_block_hash,
-    mined_attempt: row.mined_attempt,
-    mined_cost_wei: row.mined_cost_wei,
-    created_at: row.reservation_created_at,
-  };
-  const none: readonly Attempt[] = [];
-  return { intent: row, reservation, attempts: none, ageMs: row.age_ms };
+export function asWatched(row: Row): Watched {
+  const { reservation_addr: addr, reservation_nonce: nonce, reservation_kind: kind } = row;
+  const { reservation_state: state, reservation_created_at: created_at } = row;
+  const isThere = addr && nonce !== null && kind && state && created_at;
+  const { mined_block, mined_block_hash, mined_attempt, mined_cost_wei } = row;
+  const mined = { mined_block, mined_block_hash, mined_attempt, mined_cost_wei };
+  const intentId = row.batch_lead !== null && row.state === "batched" ? row.batch_lead : row.id;
+  const own = isThere
+    ? { chain_id: row.chain_id, addr, nonce, intent_id: intentId, kind, state, created_at, ...mined }
+    : null;
+  return { intent: row, reservation: own, attempts: [], ageMs: row.age_ms };
+}
+
+/** Requests of one page; those that do not fit are the next round's. */
+const page = 500;
+
+const lists = {
+  /** In words and not as parameters: the indexes are partial ones. */
+  mined: sql<boolean>`i.state IN (${sql.join(decidingStates.map((state) => sql.lit(state)))})`,
+  confirmed: sql<boolean>`i.state = 'confirmed' AND s.intent_id IS NOT NULL`,
+  /** Once there is something to be seen of the lead: its block, or its end without one. */
+  batched: sql<boolean>`i.state = 'batched' AND (s.state = 'mined' OR EXISTS (
+    SELECT FROM service.intent l WHERE l.id = i.batch_lead AND l.state IN (${sql.join(endedStates.map((state) => sql.lit(state)))})))`,
+};
+
+/** How far the rounds have come, by order of acceptance. */
+export type Pages = Record<keyof typeof lists, bigint>;
+
+export const firstPages: Pages = { mined: -1n, confirmed: -1n, batched: -1n };
+
+/**
+ * What a round looks at of everything that is mined and not final. There may be more of it than a round can take (some
+ * chains take long to be final), and none of it may be hidden by the rest: of what waits to be confirmed, of what waits
+ * to be final and of what shares a transaction it is the next page, from round to round.
+ *
+ * @param pages is moved on to the next ones.
+ */
+export async function listInBlocks(services: RelayContext, chain: Chain, pages: Pages): Promise<Watched[]> {
+  const names = Object.keys(lists) as (keyof typeof lists)[];
+  return (await Promise.all(names.map((name) => listPage(services, chain, pages, name)))).flat();
+}
+
+async function listPage(
+  services: RelayContext,
+  chain: Chain,
+  pages: Pages,
+  name: keyof typeof lists,
+): Promise<Watched[]> {
+  const rows = await selectWatched(services, name === "batched" ? "i.batch_lead" : "i.id")
+    .where("i.chain_id", "=", chain.id)
+    .where(lists[name])
+    .where("i.seq", ">", pages[name])
+    .orderBy("i.seq")
+    .limit(page)
+    .execute();
+  const last = rows.length < page ? undefined : rows.at(-1);
+  pages[name] = last ? last.seq : -1n;
+  return rows.map(asWatched);
 }

@@ -1,0 +1,210 @@
+import { randomUUID } from "node:crypto";
+import { sql, type Transaction } from "kysely";
+import type { Chain } from "../../chains.ts";
+import { toAddress, toHash } from "../../db/bytes.ts";
+import type { Database } from "../../db/database.ts";
+import type { RelayContext } from "../chain/context.ts";
+import { rootOf } from "../chain/own-content.ts";
+import { costOf } from "../chain/reads.ts";
+import { decide, endedStates, type Next, type Outcome } from "../lifecycle.ts";
+import { failpoint } from "../store/failpoint.ts";
+import { getIntent, type Intent, moveIntent } from "../store/intents.ts";
+import { markMined, markUnmined, type NonceReservation } from "../store/nonces.ts";
+import { endElsewhere } from "../submit/done-elsewhere.ts";
+import { recordSentElsewhere } from "../submit/external-transactions.ts";
+import { takeDeployment } from "../submit/import-deployment.ts";
+import { keepFoundBytes } from "../submit/take-basis.ts";
+import { Inquiry, type Look, seenOf } from "./evidence.ts";
+import { txOf, type Watched } from "./watched-rows.ts";
+
+/**
+ * Moves one request by what the chain shows (`decide`). Each step is one commit, and only of a row that is as it was seen.
+ *
+ * @returns the request as it stands afterwards; null when another process moved it meanwhile.
+ * @throws NodeFault, ServiceError while too few endpoints tell what the decision depends on.
+ */
+export async function watchIntent(
+  services: RelayContext,
+  chain: Chain,
+  item: Watched,
+  look: Look,
+): Promise<Intent | null> {
+  const tx = txOf(item);
+  const inquiry = new Inquiry(services, chain, item, tx, look);
+  const decision = decide(tx, seenOf(services, item, tx, look), { confirmations: BigInt(chain.confirmations) });
+  let step = decision.next();
+  while (!step.done) step = decision.next(await inquiry.answer(step.value));
+  const moved = await apply({ services, chain, item, look, inquiry }, step.value);
+  if (moved) services.relay.figures.recordStage(chain, item.intent.state, moved);
+  return moved;
+}
+
+interface Deed {
+  services: RelayContext;
+  chain: Chain;
+  item: Watched;
+  look: Look;
+  inquiry: Inquiry;
+}
+
+async function apply(deed: Deed, next: Next): Promise<Intent | null> {
+  const { services, item, inquiry } = deed;
+  const { intent } = item;
+  switch (next.do) {
+    case "wait":
+      return intent;
+    case "move":
+      return await moveOn(deed, next);
+    case "takeBack": {
+      const context = { intent: intent.id, block: item.reservation?.mined_block, state: intent.state };
+      if (intent.state === "confirmed")
+        services.log.error(context, "incident: a confirmed block is gone; the address is withdrawn");
+      else services.log.warn(context, "the block of a request is gone, or endpoints contradict its receipt");
+      return await services.db.transaction().execute((db) => markUnmined(db, intent));
+    }
+    case "endElsewhere":
+      return inquiry.elsewhere && (await endElsewhere(services, intent, inquiry.elsewhere));
+    case "retry":
+      return await services.db.transaction().execute((db) => startRetry(db, intent));
+    default:
+      return next satisfies never;
+  }
+}
+
+async function moveOn(deed: Deed, next: Extract<Next, { do: "move" }>): Promise<Intent | null> {
+  const { services, chain, item, inquiry } = deed;
+  const { intent, reservation } = item;
+  const { to, why = null, detail = null } = next;
+  const isMember = intent.state === "batched";
+  const context = { intent: intent.id, state: to, why, detail, hash: next.mined?.hash };
+  if (why === "verification")
+    services.log.error(context, "what is on the chain is not what was asked for; it stays unconfirmed");
+  else if (why !== null || (isMember && to === "queued"))
+    services.log.warn(context, "a request came to nothing so far");
+  else services.log.info(context, "moved on");
+  if (next.mined && inquiry.used && "deployment" in inquiry.used)
+    return await takeDeployment(services, chain, intent, inquiry.used.deployment);
+  if (isMember && (to === "confirmed" || to === "failed_onchain")) return await endMember(deed, next);
+  if (to === "confirmed") failpoint("confirm-before-commit");
+  if (to === "finalized") failpoint("finalize-before-commit");
+  const moved = await services.db.transaction().execute(async (db) => {
+    if (next.mined) {
+      const mined = await recordMined(db, deed, to, next.mined);
+      return mined && to === "nonce_conflict" ? await moveIntent(db, mined, to, why) : mined;
+    }
+    // Released from a batch: it has time for a nonce of its own, however long its batch took.
+    const expires = sql<Date>`greatest(expires_at, clock_timestamp() + interval '1 hour')`;
+    const more = to === "queued" ? { expires_at: expires } : {};
+    const one = await moveIntent(db, intent, to, why, detail, more);
+    if (one && reservation && why === "nonce_taken") await haltWallet(db, reservation);
+    if (one && reservation && why === "nonce_passed_on") await passNonceOn(db, deed, reservation);
+    return one;
+  });
+  // Only of what happened: another process may have found a better explanation meanwhile.
+  if (moved && reservation && why === "nonce_taken")
+    services.log.error(
+      { ...context, chain: chain.name, wallet: toAddress(reservation.addr), nonce: reservation.nonce },
+      "incident: an external transaction used our nonce; the wallet is halted",
+    );
+  return moved;
+}
+
+async function recordMined(
+  db: Transaction<Database>,
+  { item, look, inquiry }: Deed,
+  to: Intent["state"],
+  { hash, block, blockHash }: Outcome,
+): Promise<Intent | null> {
+  const { intent, reservation, attempts } = item;
+  const lost = inquiry.used && "sent" in inquiry.used ? inquiry.used.sent : null;
+  if (reservation && lost?.raw) {
+    const { chain_id, addr } = reservation;
+    await keepFoundBytes(db, { chain_id, addr }, { ...lost, raw: lost.raw });
+  }
+  const receipt = lost?.receipt ?? look.receipts.get(hash);
+  const price = lost?.maxFeePerGas ?? attempts.find((attempt) => toHash(attempt.hash) === hash)?.max_fee ?? 0n;
+  const cost = receipt ? costOf(receipt, price) : null;
+  const state = to === "mined_reverted" || to === "mined_cancellation" ? to : "mined";
+  const moved = await markMined(db, intent, state, hash, { number: block, hash: blockHash }, cost);
+  failpoint("mined-before-commit");
+  return moved;
+}
+
+/** A nonce was used by bytes we never signed: somebody else has the key, and only a person can decide what to do about that. */
+async function haltWallet(db: Transaction<Database>, { chain_id, addr, nonce }: NonceReservation): Promise<void> {
+  await db
+    .updateTable("service.nonce_reservation")
+    .set({ state: "external" })
+    .where("chain_id", "=", chain_id)
+    .where("addr", "=", addr)
+    .where("nonce", "=", nonce)
+    .execute();
+  await db
+    .updateTable("service.relayer_wallet")
+    .set({ state: "halted" })
+    .where("chain_id", "=", chain_id)
+    .where("addr", "=", addr)
+    .execute();
+}
+
+/** A nonce was used by a transaction of ours whose rows were lost: its bytes are kept with the request that they are of. */
+async function passNonceOn(
+  db: Transaction<Database>,
+  { services, chain, inquiry }: Deed,
+  { chain_id, addr, nonce }: NonceReservation,
+): Promise<void> {
+  if (!inquiry.used || !("sent" in inquiry.used)) throw new Error("a nonce is passed on to what was found at it");
+  const { sent, kind } = inquiry.used;
+  if (kind !== "cancellation" && kind !== "external")
+    await recordSentElsewhere(services, db, chain, toAddress(addr), { ...sent, kind });
+  await db
+    .updateTable("service.nonce_reservation")
+    .set({ state: "external", found: true, found_root: rootOf(sent.data) })
+    .where("chain_id", "=", chain_id)
+    .where("addr", "=", addr)
+    .where("nonce", "=", nonce)
+    .execute();
+  if (sent.raw) await keepFoundBytes(db, { chain_id, addr }, { ...sent, raw: sent.raw });
+}
+
+/** Its lead's reservation is locked: nobody takes the block back meanwhile (`markUnmined`). */
+async function endMember(
+  { services, item }: Deed,
+  { to, why, detail }: Extract<Next, { do: "move" }>,
+): Promise<Intent | null> {
+  const { intent, reservation } = item;
+  if (!reservation) throw new Error(`${intent.id} is mined nowhere`);
+  const { mined_attempt: hash, mined_block_hash: blockHash, mined_block: found_block } = reservation;
+  const place = { found_tx: hash, found_block };
+  if (to !== "confirmed") return await moveIntent(services.db, intent, to, why, detail, place);
+  const leadId = intent.batch_lead ?? "";
+  return await services.db.transaction().execute(async (db) => {
+    const { rows } = await sql`
+      SELECT FROM service.nonce_reservation WHERE intent_id = ${leadId}::uuid AND state = 'mined'
+        AND mined_attempt = ${hash} AND mined_block_hash = ${blockHash} FOR SHARE`.execute(db);
+    const moved = rows.length === 0 ? null : await moveIntent(db, intent, to, null, null, place);
+    if (!moved) return null;
+    // A statement of its own, which sees what was committed before the reservation was locked: a lead that has ended since
+    // has looked for confirmed members already.
+    const { state } = await getIntent(db, leadId);
+    return (endedStates as readonly string[]).includes(state) ? await moveIntent(db, moved, "finalized") : moved;
+  });
+}
+
+/**
+ * Retries a request that lost its nonce: a new intent of the same root, so of the same address, which the
+ * chain can hold one collection at. The first try's gas is spent, or its reservation given back; the next one reserves
+ * for itself before it is signed, within the limits of then. A request that was cancelled meanwhile ends there.
+ */
+export async function startRetry(db: Transaction<Database>, intent: Intent): Promise<Intent | null> {
+  const inserted = await sql<Pick<Intent, "id" | "state" | "version">>`
+    INSERT INTO service.intent (id, root_id, retry_number, tenant_id, req_hash, chain_id, kind, payload, allowlist_id, factory,
+      template, owner, init_data, salt, predicted_addr, gas_ceiling, seq)
+    SELECT ${randomUUID()}::uuid, root_id, retry_number + 1, tenant_id, req_hash, chain_id, kind, payload, allowlist_id, factory,
+      template, owner, init_data, salt, predicted_addr, gas_ceiling, seq
+    FROM service.intent WHERE id = ${intent.id}
+    ON CONFLICT DO NOTHING RETURNING id, state, version`.execute(db);
+  const [repeated] = inserted.rows;
+  if (repeated && intent.cancel_requested_at) await moveIntent(db, repeated, "cancelled");
+  return await moveIntent(db, intent, "retried");
+}
