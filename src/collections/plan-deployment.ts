@@ -3,7 +3,7 @@ import type { Address } from "viem";
 import type { Caller } from "../auth/caller.ts";
 import { type Chain, findChain } from "../chains.ts";
 import { toBytes } from "../db/bytes.ts";
-import { encodeDeploy } from "../relay/chain/encode-deploy.ts";
+import { encodeDeploy } from "../relay/chain/encode-call.ts";
 import { storedKey } from "../relay/requests/accept-intent.ts";
 import type { Services } from "../services.ts";
 import { checkKey, idOfKey } from "../transactions/carry-out.ts";

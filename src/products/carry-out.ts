@@ -6,7 +6,7 @@ import type { Chain } from "../chains.ts";
 import { toBytes } from "../db/bytes.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { requireOperator } from "../relay/chain/deployable.ts";
-import { intentName } from "../relay/chain/encode-deploy.ts";
+import { intentName } from "../relay/chain/encode-call.ts";
 import { encodeOperation, type OperationKind } from "../relay/chain/operation.ts";
 import { type FreedClaim, storedKey } from "../relay/requests/accept-intent.ts";
 import type { Intent } from "../relay/store/intents.ts";

@@ -18,7 +18,7 @@ import type { DeployCollectionInput } from "../../src/collections/deployment-inp
 import { deployments } from "../../src/collections/deployment-payload.ts";
 import { findDeployedContract } from "../../src/collections/find-deployed-contract.ts";
 import { updateCollection } from "../../src/collections/update-collection.ts";
-import { encodeDeploy } from "../../src/relay/chain/encode-deploy.ts";
+import { encodeDeploy } from "../../src/relay/chain/encode-call.ts";
 import { openWallet } from "../../src/relay/operator/open-wallet.ts";
 import { reconcileWallet } from "../../src/relay/operator/reconcile-wallet.ts";
 import { storedKey } from "../../src/relay/requests/accept-intent.ts";

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Caller } from "../../src/auth/caller.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import { findDeployedContract } from "../../src/collections/find-deployed-contract.ts";
-import { intrinsicGas } from "../../src/relay/chain/intrinsic-gas.ts";
+import { intrinsicGas } from "../../src/relay/chain/fees.ts";
 import { explainIntent } from "../../src/relay/requests/explain-intent.ts";
 import type { Services } from "../../src/services.ts";
 import { FaultProxy } from "../chaos/fault-proxy.ts";

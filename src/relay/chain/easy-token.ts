@@ -5,7 +5,7 @@ import { toAddress } from "../../db/bytes.ts";
 import type { Intent } from "../store/intents.ts";
 import { tokensOf } from "../store/operation-payload.ts";
 import type { RelayContext } from "./context.ts";
-import { intentName } from "./encode-deploy.ts";
+import { intentName } from "./encode-call.ts";
 import { askNode } from "./node-failure.ts";
 import { rawOf } from "./raw-transaction.ts";
 

@@ -1,12 +1,12 @@
 import { type Address, encodeFunctionData, type Hex } from "viem";
 import { collectionAbi } from "../../../contracts/abi/collection.ts";
+import { collectionFactoryAbi } from "../../../contracts/abi/collection-factory.ts";
 import type { RuntimeConfig } from "../../../contracts/abi/config.ts";
-import { toAddress, toBytes } from "../../db/bytes.ts";
+import { toAddress, toBytes, toHex } from "../../db/bytes.ts";
 import { applyChanges, readChanges } from "../store/config-changes.ts";
 import type { Intent } from "../store/intents.ts";
 import { changesOf } from "../store/operation-payload.ts";
 import { changesWithout, type UpdateBasis } from "../store/update-order.ts";
-import { encodeDeploy } from "./encode-deploy.ts";
 import { encodeOperation, isOperation, replacesRecord } from "./operation.ts";
 import { applyContractChanges, encodeUpdateProduct, type RuntimeRecord } from "./product-record.ts";
 
@@ -68,4 +68,18 @@ export function encodeContractUpdate(
   );
   const data = encodeOperation({ ...intent, init_data: toBytes(update) });
   return { to: toAddress(intent.factory), data, basis };
+}
+
+/** An intent's name on chain: its root's UUID, padded to 32 bytes in front. */
+export function intentName(rootId: string): Hex {
+  return `0x${rootId.replaceAll("-", "").padStart(64, "0")}`;
+}
+
+/** Calldata of the factory call, from what was frozen when the intent was accepted. */
+export function encodeDeploy(intent: Pick<Intent, "root_id" | "owner" | "init_data">): Hex {
+  return encodeFunctionData({
+    abi: collectionFactoryAbi,
+    functionName: "deploy",
+    args: [intentName(intent.root_id), toAddress(intent.owner), toHex(intent.init_data)],
+  });
 }

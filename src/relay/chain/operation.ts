@@ -3,7 +3,7 @@ import { productOperatorAbi } from "../../../contracts/abi/product-operator.ts";
 import { toAddress, toHex } from "../../db/bytes.ts";
 import type { CallKind, IntentKind } from "../../db/tables/relay.ts";
 import type { Intent } from "../store/intents.ts";
-import { intentName } from "./encode-deploy.ts";
+import { intentName } from "./encode-call.ts";
 import type { Receipt } from "./reads.ts";
 
 /** Requests that the operator of product contracts carries out: it deploys a contract or calls one. */

@@ -1,5 +1,5 @@
-import type { Kysely } from "kysely";
-import { sql } from "kysely";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Kysely, sql } from "kysely";
 import type { Address, Hex } from "viem";
 import { toBytes } from "../../db/bytes.ts";
 import type { Database } from "../../db/database.ts";
@@ -8,9 +8,16 @@ import { ServiceError } from "../../errors/errors.ts";
 import { batched } from "../store/batch.ts";
 import { failpoint } from "../store/failpoint.ts";
 import { type Intent, lostRequest, newestRetry } from "../store/intents.ts";
-import { type GasReservation, keepLimits, wantedLimits } from "../submit/budget.ts";
+import {
+  fullLimit,
+  type GasReservation,
+  keepLimits,
+  type Limit,
+  readLimit,
+  refusalOf,
+  wantedLimits,
+} from "../submit/budget.ts";
 import type { CountedGas } from "../submit/gas-ceiling.ts";
-import { withRoom } from "./with-room.ts";
 
 /** What makes two requests one: see `findKey`. */
 export interface IntentKey {
@@ -204,4 +211,40 @@ async function insertIntent(db: Kysely<Database>, intent: NewIntent): Promise<In
   if (!row) return undefined;
   const { kept: _, ...inserted } = row;
   return inserted;
+}
+
+const withinMs = 2_000;
+const pollMs = 250;
+/** Requests of one process that wait at a time: a crowd that waits holds connections and looks for nothing. */
+const mostWaiting = 64;
+
+let waiting = 0;
+
+/**
+ * Does what needs room in spending limits. Where a limit is full of what is being mined, and so gives most of it back
+ * in a moment, it is tried again for up to two seconds.
+ *
+ * @throws ServiceError which limit has no room, and when it will; whatever else `accept` throws.
+ */
+async function withRoom<T>(
+  db: Kysely<Database>,
+  limits: readonly Limit[],
+  accept: () => Promise<T>,
+): Promise<T> {
+  for (const end = performance.now() + withinMs; ; ) {
+    try {
+      return await accept();
+    } catch (error) {
+      const limit = fullLimit(limits, error);
+      if (!limit) throw error;
+      const full = await readLimit(db, limit);
+      if (!full.passes || waiting >= mostWaiting || performance.now() > end) throw refusalOf(full);
+    }
+    waiting += 1;
+    try {
+      await sleep(pollMs);
+    } finally {
+      waiting -= 1;
+    }
+  }
 }

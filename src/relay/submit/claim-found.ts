@@ -5,7 +5,7 @@ import { toAddress, toBytes, toHex } from "../../db/bytes.ts";
 import { leadsBatch } from "../chain/batch-call.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { easyTokenOf } from "../chain/easy-token.ts";
-import { intentName } from "../chain/encode-deploy.ts";
+import { intentName } from "../chain/encode-call.ts";
 import { callKind } from "../chain/operation.ts";
 import { isCallOf } from "../chain/own-content.ts";
 import { type Intent, moveIntent } from "../store/intents.ts";

@@ -2,18 +2,17 @@ import { type Address, type Hex, keccak256, recoverTransactionAddress } from "vi
 import type { Chain } from "../../chains.ts";
 import { toAddress, toBytes } from "../../db/bytes.ts";
 import type { RelayContext } from "../chain/context.ts";
-import { encodeDeploy } from "../chain/encode-deploy.ts";
+import { encodeDeploy } from "../chain/encode-call.ts";
 import type { Fees } from "../chain/fees.ts";
-import { findDeploymentLog } from "../chain/find-deployment-log.ts";
+import { findDeploymentLog } from "../chain/find-done.ts";
 import { askNode } from "../chain/node-failure.ts";
 import { feesOf, rawOf } from "../chain/raw-transaction.ts";
 import { costOf, type Receipt } from "../chain/reads.ts";
 import { verifyDeployment } from "../chain/verify-deployment.ts";
 import { readReceipt } from "../chain/view.ts";
 import { getIntent, type Intent, moveIntent } from "../store/intents.ts";
-import { reserveBetween } from "../store/nonce-gaps.ts";
 import { findReservation, markMined } from "../store/nonces.ts";
-import { lockWallet } from "../store/wallets.ts";
+import { lockWallet, reserveBetween } from "../store/wallets.ts";
 import { reserveFound } from "./raise-reservation.ts";
 
 /** The transaction that deployed an intent's collection, from a wallet of ours. */

@@ -1,5 +1,4 @@
-import type { Transaction } from "kysely";
-import { sql } from "kysely";
+import { sql, type Transaction } from "kysely";
 import type { Hash } from "viem";
 import type { Chain } from "../../chains.ts";
 import { toBytes } from "../../db/bytes.ts";
@@ -22,10 +21,10 @@ import {
   hasRoomFor,
   isPaid,
   lockUnmoved,
+  mayShare,
   type Simulated,
   worstCase,
 } from "./form-batch.ts";
-import { mayShare } from "./may-share.ts";
 import type { Preflight } from "./preflight.ts";
 
 export type Assignment =

@@ -7,8 +7,7 @@ import { findReservation } from "../store/nonces.ts";
 import { waitForThoseAhead } from "../store/update-order.ts";
 import { holdRefused, holdRoles } from "./hold-intent.ts";
 import { importDeployment } from "./import-deployment.ts";
-import { payablePlan } from "./payable-plan.ts";
-import { type Preflight, preflight } from "./preflight.ts";
+import { type Preflight, payablePlan, preflight } from "./preflight.ts";
 import { signAttempt } from "./sign-attempt.ts";
 import type { Step } from "./submission.ts";
 

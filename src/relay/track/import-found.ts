@@ -6,8 +6,7 @@ import { findNonces, type SentTransaction } from "../chain/find-nonces.ts";
 import { askNode } from "../chain/node-failure.ts";
 import { type ContentKind, isOwnCollection, kindOfContent, rootOf } from "../chain/own-content.ts";
 import { costOf } from "../chain/reads.ts";
-import { missingNonces } from "../store/nonce-gaps.ts";
-import { lockWallet } from "../store/wallets.ts";
+import { lockWallet, missingNonces } from "../store/wallets.ts";
 import { recordSentElsewhere } from "../submit/external-transactions.ts";
 import { keepFoundBytes } from "../submit/take-basis.ts";
 

@@ -6,11 +6,10 @@ import { isStale, replaceAttempt } from "../submit/replace-attempt.ts";
 import { watchIntent } from "./apply.ts";
 import { readLook } from "./evidence.ts";
 import { attend, inParallel, type RelayMemory, send } from "./loop-steps.ts";
-import { listOpen } from "./page-open.ts";
 import { freshMs } from "./page-waiting.ts";
 import { resubmitFound } from "./resubmit-imported.ts";
 import { refreshWallets } from "./watch-wallets.ts";
-import type { WatchedIntent } from "./watched-rows.ts";
+import { listOpen, type WatchedIntent } from "./watched-rows.ts";
 
 /** An intent whose nonce the chain still refuses to use after this long gives it up, for those behind it. */
 const giveUpNonceMs = 60_000;
