@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import ipaddr from "ipaddr.js";
 import { writeAudit } from "../auth/audit.ts";
 import { newSpellings } from "../auth/key-format.ts";
 import { createAccount } from "../auth/keys.ts";
@@ -7,7 +8,6 @@ import type { Tier } from "../db/tables/accounts.ts";
 import { setTenant } from "../db/tenancy/tenant.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
-import { addressBlock } from "./address-block.ts";
 import { tooFast } from "./admit.ts";
 
 export interface SignUpInput {
@@ -104,4 +104,20 @@ function checkEmail(text: string | undefined): string | null {
   if (!email) return null;
   if (email.length <= 254 && /^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u.test(email) && email.isWellFormed()) return email;
   throw new ServiceError("value_error", "email is not an e-mail address", { field: "email" });
+}
+
+/**
+ * The block of addresses that one client is taken to have: an IPv4 /24, an IPv6 /48. An IPv4 address in an IPv6 one is
+ * an IPv4 address.
+ *
+ * @param address as the socket or a trusted proxy names it; null: not known.
+ * @returns `192.0.2.0/24`, `2001:db8:1::/48`, or `?` for what is no address.
+ */
+export function addressBlock(address: string | null): string {
+  if (address === null || !ipaddr.isValid(address)) return "?";
+  const parsed = ipaddr.process(address);
+  const bytes = parsed.toByteArray();
+  const bits = parsed.kind() === "ipv4" ? 24 : 48;
+  const network = ipaddr.fromByteArray(bytes.map((byte, index) => (index < bits / 8 ? byte : 0)));
+  return `${network.toString()}/${bits}`;
 }

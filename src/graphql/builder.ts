@@ -4,7 +4,7 @@ import RelayPlugin from "@pothos/plugin-relay";
 import type { Caller, Session } from "../auth/caller.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
-import type { Scalars } from "./scalar-types.ts";
+import type { UploadedFile } from "./uploaded-file.ts";
 
 export interface GraphQLContext {
   services: Services;
@@ -84,3 +84,19 @@ function decodeId(text: string): { typename: string; id: string } {
   if (!nodeTypes.includes(typename)) throw new ServiceError("value_error", "this id is of no node", { field: "id" });
   return { typename, id: rest.join(":") };
 }
+
+/** What the scalars are inside. */
+export type Scalars = {
+  /** As the request spelled it; not known to be a chain of this installation. */
+  ChainName: { Input: string; Output: string };
+  /** Lower case inside and outside. */
+  Address: { Input: string; Output: string };
+  TokenId: { Input: bigint; Output: bigint };
+  Uint256: { Input: bigint; Output: bigint };
+  Wei: { Input: bigint; Output: bigint };
+  DateTime: { Input: Date; Output: Date };
+  Hex: { Input: string; Output: string };
+  CID: { Input: string; Output: string };
+  JSON: { Input: unknown; Output: unknown };
+  Upload: { Input: UploadedFile; Output: never };
+};

@@ -1,6 +1,7 @@
 import type { Address } from "viem";
 import { findChain } from "../chains.ts";
 import { getCollection, listCollections } from "../collections/collections.ts";
+import { type ReportedDeployment, reportDeployment } from "../collections/report-deployment.ts";
 import type { Builder } from "./builder.ts";
 import { addCollectionType, collectionType, loadCollection } from "./collection-type.ts";
 import { addDeployCollection } from "./deploy-collection.ts";
@@ -10,8 +11,8 @@ import { addEligibility } from "./eligibility.ts";
 import { addMints } from "./mint.ts";
 import { addMintRequests } from "./mint-request.ts";
 import { nftTypes } from "./nft-types.ts";
-import { addReportDeployment } from "./report-deployment.ts";
 import { addUpdateCollection } from "./update-collection.ts";
+import { type UserError, userErrorType, withUserErrors } from "./user-errors.ts";
 import { viewerType } from "./viewer.ts";
 
 /** Launching collections, following their deployments, reading and changing what stands. */
@@ -63,6 +64,39 @@ function addCollectionReads(builder: Builder): void {
       description: "The collection of the caller's account at this address; null for any other contract.",
       resolve: async ({ chain, address }, _args, context) =>
         await loadCollection(context, findChain(context.services.chains, chain), address as Address),
+    }),
+  );
+}
+
+/** Which transaction of a creator's own wallet is the deployment of a request of mode SIGN. */
+function addReportDeployment(builder: Builder): void {
+  const payload = builder
+    .objectRef<{ result: ReportedDeployment | null; userErrors: readonly UserError[] }>("ReportDeploymentPayload")
+    .implement({
+      fields: (t) => ({
+        collection: t.field({
+          type: "Address",
+          nullable: true,
+          description: "Where the collection stands, or will when the transaction is mined.",
+          resolve: ({ result }) => result?.address ?? null,
+        }),
+        userErrors: t.field({ type: [userErrorType(builder)], resolve: ({ userErrors }) => [...userErrors] }),
+      }),
+    });
+  builder.mutationField("reportDeployment", (t) =>
+    t.field({
+      type: payload,
+      nullable: true,
+      description:
+        "Names the transaction with which a wallet of the creator's deployed what `mode: SIGN` prepared. It decides, whoever else sent the same bytes; needed where the wallet is neither the owner nor the `sender` that was given.",
+      args: {
+        chain: t.arg({ type: "ChainName", required: true }),
+        transactionHash: t.arg({ type: "Hex", required: true }),
+      },
+      resolve: async (_root, input, context) => {
+        const caller = await context.caller();
+        return await withUserErrors(() => reportDeployment(context.services, caller, input));
+      },
     }),
   );
 }

@@ -9,13 +9,18 @@ import { getProgressOfEach, type MetadataProgress } from "../nfts/metadata-progr
 import type { ContractRecord } from "../nfts/nft-record.ts";
 import { type NotIndexed, type NotIndexedReason, whyNotIndexed } from "../nfts/not-indexed.ts";
 import type { Outcome } from "../nfts/read-for-each.ts";
-import { listTraitsOfEach, type TraitSummary } from "../nfts/traits.ts";
-import type { Builder, GraphQLContext } from "./builder.ts";
+import {
+  countConditions,
+  listTraitsOfEach,
+  maxTraitConditions,
+  type TraitFilter,
+  type TraitSummary,
+} from "../nfts/traits.ts";
+import { type Builder, type GraphQLContext, oncePerBuilder } from "./builder.ts";
 import { pageArgs, pageRequestOf, prices, selects, specialCost } from "./connection.ts";
 import { loadTogether } from "./load-together.ts";
 import { type NftPage, nftTypes } from "./nft-types.ts";
 import { connectionOf } from "./page-types.ts";
-import { traitFilter, traitPrice } from "./trait-filter.ts";
 
 /** A contract and what is read of it: its tokens, owners, numbers, traits. */
 export function addContracts(builder: Builder): void {
@@ -271,3 +276,27 @@ function addMetadataProgress(builder: Builder): void {
     }),
   );
 }
+
+/** Of a filter. More conditions than a request may have are refused as such, not for their price. */
+function traitPrice(filter: TraitFilter | null | undefined): number {
+  return Math.min(countConditions(filter), maxTraitConditions + 1) * prices.traitCondition;
+}
+
+/** The input type of a condition on traits. */
+const traitFilter = oncePerBuilder((builder) => {
+  const filter = builder.inputRef<TraitFilter>("TraitFilter");
+  filter.implement({
+    description:
+      "A condition on a token's traits; members of one filter are joined by and. A request may have 8 conditions, every value counted.",
+    fields: (t) => ({
+      and: t.field({ type: [filter] }),
+      or: t.field({ type: [filter] }),
+      not: t.field({ type: filter }),
+      name: t.string({ description: "The trait; alone: the token has it, with whatever value." }),
+      values: t.stringList({ description: "One of these values, as they are written." }),
+      min: t.float({ description: "For values that are numbers; inclusive, like max." }),
+      max: t.float(),
+    }),
+  });
+  return filter;
+});

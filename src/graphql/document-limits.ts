@@ -1,6 +1,14 @@
-import { type DocumentNode, GraphQLError, Kind, parse, type ValidationRule, validate } from "graphql";
+import {
+  type DocumentNode,
+  type FragmentDefinitionNode,
+  GraphQLError,
+  Kind,
+  parse,
+  type SelectionSetNode,
+  type ValidationRule,
+  validate,
+} from "graphql";
 import type { Plugin } from "graphql-yoga";
-import { sizeFault } from "./document-size.ts";
 
 /** Tokens of a document: bounds the parser's recursion too. The introspection query of GraphiQL has about 400. */
 const maxTokens = 2_000;
@@ -44,3 +52,90 @@ const limitAliases: ValidationRule = (context) => {
     },
   };
 };
+
+/** Fields with fragments opened wherever they are spread: an executor goes through as many. */
+const maxFields = 1_000;
+const maxFragments = 50;
+const maxOperations = 30;
+/** Pairs of fields under one name, which validation compares with each other: it grows with the square of their number. */
+const maxPairs = 1_000;
+
+type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
+
+/** What validating a document would cost, counted in time that is in proportion to the bounds. @returns null: bearable. */
+function sizeFault(document: DocumentNode): GraphQLError | null {
+  const fragments = new Map<string, FragmentDefinitionNode>();
+  const operations: SelectionSetNode[] = [];
+  for (const definition of document.definitions) {
+    if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition);
+    else if (definition.kind === Kind.OPERATION_DEFINITION) operations.push(definition.selectionSet);
+  }
+  if (fragments.size > maxFragments) return fault(`${maxFragments} fragments`);
+  if (operations.length > maxOperations) return fault(`${maxOperations} operations`);
+  const counter = new Counter(fragments);
+  for (const operation of operations) counter.count([operation]);
+  // What no operation spreads is validated all the same.
+  for (const [name, { selectionSet }] of fragments) if (!counter.spread.has(name)) counter.count([selectionSet]);
+  if (counter.fields > maxFields)
+    return fault(`${maxFields} fields, with those of its fragments wherever they are spread`);
+  if (counter.pairs > maxPairs) return fault(`${maxPairs} pairs of fields under one name`);
+  return null;
+}
+
+class Counter {
+  fields = 0;
+  pairs = 0;
+  /** Names of the fragments that it came through. */
+  readonly spread = new Set<string>();
+  readonly #fragments: Fragments;
+  readonly #open = new Set<string>();
+
+  constructor(fragments: Fragments) {
+    this.#fragments = fragments;
+  }
+
+  /** Selections that are merged into one, as an executor merges those of one name. */
+  count(sets: readonly SelectionSetNode[]): void {
+    const groups = new Map<string, SelectionSetNode[]>();
+    const sizes = new Map<string, number>();
+    for (const set of sets) this.#collect(set, groups, sizes);
+    for (const size of sizes.values()) this.pairs += (size * (size - 1)) / 2;
+    for (const inner of groups.values()) {
+      if (this.fields > maxFields || this.pairs > maxPairs) return;
+      this.count(inner);
+    }
+  }
+
+  #collect(set: SelectionSetNode, groups: Map<string, SelectionSetNode[]>, sizes: Map<string, number>): void {
+    for (const selection of set.selections) {
+      if (this.fields > maxFields) return;
+      if (selection.kind === Kind.FIELD) {
+        this.fields += 1;
+        const name = (selection.alias ?? selection.name).value;
+        sizes.set(name, (sizes.get(name) ?? 0) + 1);
+        if (!selection.selectionSet) continue;
+        const group = groups.get(name) ?? [];
+        group.push(selection.selectionSet);
+        groups.set(name, group);
+      } else if (selection.kind === Kind.INLINE_FRAGMENT) this.#collect(selection.selectionSet, groups, sizes);
+      else this.#spread(selection.name.value, groups, sizes);
+    }
+  }
+
+  #spread(name: string, groups: Map<string, SelectionSetNode[]>, sizes: Map<string, number>): void {
+    const fragment = this.#fragments.get(name);
+    // Validation tells of a fragment that does not exist, or that spreads itself.
+    if (!fragment || this.#open.has(name)) return;
+    this.fields += 1;
+    this.spread.add(name);
+    this.#open.add(name);
+    this.#collect(fragment.selectionSet, groups, sizes);
+    this.#open.delete(name);
+  }
+}
+
+function fault(bound: string): GraphQLError {
+  return new GraphQLError(`a document may have ${bound}; split it, or ask for less`, {
+    extensions: { code: "GRAPHQL_VALIDATION_FAILED" },
+  });
+}

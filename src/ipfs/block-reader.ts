@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { type FileHandle, open } from "node:fs/promises";
 import type { Kysely } from "kysely";
 import { LRUCache } from "lru-cache";
 import type { CID } from "multiformats/cid";
@@ -7,7 +8,6 @@ import type { Database } from "../db/database.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { type BlockAddress, findBlock, findBlocks } from "./content-index.ts";
 import { countForMinorGc } from "./minor-gc.ts";
-import { OpenFiles } from "./open-files.ts";
 
 const sha256 = 0x12;
 /** The hash of such a CID is the block itself. */
@@ -114,4 +114,65 @@ export class BlockReader {
 
 function keyOf(digest: Uint8Array): string {
   return Buffer.from(digest.buffer, digest.byteOffset, digest.length).toString("latin1");
+}
+
+interface OpenFile {
+  handle: Promise<FileHandle>;
+  users: number;
+  dropped: boolean;
+}
+
+/** The descriptors of the files read last. One that is pushed out is closed when its last reader is done. */
+class OpenFiles {
+  readonly #capacity: number;
+  readonly #files = new Map<string, OpenFile>();
+
+  constructor(capacity: number) {
+    this.#capacity = capacity;
+  }
+
+  /** Lends the descriptor of `path` to `use`. @throws what opening throws: ENOENT for a lost file. */
+  async use<T>(path: string, use: (handle: FileHandle) => Promise<T>): Promise<T> {
+    const file = this.#take(path);
+    try {
+      return await use(await file.handle);
+    } finally {
+      file.users -= 1;
+      this.#closeUnused(file);
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const path of [...this.#files.keys()]) this.#drop(path);
+  }
+
+  #take(path: string): OpenFile {
+    let file = this.#files.get(path);
+    if (file) this.#files.delete(path);
+    else {
+      file = { handle: open(path, "r"), users: 0, dropped: false };
+      file.handle.catch(() => this.#files.delete(path));
+    }
+    // A Map keeps the order of insertion: the last used is at the end.
+    this.#files.set(path, file);
+    file.users += 1;
+    for (const [oldest] of this.#files) {
+      if (this.#files.size <= this.#capacity) break;
+      this.#drop(oldest);
+    }
+    return file;
+  }
+
+  #drop(path: string): void {
+    const file = this.#files.get(path);
+    if (!file) return;
+    this.#files.delete(path);
+    file.dropped = true;
+    this.#closeUnused(file);
+  }
+
+  #closeUnused(file: OpenFile): void {
+    if (!file.dropped || file.users > 0) return;
+    file.handle.then((handle) => handle.close()).catch(() => undefined);
+  }
 }

@@ -1,10 +1,14 @@
 import { listAccountContracts } from "../accounts/list-account-contracts.ts";
+import { signUp } from "../accounts/sign-up.ts";
+import { clientAddress } from "../http/client-address.ts";
 import { listNewestOfEach } from "../nfts/list-nfts.ts";
 import { single } from "../nfts/read-for-each.ts";
 import type { Services } from "../services.ts";
+import { ok } from "./answer.ts";
 import type { V0App } from "./app.ts";
 import { accountRead } from "./fast-reads.ts";
 import { Input } from "./input.ts";
+import { readOwnBody, signUpBody } from "./own-bodies.ts";
 import { addressParameter, chainParameter, includeParameter, pageParameters, queryOf, wordParameter } from "./query.ts";
 import { okRead } from "./raw-json.ts";
 import { contractBody, createdItemBody } from "./token-body.ts";
@@ -50,5 +54,22 @@ export function addAccounts(app: V0App, services: Services): void {
   app.get("/accounts/:account_address", async (c) => {
     const read = accountRead(services, queryOf(c), c.req.param("account_address"));
     return okRead(c, await read(services, c.get("caller")));
+  });
+}
+
+/** POST /signup, the one operation without a key. */
+export function addSignUp(app: V0App, services: Services): void {
+  app.post("/signup", async (c) => {
+    const { name, email } = await readOwnBody(c.env.incoming, signUpBody);
+    const { accountId, tier, key, legacyKey } = await signUp(
+      services,
+      // A form sends an empty text for what was left out.
+      { name, email: email || undefined },
+      {
+        address: clientAddress(c.env.incoming, services.config.trustedProxies),
+        requestId: c.get("requestId"),
+      },
+    );
+    return ok(c, { account_id: accountId, tier, api_key: key, legacy_api_key: legacyKey });
   });
 }

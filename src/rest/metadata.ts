@@ -3,14 +3,14 @@ import { withDrainedBody } from "../http/drain-body.ts";
 import { announcedBytes, readMultipart } from "../http/multipart.ts";
 import type { Services } from "../services.ts";
 import { refuseOverQuota } from "../uploads/admit-upload.ts";
+import { displayTypes, type MetadataInput, type Trait } from "../uploads/metadata-document.ts";
 import { uploadMetadata } from "../uploads/upload-metadata.ts";
 import { uploadMetadataDirectory } from "../uploads/upload-metadata-directory.ts";
 import type { FileInput } from "../uploads/upload-record.ts";
 import { ok } from "./answer.ts";
 import type { V0App } from "./app.ts";
 import { Input } from "./input.ts";
-import { readJsonObject } from "./json-body.ts";
-import { legacyTraits, readMetadata } from "./metadata-body.ts";
+import { JsonNumber, readJsonObject } from "./json-body.ts";
 import { queryOf } from "./query.ts";
 
 /** Room for the header lines of each part. */
@@ -78,3 +78,120 @@ async function* metadataFiles(form: ReturnType<typeof readMultipart>): AsyncGene
   }
   if (!some) throw new ServiceError("parameter_missing", `send the files as parts ${field}`, { field });
 }
+
+/**
+ * Reads the body of POST /metadata. Unlike elsewhere in `/v0`, `""` and `[]` are values: what is sent
+ * is what is stored. Members that are not listed, `image` among them, are ignored.
+ */
+function readMetadata(body: Record<string, unknown>): MetadataInput {
+  const input = Input.fromBody(body);
+  const text = (name: string) => {
+    const value = member(body, name);
+    if (value === null || typeof value === "string") return value;
+    return input.fail("invalid_type", name, `${name} must be a string`) ?? null;
+  };
+  /** Scripts that number their tokens send the bare number. */
+  const nameText = () => {
+    const value = member(body, "name");
+    return value instanceof JsonNumber ? value.source : text("name");
+  };
+  const needed = (name: string, emptyAllowed = false) => {
+    const value = name === "name" ? nameText() : text(name);
+    if (member(body, name) === null || (value === "" && !emptyAllowed)) {
+      input.fail("parameter_missing", name, `${name} is missing`);
+    }
+    return value ?? "";
+  };
+  const metadata = {
+    name: needed("name"),
+    description: needed("description", true),
+    fileUrl: needed("file_url"),
+    externalUrl: text("external_url"),
+    animationUrl: text("animation_url"),
+    attributes: readTraits(input, member(body, "attributes")),
+    customFields: readCustomFields(input, member(body, "custom_fields")),
+  };
+  input.check();
+  return metadata;
+}
+
+/** The traits of an answer: all four members, null where nothing was given. */
+function legacyTraits(traits: readonly Trait[] | null): Record<string, unknown>[] | null {
+  return (
+    traits?.map(({ traitType, value, maxValue, displayType }) => ({
+      trait_type: traitType,
+      value,
+      max_value: maxValue,
+      display_type: displayType,
+    })) ?? null
+  );
+}
+
+function readTraits(input: Input, value: unknown): Trait[] | null {
+  if (value === null) return null;
+  if (!Array.isArray(value)) return input.fail("invalid_type", "attributes", "attributes must be an array") ?? null;
+  return value.map((item, index) => readTrait(input, item, `attributes[${index}]`));
+}
+
+function readTrait(input: Input, item: unknown, at: string): Trait {
+  const trait = isObject(item) ? item : {};
+  if (!isObject(item)) input.fail("invalid_type", at, `${at} must be an object`);
+  const traitType = member(trait, "trait_type");
+  const value = member(trait, "value");
+  const maxValue = member(trait, "max_value");
+  const displayType = member(trait, "display_type");
+  if (isObject(item)) {
+    if (traitType === null) input.fail("parameter_missing", `${at}.trait_type`, `${at}.trait_type is missing`);
+    if (value === null) input.fail("parameter_missing", `${at}.value`, `${at}.value is missing`);
+  }
+  const isText = (given: unknown) => given === null || typeof given === "string";
+  // Digits in a text are kept as they came.
+  const isNumber = (given: unknown) =>
+    given === null || given instanceof JsonNumber || (typeof given === "string" && /^-?\d+(\.\d+)?$/.test(given));
+  if (!isText(traitType)) input.fail("invalid_type", `${at}.trait_type`, `${at}.trait_type must be a string`);
+  if (!isText(value) && !isNumber(value)) {
+    input.fail("invalid_type", `${at}.value`, `${at}.value must be a string or a number`);
+  }
+  if (!isNumber(maxValue)) input.fail("invalid_type", `${at}.max_value`, `${at}.max_value must be a number`);
+  const known = displayTypes.find((word) => word === displayType);
+  if (displayType !== null && !known) {
+    const message = `${at}.display_type must be one of ${displayTypes.join(", ")}`;
+    input.fail("invalid_enumeration", `${at}.display_type`, message);
+  }
+  return {
+    traitType: String(traitType),
+    value: plainJson(value),
+    maxValue: plainJson(maxValue),
+    displayType: known ?? null,
+  };
+}
+
+function readCustomFields(input: Input, value: unknown): Record<string, unknown> | null {
+  if (value === null) return null;
+  if (!isObject(value)) return input.fail("invalid_type", "custom_fields", "custom_fields must be an object") ?? null;
+  return plainJson(value) as Record<string, unknown>;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return value !== null && typeof value === "object" && !Array.isArray(value) && !(value instanceof JsonNumber);
+}
+
+function member(body: Record<string, unknown>, name: string): unknown {
+  return Object.hasOwn(body, name) ? (body[name] ?? null) : null;
+}
+
+/** Numbers become JSON's own again. One that a double cannot hold keeps its digits. */
+function plainJson(value: unknown): unknown {
+  if (value instanceof JsonNumber) return isExact(value.value) ? value.value : rawJson(value.source);
+  if (Array.isArray(value)) return value.map(plainJson);
+  if (value === null || typeof value !== "object") return value;
+  // fromEntries defines members, so one called __proto__ stays a member.
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, plainJson(item)]));
+}
+
+function isExact(value: number): boolean {
+  return Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
+}
+
+/** ES2026; in V8 since 11.4, but not yet in TypeScript's library. */
+const { rawJSON: rawJson } = JSON as unknown as { rawJSON(text: string): unknown };

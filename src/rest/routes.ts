@@ -6,17 +6,19 @@ import { waitForBlock } from "../accounts/wait-for-block.ts";
 import { admitOnce } from "../admission/admit-once.ts";
 import { setRateHeaders } from "../admission/rate-headers.ts";
 import { chainAliases } from "../chains.ts";
+import { findDeployedContract } from "../collections/find-deployed-contract.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { clientAddress } from "../http/client-address.ts";
 import { rawHeaderValues } from "../http/headers.ts";
 import type { Services } from "../services.ts";
 import { withSpan } from "../telemetry/span.ts";
-import { addAccounts } from "./accounts.ts";
-import { createV0App, type V0Env } from "./app.ts";
+import { addAccounts, addSignUp } from "./accounts.ts";
+import { ok } from "./answer.ts";
+import { createV0App, type V0App, type V0Env } from "./app.ts";
 import { addCollections } from "./collections.ts";
-import { addContracts } from "./contracts.ts";
 import { addEasyMints } from "./easy-mints.ts";
 import { addFiles } from "./files.ts";
+import { Input } from "./input.ts";
 import { addKeys } from "./keys.ts";
 import { addMeContracts } from "./me-contracts.ts";
 import { addMetadata } from "./metadata.ts";
@@ -26,12 +28,9 @@ import { addNfts } from "./nfts.ts";
 import { addProductContracts } from "./product-contracts.ts";
 import { addReports } from "./reports.ts";
 import { addSearch } from "./search.ts";
-import { addServiceInfo } from "./service-info.ts";
 import { addSettings } from "./settings.ts";
-import { addSignUp } from "./sign-up.ts";
 import { addStorage } from "./storage.ts";
 import { addTransactions } from "./transactions.ts";
-import { addUnbuilt } from "./unbuilt.ts";
 
 /** The legacy REST API: every path but sign-up needs a key, and the key is checked before anything else. */
 export function createV0(services: Services): Hono<V0Env> {
@@ -91,4 +90,47 @@ function matches(pattern: string, path: string): boolean {
   // The pattern lacks the mount's prefix when the routes are read from the mounted app itself.
   const given = path.split("/").filter(Boolean).slice(1);
   return wanted.length === given.length && wanted.every((part, index) => part.startsWith(":") || part === given[index]);
+}
+
+/** GET / tells what answers here; the one read without a key. */
+function addServiceInfo(app: V0App): void {
+  app.get("/", (c) =>
+    c.json({
+      title: "Mintyard",
+      description: "NFT uploads, launches, mints and data over HTTP",
+      version: "1.0.0",
+    }),
+  );
+}
+
+function addContracts(app: V0App, services: Services): void {
+  app.get("/contracts/:hash", async (c) => {
+    const input = Input.fromQuery(new URL(c.req.url).searchParams);
+    const chain = input.text("chain", { required: true });
+    input.check();
+    const transactionHash = c.req.param("hash");
+    const address = await findDeployedContract(services, c.get("caller"), { chain: chain ?? "", transactionHash });
+    return ok(c, { chain, contract_address: address, transaction_hash: transactionHash });
+  });
+}
+
+const noImages = "this service keeps no index of what pictures look like; compare metadata with GET /v0/search";
+const noMarket = "this service indexes no market, so it knows no volumes and sales to rank contracts by";
+
+/** Operations of the original service that this one does not have, and why: a client learns that, not `not_found`. */
+const operations: readonly [method: string, path: string, why: string][] = [
+  ["POST", "/recommendations/similar_nfts/urls", noImages],
+  ["POST", "/recommendations/similar_nfts/files", noImages],
+  ["POST", "/duplicates/urls", noImages],
+  ["POST", "/duplicates/files", noImages],
+  ["POST", "/duplicates/tokens", noImages],
+  ["GET", "/contracts/top", noMarket],
+];
+
+function addUnbuilt(app: V0App): void {
+  for (const [method, path, why] of operations) {
+    app.on(method, path, () => {
+      throw new ServiceError("not_implemented", `${method} /v0${path} is not served: ${why}`);
+    });
+  }
 }

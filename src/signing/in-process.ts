@@ -37,7 +37,7 @@ export function inProcessSigning(admin: boolean): SigningBackend {
   };
 }
 
-/** The rules where the same process compares the factory with the request's own (src/relay/submit/signing-policy.ts). */
+/** The rules where the same process compares the factory with the request's own (src/relay/submit/sign-attempt.ts). */
 export function callersPolicy({ id, relay }: Chain): SigningPolicy {
   const { maxFeeWei, wallets, signsRoles } = relay;
   return { chainId: id, maxFeeWei, factories: null, operators: null, wallets, roles: signsRoles, dayWei: null };

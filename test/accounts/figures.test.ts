@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { readFigures } from "../../src/accounts/service-figures.ts";
+import { readFigures } from "../../src/accounts/service-gauges.ts";
 import { takeBackup } from "../../src/db/admin/backup.ts";
 import { ApiServer } from "../setup/api-server.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";

@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { addressBlock } from "../../src/accounts/address-block.ts";
 import { questionsOfAccount } from "../../src/accounts/admit-address.ts";
+import { addressBlock } from "../../src/accounts/sign-up.ts";
 import { forOneUpload, LargeRequest } from "../../src/auth/large-requests.ts";
 import { defaultPlans } from "../../src/auth/plans.ts";
 import { perDay } from "../../src/auth/rate-limit.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { writeWhole } from "../../src/db/admin/write-whole.ts";
+import { writeWhole } from "../../src/db/admin/copy-table.ts";
 
 test("a write that takes less than it was given goes on where it ended, and one that takes nothing fails", () => {
   const bytes = Buffer.from("0123456789".repeat(100));

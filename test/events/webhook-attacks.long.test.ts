@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { defaultPlans } from "../../src/auth/plans.ts";
-import { keepEvents } from "../../src/events/keep-events.ts";
+import { keepEvents } from "../../src/events/run-webhooks.ts";
 import { measuredSlowness, wait } from "../setup/wait.ts";
 import { WebhookFixture } from "./webhook-fixture.ts";
 

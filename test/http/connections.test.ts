@@ -1,7 +1,7 @@
 import { createServer, request, type Server } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { afterEach, expect, test } from "vitest";
-import { Connections } from "../../src/http/connections.ts";
+import { Connections } from "../../src/http/limits.ts";
 import { patient } from "../setup/wait.ts";
 
 const most = 20;

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { claimPin, pinFailed, pinLater } from "../../src/ipfs/pin-queue.ts";
 import { createPinata } from "../../src/ipfs/pinata.ts";
-import { runPinning } from "../../src/ipfs/run-pinning.ts";
+import { claimPin, pinFailed, pinLater, runPinning } from "../../src/ipfs/run-pinning.ts";
 import { Rounds } from "../../src/rounds.ts";
 import { patient } from "../setup/wait.ts";
 import { form, startUploadServer, type UploadServer } from "../uploads/upload-server.ts";

@@ -7,7 +7,7 @@ import { loadConfig } from "../../src/config/config.ts";
 import { bumpFees } from "../../src/relay/chain/fees.ts";
 import { callKind } from "../../src/relay/chain/operation.ts";
 import type { Intent } from "../../src/relay/store/intents.ts";
-import { checkProposal } from "../../src/relay/submit/signing-policy.ts";
+import { checkProposal } from "../../src/relay/submit/sign-attempt.ts";
 import { decryptKeystore } from "../../src/signing/keystore.ts";
 import { keySigner } from "../../src/signing/local-keys.ts";
 import {

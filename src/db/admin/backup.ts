@@ -1,8 +1,8 @@
 import { chmod, cp, mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+
 import pg from "pg";
 import { copyOut } from "./copy-table.ts";
-import { recordBackup } from "./record-backup.ts";
 
 /** What a backup holds beside its files of rows. */
 export interface Manifest {
@@ -82,4 +82,16 @@ async function tableNames(client: pg.Client): Promise<string[]> {
     [left],
   );
   return rows.map(({ name }) => name);
+}
+
+/**
+ * Records in the database that a backup was taken, for `mintyard_backup_age_seconds`.
+ *
+ * @returns false: this server takes no writes, or the login may not write. The backup is whole all the same.
+ */
+async function recordBackup(client: pg.ClientBase, takenAt: Date): Promise<boolean> {
+  return await client.query("SELECT service.record_backup($1)", [takenAt]).then(
+    () => true,
+    () => false,
+  );
 }

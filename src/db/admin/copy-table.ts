@@ -1,7 +1,6 @@
-import { closeSync, createReadStream, fsyncSync, openSync } from "node:fs";
+import { closeSync, createReadStream, fsyncSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
-import { writeWhole } from "./write-whole.ts";
 
 /** Where a backup keeps the rows of a table. */
 const fileOf = (folder: string, name: string) => join(folder, "service", `${name}.copy`);
@@ -76,4 +75,22 @@ function copy(
       },
     } as never);
   });
+}
+
+/**
+ * Writes all of `bytes`: one write may take less, on a full disk for example, without failing.
+ *
+ * @param write as `fs.writeSync`.
+ * @throws whatever the write throws; Error when it takes nothing at all.
+ */
+export function writeWhole(
+  file: number,
+  bytes: Uint8Array,
+  write: (file: number, bytes: Uint8Array, offset: number, length: number) => number = writeSync,
+): void {
+  for (let at = 0; at < bytes.length; ) {
+    const written = write(file, bytes, at, bytes.length - at);
+    if (written <= 0) throw new Error(`the file takes no more: ${at} of ${bytes.length} bytes were written`);
+    at += written;
+  }
 }

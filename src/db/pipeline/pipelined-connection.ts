@@ -4,7 +4,6 @@ import { pageMemory } from "../../buffer-pool.ts";
 import { RawRow } from "../pool/raw-row.ts";
 import type { RequestEnd } from "../pool/request-end.ts";
 import { touchesOwned } from "../tenancy/tenant.ts";
-import { SteadySocket } from "./steady-socket.ts";
 import {
   columnsOf,
   errorFields,
@@ -207,4 +206,26 @@ const letter = { dataRow: 0x44, error: 0x45, ready: 0x5a };
 function databaseError(body: Buffer): pg.DatabaseError {
   const { C: code = "", M: message = "", D: detail } = errorFields(body);
   return Object.assign(new pg.DatabaseError(message, message.length, "error"), { code, detail });
+}
+
+/** As much as one read of Node takes. */
+const bufferBytes = 65_536;
+
+/**
+ * A socket that reads into the same memory again and again. Of any other, Node allocates 64 KB for each read, and copies what
+ * came into memory of its length.
+ */
+class SteadySocket extends Socket {
+  /** Called with what came, which is gone when it returns; until it is set, `data` is emitted as of any socket. */
+  onBytes: ((bytes: Buffer, length: number) => void) | null = null;
+
+  constructor() {
+    const buffer = Buffer.allocUnsafeSlow(bufferBytes);
+    const callback = (length: number) => {
+      if (this.onBytes) this.onBytes(buffer, length);
+      else this.emit("data", Buffer.from(buffer.subarray(0, length)));
+      return true;
+    };
+    super({ onread: { buffer, callback } });
+  }
 }

@@ -226,11 +226,7 @@ let waiting = 0;
  *
  * @throws ServiceError which limit has no room, and when it will; whatever else `accept` throws.
  */
-async function withRoom<T>(
-  db: Kysely<Database>,
-  limits: readonly Limit[],
-  accept: () => Promise<T>,
-): Promise<T> {
+async function withRoom<T>(db: Kysely<Database>, limits: readonly Limit[], accept: () => Promise<T>): Promise<T> {
   for (const end = performance.now() + withinMs; ; ) {
     try {
       return await accept();
