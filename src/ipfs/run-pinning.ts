@@ -5,9 +5,7 @@ import { claimRows, dueRows, inSeconds, isHeld, renewLease, type WorkQueue } fro
 import type { Next, Rounds } from "../rounds.ts";
 import { causeOf } from "../telemetry/log-once.ts";
 import type { ContentContext } from "./context.ts";
-import { createKubo } from "./kubo.ts";
 import type { PinDriver } from "./pin-driver.ts";
-import { createPinata } from "./pinata.ts";
 
 const pace = { periodMs: 1_000, rests: true };
 const retryPause = { firstMs: 5_000, mostMs: 3_600_000 };
@@ -19,7 +17,9 @@ const retryPause = { firstMs: 5_000, mostMs: 3_600_000 };
 export async function runPinning(services: ContentContext, rounds: Rounds): Promise<void> {
   const { config, log } = services;
   const { pinata, kubo } = config.ipfs;
-  const driver = pinata ? createPinata(pinata) : kubo && createKubo(kubo);
+  const driver = pinata
+    ? (await import("./pinata.ts")).createPinata(pinata)
+    : kubo && (await import("./kubo.ts")).createKubo(kubo);
   if (!driver) return;
   const stopped = new Promise<Next>((done) => {
     if (rounds.signal.aborted) done("rest");

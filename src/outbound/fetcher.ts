@@ -1,4 +1,4 @@
-import { Agent, fetch, type Response } from "undici";
+import type { Agent, Response } from "undici";
 import { AddressRefused, type GuardRules, guardedLookup, isAllowedUrl } from "./address-guard.ts";
 import { type Fault, readRetryAfter } from "./fault.ts";
 import { Busy, HostLimits } from "./host-limits.ts";
@@ -41,9 +41,14 @@ export interface Fetcher {
 const unbounded = { perHost: 64, total: 64 };
 
 export function createFetcher(rules: GuardRules, bounds: HostLimits = new HostLimits(unbounded)): Fetcher {
-  // undici's own fetch: the global one does not take this Agent, and agents of `node:http` do not guard fetch.
-  const guarded = makeAgent(guardedLookup(rules));
-  const open = makeAgent();
+  let agents: Record<"guarded" | "open", Agent> | null = null;
+  const load = async () => {
+    // undici's own fetch: the global one does not take this Agent, and agents of `node:http` do not guard fetch. Loaded when
+    // something is fetched: a process that fetches nothing keeps 8 MB.
+    const { Agent, fetch } = await import("undici");
+    agents ??= { guarded: new Agent(agentOptions(guardedLookup(rules))), open: new Agent(agentOptions()) };
+    return { ...agents, fetch };
+  };
   return {
     fetch: (url, options = {}) =>
       bounded(options, (control) =>
@@ -59,7 +64,7 @@ export function createFetcher(rules: GuardRules, bounds: HostLimits = new HostLi
         ),
       ),
     async close() {
-      await Promise.all([guarded.destroy(), open.destroy()]);
+      await Promise.all([agents?.guarded.destroy(), agents?.open.destroy()]);
     },
   };
 
@@ -95,6 +100,7 @@ export function createFetcher(rules: GuardRules, bounds: HostLimits = new HostLi
     control: AbortController,
     answer: (response: Response) => Promise<T | Fault>,
   ): Promise<T | Fault> {
+    const { fetch, guarded, open } = await load();
     let url = parseUrl(start);
     for (let hop = 0; hop <= limits.redirects; hop += 1) {
       const free = trusted && hop === 0;
@@ -126,14 +132,14 @@ export function createFetcher(rules: GuardRules, bounds: HostLimits = new HostLi
   }
 }
 
-function makeAgent(lookup?: ReturnType<typeof guardedLookup>): Agent {
-  return new Agent({
+function agentOptions(lookup?: ReturnType<typeof guardedLookup>) {
+  return {
     allowH2: false,
     headersTimeout: limits.headersMs,
     bodyTimeout: limits.headersMs,
     maxHeaderSize: 16_384,
     connect: { timeout: limits.connectMs, ...(lookup ? { lookup } : {}) },
-  });
+  };
 }
 
 async function refuse(response: Response): Promise<Fault> {

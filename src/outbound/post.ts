@@ -1,4 +1,4 @@
-import { Agent, fetch } from "undici";
+import type { Agent } from "undici";
 import { AddressRefused, type GuardRules, guardedLookup, isAllowedUrl } from "./address-guard.ts";
 
 const limits = { connectMs: 5_000, totalMs: 15_000, answerBytes: 1_024 };
@@ -23,23 +23,30 @@ export interface Poster {
 }
 
 export function createPoster(rules: GuardRules): Poster {
-  const agent = new Agent({
-    allowH2: false,
-    headersTimeout: limits.totalMs,
-    bodyTimeout: limits.totalMs,
-    maxHeaderSize: 16_384,
-    keepAliveTimeout: 4_000,
-    connect: { timeout: limits.connectMs, lookup: guardedLookup(rules) },
-  });
+  let agent: Agent | null = null;
+  const open = async () => {
+    // Loaded when something is sent: a process that sends nothing keeps 8 MB.
+    const { Agent, fetch } = await import("undici");
+    agent ??= new Agent({
+      allowH2: false,
+      headersTimeout: limits.totalMs,
+      bodyTimeout: limits.totalMs,
+      maxHeaderSize: 16_384,
+      keepAliveTimeout: 4_000,
+      connect: { timeout: limits.connectMs, lookup: guardedLookup(rules) },
+    });
+    return { dispatcher: agent, fetch };
+  };
   return {
     async post(text, headers, body, signal) {
       const url = URL.canParse(text) ? new URL(text) : null;
       if (!url || !isAllowedUrl(url, rules)) return { fault: "address_refused" };
+      const { dispatcher, fetch } = await open();
       const late = AbortSignal.timeout(limits.totalMs);
       try {
         const response = await fetch(url, {
           method: "POST",
-          dispatcher: agent,
+          dispatcher,
           redirect: "manual",
           headers: { "content-type": "application/json", "user-agent": "mintyard-webhooks", ...headers },
           body,
@@ -54,7 +61,7 @@ export function createPoster(rules: GuardRules): Poster {
         return { fault: late.aborted || /timeout/i.test(String(error)) ? "timeout" : "failed" };
       }
     },
-    close: async () => await agent.destroy(),
+    close: async () => await agent?.destroy(),
   };
 }
 

@@ -225,3 +225,34 @@ test("an upgrade reads the traits that stored documents lost", async () => {
   for (let done = false; !done; ) done = await passOver(pool, traitsPass, 20);
   expect([await traits(), await warnings()]).toEqual([before, told]);
 });
+
+test("what is no JSON is none for a plan that was made for it too, as PostgreSQL makes one when a catalog changes", async () => {
+  const client = await fixture.database.pool.connect();
+  try {
+    const { rows } = await client.query(
+      "SELECT prosrc FROM pg_proc WHERE oid = 'service.readable_json(text)'::regprocedure",
+    );
+    // Of the function itself PostgreSQL plans so only when two things happen at once: its statements one by one.
+    const body = String(rows[0].prosrc).replace(/RETURN (.*?);/g, "SELECT $1 INTO read;");
+    await client.query("SET plan_cache_mode = force_custom_plan");
+    for (const document of ["none", "{", '"\\ud800', "[1]"])
+      await client.query(
+        `DO $do$ DECLARE document text := '${document}'; read json; ${body.replace("DECLARE", "")} $do$`,
+      );
+  } finally {
+    client.release(true);
+  }
+});
+
+test("a token that lost its traits to such a plan has them again after the upgrade", async () => {
+  const { pool } = fixture.database;
+  const at = odd.findIndex(({ what }) => what === "traits: a word beside traits");
+  await pool.query("DELETE FROM service.token_trait WHERE token_id = $1", [at]);
+  await pool.query("UPDATE service.token_metadata SET trait_warnings = '{attributes:unreadable}' WHERE token_id = $1", [
+    at,
+  ]);
+  const file = new URL("../../schema/migrations/0447_readable_json.sql", import.meta.url);
+  await pool.query(await readFile(file, "utf8"));
+  const told = await pool.query("SELECT trait_warnings FROM service.token_metadata WHERE token_id = $1", [at]);
+  expect([await traitsOf(at), told.rows]).toEqual([["Fur=red"], [{ trait_warnings: ["attributes:not_a_list"] }]]);
+});
