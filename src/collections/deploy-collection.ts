@@ -1,6 +1,6 @@
 import { collectionSalt, predictCollection } from "../../contracts/abi/config.ts";
 import type { Caller } from "../auth/caller.ts";
-import { intentName } from "../relay/chain/encode-call.ts";
+import { intentName } from "../relay/chain/operation.ts";
 import type { Services } from "../services.ts";
 import { type Asked, type CarriedOut, carryOut, type Draft } from "../transactions/carry-out.ts";
 import { keepTree } from "./allowlists.ts";

@@ -4,7 +4,7 @@ import { type Chain, findChain } from "../chains.ts";
 import { Problems } from "../collections/problems.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { requireOperator } from "../relay/chain/deployable.ts";
-import { intentName } from "../relay/chain/encode-call.ts";
+import { intentName } from "../relay/chain/operation.ts";
 import { placeOfProduct } from "../relay/chain/product-address.ts";
 import type { ProductType } from "../relay/store/operation-payload.ts";
 import type { Services } from "../services.ts";

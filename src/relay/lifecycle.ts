@@ -94,6 +94,9 @@ export function isUndecided(state: IntentState): boolean {
   return undecidedStates.includes(state);
 }
 
+/** States with a transaction in a block, of which nothing is final. */
+export const inBlockStates = statesIn("in_block", "confirmed");
+
 /** States of a request whose transaction is in a block that may still be taken back. */
 export type MinedState = StateIn<"in_block" | "confirmed">;
 
@@ -156,8 +159,8 @@ export interface Answers {
   done: boolean;
   /** Whether enough endpoints say so. */
   doneByAll: boolean;
-  /** Whether another transaction has carried it out, or deployed its contract, for good. */
-  elsewhere: boolean;
+  /** Whether another transaction has carried it out, or deployed its contract, for good; `fault`: not as it was asked for. */
+  elsewhere: "none" | "done" | "fault";
   /** Whether a contract stands at its address: for good, or of what lost its nonce at all. */
   stands: boolean;
   /** Whether an update, or a refused call, was mined after its contract. */
@@ -167,8 +170,11 @@ export interface Answers {
   /** Whether the wallet had no role when it was mined. */
   roleLost: boolean;
   outOfGas: boolean;
-  /** Whose transaction has its nonce: its own, whose bytes were lost; another one of ours; none of ours. */
-  usedBy: { by: "unknown" | "ours" | "stranger" } | { by: "own"; outcome: Outcome };
+  /**
+   * Whose transaction has its nonce: its own, whose bytes were lost; another one of ours; none of ours. `ofOurs`: its own is
+   * one that this service signs, by its form.
+   */
+  usedBy: { by: "unknown" | "ours" | "stranger" } | { by: "own"; outcome: Outcome; ofOurs: boolean };
 }
 export type Question = keyof Answers;
 
@@ -177,8 +183,8 @@ export type Next =
   | { do: "wait" }
   /** Records where it is mined, if that is new, and moves it. */
   | { do: "move"; to: IntentState; why?: string; detail?: string; mined?: Outcome }
-  /** Its block is not on the chain any more: it is in none. */
-  | { do: "takeBack" }
+  /** It is in no block: its own is not on the chain any more, or an endpoint denies what its receipt says. */
+  | { do: "takeBack"; why: "gone" | "denied" }
   /** It ends as what another transaction did. */
   | { do: "endElsewhere" }
   /** It goes on as a new row. */
@@ -273,7 +279,7 @@ function* whileInNoBlock(tx: Tx, { outcomes, final, nonceSpent }: Seen): Decisio
     case "own":
       return isOwn(tx, used.outcome.how)
         ? move(minedStates[used.outcome.how], { mined: used.outcome })
-        : conflict("nonce_passed_on");
+        : conflict(used.ofOurs ? "nonce_passed_on" : "nonce_taken");
     case "ours":
       return conflict("nonce_passed_on");
     case "stranger":
@@ -292,7 +298,7 @@ function isOwn({ state, cancelling }: Tx, how: Outcome["how"]): how is keyof typ
 function* inBlock(tx: Tx, mined: Place, state: MinedState, seen: Seen, rules: Rules): Decision {
   // A head behind the block, a block that is not there, endpoints at odds: lag, not a reorganisation.
   if (mined.block > seen.head || seen.blockNow === null) return wait;
-  if (seen.blockNow !== mined.blockHash) return { do: "takeBack" };
+  if (seen.blockNow !== mined.blockHash) return { do: "takeBack", why: "gone" };
   // Success is shown once enough blocks stand on its own; every other outcome waits for the chain's finality.
   const isDeep = seen.head - mined.block + 1n >= rules.confirmations;
   const isFinal = mined.block <= seen.final;
@@ -300,16 +306,19 @@ function* inBlock(tx: Tx, mined: Place, state: MinedState, seen: Seen, rules: Ru
   if (state === "confirmed") return move("finalized");
   const agreement = yield* ask("agreement");
   if (agreement === "unknown") return wait;
-  if (agreement === "denied") return { do: "takeBack" };
+  if (agreement === "denied") return { do: "takeBack", why: "denied" };
   switch (state) {
     case "mined":
       return yield* confirm(tx, isFinal);
     case "mined_reverted":
       return yield* endReverted(tx);
-    case "mined_cancellation":
-      if (yield* ask("elsewhere")) return { do: "endElsewhere" };
+    case "mined_cancellation": {
+      const elsewhere = yield* ask("elsewhere");
+      if (elsewhere === "done") return { do: "endElsewhere" };
+      if (elsewhere === "fault") return show(tx, "another transaction did something else of it, for good");
       // What another transaction has done is not cancelled: it ends as that, once that is final.
       return isByOperator(tx) && (yield* ask("done")) ? wait : move("cancelled");
+    }
     default:
       return state satisfies never;
   }
@@ -338,7 +347,7 @@ function show(tx: Tx, fault: string): Next {
  */
 function* endReverted(tx: Tx): Decision {
   // A duplicate of a transaction whose rows were lost: the chain refuses the second.
-  if (yield* ask("elsewhere")) return { do: "endElsewhere" };
+  if ((yield* ask("elsewhere")) !== "none") return { do: "endElsewhere" };
   if (isByOperator(tx) && (yield* ask("done"))) return wait;
   const refusal = tx.share === "lead" ? yield* ask("refusal") : null;
   const mayRepeat = tx.tries < mostRepetitions && !tx.cancelling;
@@ -378,14 +387,15 @@ function* asMember(tx: Tx, seen: Seen, { confirmations }: Rules): Decision {
 }
 
 function* endElsewhere(): Decision {
-  return (yield* ask("elsewhere")) ? { do: "endElsewhere" } : wait;
+  return (yield* ask("elsewhere")) === "none" ? wait : { do: "endElsewhere" };
 }
 
 /** Its nonce went to something else, or was lost: it is tried again unless it is done, now or for good. */
 function* afterConflict(tx: Tx): Decision {
-  if (tx.kind !== "update") {
-    const isDone = tx.kind === "deploy" ? yield* ask("stands") : yield* ask("done");
+  // Of an update with a nonce it is known that it did nothing; of one without, nothing while its collection stands.
+  if (tx.kind !== "update" || !tx.hasNonce) {
+    const isDone = isByOperator(tx) ? yield* ask("done") : yield* ask("stands");
     if (isDone) return yield* endElsewhere();
-  } else if (!tx.hasNonce) return wait;
+  }
   return tx.state === "nonce_conflict" ? { do: "retry" } : move("nonce_conflict");
 }

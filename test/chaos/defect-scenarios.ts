@@ -3,7 +3,7 @@ import { type Address, decodeAbiParameters, encodeFunctionData, type Hex, toHex 
 import { collectionFactoryAbi } from "../../contracts/abi/collection-factory.ts";
 import { encodeInitData, initDataParameters } from "../../contracts/abi/config.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
-import { intentName } from "../../src/relay/chain/encode-call.ts";
+import { intentName } from "../../src/relay/chain/operation.ts";
 import { submitIntent } from "../../src/relay/submit/submit-intent.ts";
 import { acceptDeployment } from "../relay/accept.ts";
 import { loseRows } from "../relay/lost-rows.ts";

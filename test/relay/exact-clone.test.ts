@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { collectionFactoryAbi } from "../../contracts/abi/collection-factory.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import { toAddress, toHash, toHex } from "../../src/db/bytes.ts";
-import { intentName } from "../../src/relay/chain/encode-call.ts";
+import { intentName } from "../../src/relay/chain/operation.ts";
 import { verifyDeployment } from "../../src/relay/chain/verify-deployment.ts";
 import { getIntent } from "../../src/relay/store/intents.ts";
 import { findReservation } from "../../src/relay/store/nonces.ts";

@@ -33,7 +33,7 @@ const answers: fc.Arbitrary<Answers> = fc.record({
   fault: fc.constantFrom(null, null, "its owner is somebody else"),
   done: fc.boolean(),
   doneByAll: fc.boolean(),
-  elsewhere: fc.boolean(),
+  elsewhere: fc.constantFrom("none", "done", "fault"),
   stands: fc.boolean(),
   effect: fc.constantFrom("took", "took", "none", "unknown"),
   refusal: fc.constantFrom(null, "", "not yours"),
@@ -41,7 +41,7 @@ const answers: fc.Arbitrary<Answers> = fc.record({
   outOfGas: fc.boolean(),
   usedBy: fc.oneof(
     fc.record({ by: fc.constantFrom("unknown", "ours", "stranger") }),
-    fc.record({ by: fc.constant("own"), outcome }),
+    fc.record({ by: fc.constant("own"), outcome, ofOurs: fc.boolean() }),
   ) as fc.Arbitrary<Answers["usedBy"]>,
 });
 const seen: fc.Arbitrary<Seen> = fc.record({
@@ -88,14 +88,14 @@ function run(one: Tx, look: Seen, world: Answers): Decided {
 }
 
 /** States on the way of one step, from the request's own. */
-function path({ state }: Tx, next: Next): Tx["state"][] {
+function path({ state }: Tx, next: Next, { elsewhere }: Pick<Answers, "elsewhere">): Tx["state"][] {
   switch (next.do) {
     case "wait":
       return [state];
     case "takeBack":
       return [state, "in_flight"];
     case "endElsewhere":
-      return [state, "confirmed", "finalized"];
+      return elsewhere === "fault" ? [state, "failed_onchain"] : [state, "confirmed", "finalized"];
     case "retry":
       return [state, "retried"];
     case "move":
@@ -114,7 +114,7 @@ const open: readonly string[] = openStates;
 
 function check(one: Tx, look: Seen, world: Answers): Next {
   const { next, asked } = run(one, look, world);
-  const states = path(one, next);
+  const states = path(one, next, world);
   for (const [index, to] of states.slice(1).entries())
     expect(lifecycle[states[index] as Tx["state"]], `${states[index]} leads to ${to}`).toContain(to);
   expect(new Set(asked).size, "nothing is asked twice").toBe(asked.length);
@@ -137,14 +137,16 @@ function check(one: Tx, look: Seen, world: Answers): Next {
     expect(world.done, "what is done is neither failed nor sent again").toBe(false);
   if (next.do === "retry" && one.kind !== "update")
     expect(one.kind === "deploy" ? world.stands : world.done, "what stands is not made again").toBe(false);
-  if (next.do === "endElsewhere") expect(world.elsewhere).toBe(true);
+  if (next.do === "endElsewhere") expect(world.elsewhere).not.toBe("none");
   if (next.do === "move" && next.to === "nonce_conflict") {
     // A nonce is only left behind when it is used up for good.
     const spent = next.mined?.block ?? one.mined?.block;
     if (spent !== undefined) expect(spent).toBeLessThanOrEqual(look.final);
     else if (open.includes(one.state)) expect(look.nonceSpent).toBe(true);
     if (one.state === "mined_reverted") expect(one.tries, "a fault is repeated twice at most").toBeLessThan(2);
-    if (next.why === "nonce_taken") expect(world.usedBy.by).toBe("stranger");
+    const isOurs = world.usedBy.by === "own" ? world.usedBy.ofOurs : world.usedBy.by === "ours";
+    if (next.why === "nonce_taken" || next.why === "nonce_passed_on")
+      expect(isOurs, "a wallet is halted for a stranger's transaction alone").toBe(next.why === "nonce_passed_on");
   }
   if (next.do === "takeBack") expect(one.share).not.toBe("member");
   return next;
@@ -165,7 +167,7 @@ test("a request goes from step to step by the edges alone, until it has ended or
       for (const [look, world] of all) {
         const before = one;
         const next = check(one, look, world);
-        const state = path(one, next).at(-1) ?? one.state;
+        const state = path(one, next, world).at(-1) ?? one.state;
         const mined = next.do === "move" && next.mined ? next.mined : one.mined;
         one = { ...one, state, mined: mayBeMined.includes(state) || state === "batched" ? mined : null };
         if (one.mined) one.hasNonce = true;
@@ -189,13 +191,13 @@ test("the same evidence leads to the same step, and nothing is known of a block 
 
 test("endpoints that do not say enough end nothing", () => {
   const silent: Answers = {
-    ...{ agreement: "unknown", fault: null, done: false, doneByAll: false, elsewhere: false, stands: true },
+    ...{ agreement: "unknown", fault: null, done: false, doneByAll: false, elsewhere: "none", stands: true },
     ...{ effect: "unknown", refusal: null, roleLost: false, outOfGas: false, usedBy: { by: "unknown" } },
   };
   fc.assert(
     fc.property(tx, seen, (one, look) => {
       const { next } = run(one, look, silent);
-      const states = path(one, next).slice(1);
+      const states = path(one, next, silent).slice(1);
       // Of a confirmed one endpoints have agreed before; without a block of its own there is nothing to be agreed on.
       if (one.state === "confirmed" || one.mined === null) return;
       expect(states.filter((state) => ended.includes(state) || state === "confirmed")).toEqual([]);

@@ -9,7 +9,7 @@ import {
   encodeTokenUpdate,
   encodeTransfer,
 } from "../../src/products/product-calls.ts";
-import { intentName } from "../../src/relay/chain/encode-call.ts";
+import { intentName } from "../../src/relay/chain/operation.ts";
 import { encodeUpdateProduct } from "../../src/relay/chain/product-record.ts";
 import { operatorSelectors } from "../../src/signing/operator-calls.ts";
 import { checkOrder, type SigningPolicy } from "../../src/signing/rules.ts";

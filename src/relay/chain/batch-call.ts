@@ -2,7 +2,7 @@ import { decodeFunctionData, encodeFunctionData, type Hex, type Log, parseEventL
 import { productOperatorAbi } from "../../../contracts/abi/product-operator.ts";
 import { toAddress, toHex } from "../../db/bytes.ts";
 import type { Intent } from "../store/intents.ts";
-import { intentName } from "./encode-call.ts";
+import { intentName } from "./operation.ts";
 import type { Receipt } from "./reads.ts";
 import { explainRevert } from "./revert.ts";
 

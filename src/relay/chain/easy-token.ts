@@ -5,8 +5,8 @@ import { toAddress } from "../../db/bytes.ts";
 import type { Intent } from "../store/intents.ts";
 import { tokensOf } from "../store/operation-payload.ts";
 import type { RelayContext } from "./context.ts";
-import { intentName } from "./encode-call.ts";
 import { askNode } from "./node-failure.ts";
+import { intentName } from "./operation.ts";
 import { rawOf } from "./raw-transaction.ts";
 
 const mintAbi = parseAbi(["function mintToCaller(address caller, uint256 tokenId, string tokenURI) returns (uint256)"]);

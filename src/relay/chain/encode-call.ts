@@ -7,7 +7,7 @@ import { applyChanges, readChanges } from "../store/config-changes.ts";
 import type { Intent } from "../store/intents.ts";
 import { changesOf } from "../store/operation-payload.ts";
 import { changesWithout, type UpdateBasis } from "../store/update-order.ts";
-import { encodeOperation, isOperation, replacesRecord } from "./operation.ts";
+import { encodeOperation, intentName, isOperation, replacesRecord } from "./operation.ts";
 import { applyContractChanges, encodeUpdateProduct, type RuntimeRecord } from "./product-record.ts";
 
 /** What an intent's transaction calls. */
@@ -68,11 +68,6 @@ export function encodeContractUpdate(
   );
   const data = encodeOperation({ ...intent, init_data: toBytes(update) });
   return { to: toAddress(intent.factory), data, basis };
-}
-
-/** An intent's name on chain: its root's UUID, padded to 32 bytes in front. */
-export function intentName(rootId: string): Hex {
-  return `0x${rootId.replaceAll("-", "").padStart(64, "0")}`;
 }
 
 /** Calldata of the factory call, from what was frozen when the intent was accepted. */

@@ -5,8 +5,7 @@ import { toAddress } from "../../db/bytes.ts";
 import { NodeFault } from "../../rpc/batch.ts";
 import type { Intent } from "../store/intents.ts";
 import type { RelayContext } from "./context.ts";
-import { intentName } from "./encode-call.ts";
-import { operationTopics } from "./operation.ts";
+import { intentName, operationTopics } from "./operation.ts";
 import { calls, parsePlacedLogs } from "./reads.ts";
 
 /** Where the factory says that it made an intent's collection. */

@@ -5,8 +5,7 @@ import { toAddress } from "../../db/bytes.ts";
 import { NodeFault } from "../../rpc/batch.ts";
 import type { Intent } from "../store/intents.ts";
 import type { RelayContext } from "./context.ts";
-import { intentName } from "./encode-call.ts";
-import { isOperation } from "./operation.ts";
+import { intentName, isOperation } from "./operation.ts";
 import { agreeOnBytes } from "./quorum.ts";
 import { calls, parseHex } from "./reads.ts";
 

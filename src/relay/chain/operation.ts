@@ -3,7 +3,6 @@ import { productOperatorAbi } from "../../../contracts/abi/product-operator.ts";
 import { toAddress, toHex } from "../../db/bytes.ts";
 import type { CallKind, IntentKind } from "../../db/tables/relay.ts";
 import type { Intent } from "../store/intents.ts";
-import { intentName } from "./encode-call.ts";
 import type { Receipt } from "./reads.ts";
 
 /** Requests that the operator of product contracts carries out: it deploys a contract or calls one. */
@@ -85,4 +84,9 @@ export function announcesOperation(receipt: Pick<Receipt, "logs">, intent: Inten
         log.args.owner.toLowerCase() === toAddress(intent.owner)
       : log.eventName === "IntentExecuted" && log.args.intent === name && log.args.target.toLowerCase() === target,
   );
+}
+
+/** An intent's name on chain: its root's UUID, padded to 32 bytes in front. */
+export function intentName(rootId: string): Hex {
+  return `0x${rootId.replaceAll("-", "").padStart(64, "0")}`;
 }

@@ -12,8 +12,8 @@ import { readChanges } from "../store/config-changes.ts";
 import type { Intent } from "../store/intents.ts";
 import { changesOf } from "../store/operation-payload.ts";
 import type { RelayContext } from "./context.ts";
-import { encodeFrozen, intentName } from "./encode-call.ts";
-import { nameInOperation } from "./operation.ts";
+import { encodeFrozen } from "./encode-call.ts";
+import { intentName, nameInOperation } from "./operation.ts";
 import { findOtherSetting, productAbi, rolesOf } from "./product-record.ts";
 import { calls, countLogs } from "./reads.ts";
 

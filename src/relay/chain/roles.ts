@@ -3,7 +3,6 @@ import { collectionFactoryAbi } from "../../../contracts/abi/collection-factory.
 import type { Chain } from "../../chains.ts";
 import { NodeFault } from "../../rpc/batch.ts";
 import { relayerRole } from "../../signing/rules.ts";
-import type { RelayContext } from "./context.ts";
 import { type ByHash, calls, parseHex } from "./reads.ts";
 import type { Nodes } from "./rpc-nodes.ts";
 
@@ -113,14 +112,7 @@ export async function readRoles(
 }
 
 /** Whether a wallet had no relayer role of a factory or operator at the end of a block; false where no endpoint has that block's state any more. */
-export async function lackedRole(
-  services: RelayContext,
-  chain: Chain,
-  contract: Address,
-  wallet: Address,
-  blockHash: Hash,
-): Promise<boolean> {
-  const nodes = services.relay.nodes(chain);
+export async function lackedRole(nodes: Nodes, contract: Address, wallet: Address, blockHash: Hash): Promise<boolean> {
   try {
     return (await readRoles(nodes, contract, relayerRole, [wallet], { blockHash }))[0] === false;
   } catch (error) {

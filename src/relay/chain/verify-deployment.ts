@@ -16,7 +16,7 @@ import { encodeInitData, predictCollection } from "../../../contracts/abi/config
 import { toAddress, toHex } from "../../db/bytes.ts";
 import { LaggingNode, NodeFault, type RpcResult } from "../../rpc/batch.ts";
 import type { Intent } from "../store/intents.ts";
-import { intentName } from "./encode-call.ts";
+import { intentName } from "./operation.ts";
 import { calls, parseHex, parseTransactions, type Receipt } from "./reads.ts";
 import { isRefusal } from "./revert.ts";
 import type { Nodes } from "./rpc-nodes.ts";

@@ -6,9 +6,8 @@ import { ServiceError } from "../../errors/errors.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { findNonces } from "../chain/find-nonces.ts";
 import { readChainView } from "../chain/view.ts";
-import { confirmRound } from "../track/confirm-loop.ts";
+import { followLost } from "../track/confirm-loop.ts";
 import { kindOnChain } from "../track/import-found.ts";
-import { createRelayMemory } from "../track/loop-steps.ts";
 
 export interface OpenedWallet {
   nextNonce: bigint;
@@ -65,7 +64,7 @@ export async function openWallet(services: RelayContext, chain: Chain, wallet: A
       .execute();
     return { nextNonce, skipped: skipped + BigInt(strange.length) };
   });
-  await confirmRound(services, chain, createRelayMemory());
+  await followLost(services, chain);
   return opened;
 }
 

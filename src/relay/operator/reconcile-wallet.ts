@@ -6,9 +6,8 @@ import { findNonces } from "../chain/find-nonces.ts";
 import { askNode } from "../chain/node-failure.ts";
 import { rootOf } from "../chain/own-content.ts";
 import { keepFoundBytes } from "../submit/take-basis.ts";
-import { confirmRound } from "../track/confirm-loop.ts";
+import { followLost } from "../track/confirm-loop.ts";
 import { type FoundNonce, importFound, kindOnChain } from "../track/import-found.ts";
-import { createRelayMemory } from "../track/loop-steps.ts";
 
 /**
  * Completes the rows of a wallet that did more than the database knows of: a person's command. The worker does the same
@@ -28,7 +27,7 @@ export async function reconcileWallet(
   const count = BigInt(await askNode(chain, () => services.rpc(chain).getTransactionCount({ address: wallet })));
   const found = await importFound(services, chain, wallet, { ...options, count });
   const halted = await explainHalt(services, chain, wallet);
-  await confirmRound(services, chain, createRelayMemory());
+  await followLost(services, chain);
   return [...halted, ...found].sort((a, b) => Number(a.nonce - b.nonce));
 }
 

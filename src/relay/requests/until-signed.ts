@@ -90,7 +90,7 @@ function notYet(intent: Intent, reason: string): ServiceError {
   );
 }
 
-/** For a request whose nonce was lost with its rows: the worker ends it or gives it another one (mend-intents.ts). */
+/** For a request whose nonce was lost with its rows: the worker ends it or gives it another one (lifecycle.ts). */
 export function withoutHash({ id }: Intent, state: Intent["state"]): ServiceError {
   return new ServiceError(
     "service_unavailable",

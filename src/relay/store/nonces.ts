@@ -92,7 +92,7 @@ export async function markUnmined(transaction: Transaction<Database>, intent: In
   return moved;
 }
 
-/** The reservation is locked first: who confirms a member holds it meanwhile (track/follow-batches.ts). */
+/** The reservation is locked first: who confirms a member holds it meanwhile (track/apply.ts). */
 async function takeMembersBack(transaction: Transaction<Database>, leadId: string): Promise<void> {
   await sql`SELECT FROM service.nonce_reservation WHERE intent_id = ${leadId}::uuid FOR UPDATE`.execute(transaction);
   await sql`

@@ -5,8 +5,7 @@ import type { Database } from "../../db/database.ts";
 import { encodeBatch } from "../chain/batch-call.ts";
 import { type Fees, intrinsicGas, least, most } from "../chain/fees.ts";
 import { asMoved, type Intent, type Moved } from "../store/intents.ts";
-import { tokensOf } from "../store/operation-payload.ts";
-import type { Preflight } from "./preflight.ts";
+import { mayShare, type Preflight } from "./preflight.ts";
 
 /** What asks for a nonce, after its own simulation. */
 export interface Simulated {
@@ -159,19 +158,4 @@ export async function lockUnmoved(db: Kysely<Database>, items: readonly Simulate
       AS seen (id, version) ON seen.id = i.id AND seen.version = i.version
     WHERE i.state = 'queued' ORDER BY i.id FOR UPDATE OF i`.execute(db);
   return new Set(rows.map(({ id }) => id));
-}
-
-/** More take more gas than the operator gives a call of a batch: each writes its URI and a balance. */
-const mostTokens = 8;
-
-/** Whether a mint may share a transaction: its client knows it by its id, and it has shared none before. */
-export function mayShare(intent: Intent): boolean {
-  return (
-    intent.kind === "mint" &&
-    tokensOf(intent).together === true &&
-    tokensOf(intent).tokens.length <= mostTokens &&
-    intent.batch_lead === null &&
-    intent.batch_call === null &&
-    intent.retry_number === 0
-  );
 }

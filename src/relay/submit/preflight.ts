@@ -8,7 +8,7 @@ import { encodeFrozen, type IntentCall } from "../chain/encode-call.ts";
 import { type Fees, freshFees, intrinsicGas, least, most } from "../chain/fees.ts";
 import { askMarket, dataFee, dataRoom } from "../chain/market.ts";
 import { askNode } from "../chain/node-failure.ts";
-import { callKind, replacesRecord } from "../chain/operation.ts";
+import { replacesRecord } from "../chain/operation.ts";
 import { agreeOnBytes, agreeOnOutcome } from "../chain/quorum.ts";
 import { calls, parseQuantity } from "../chain/reads.ts";
 import { explainRevert, isRefusal } from "../chain/revert.ts";
@@ -17,12 +17,7 @@ import { batched } from "../store/batch.ts";
 import type { Intent } from "../store/intents.ts";
 import { tokensOf } from "../store/operation-payload.ts";
 import { newestUpdate, supersededMembers } from "../store/update-order.ts";
-import { mayShare } from "./form-batch.ts";
-import { holdIntent } from "./hold-intent.ts";
 import { type NotYet, prepareUpdate, type Refusal } from "./prepare-update.ts";
-import { raiseGasReservation } from "./raise-reservation.ts";
-import type { AttemptPlan } from "./sign-attempt.ts";
-import type { Step } from "./submission.ts";
 
 /** What a transaction needs before it is worth a nonce. */
 export interface Preflight {
@@ -216,36 +211,17 @@ function readEstimate(answer: RpcResult | undefined, least: bigint): bigint | Re
   return estimate < least ? impossible : estimate;
 }
 
-/** What an intent's reservation pays for: the transaction to sign, and what the node said that it needs. */
-export interface Payable {
-  plan: AttemptPlan;
-  ready: Preflight & { fees: NonNullable<Preflight["fees"]> };
-}
+/** More take more gas than the operator gives a call of a batch: each writes its URI and a balance. */
+const mostTokens = 8;
 
-/**
- * The transaction of a simulated call, within what is reserved for its intent.
- *
- * @param hasNonce whether others wait behind it: then only the chain's limits must have room for a raised reservation.
- * @returns the step to take instead where the reservation pays too little: it was raised, or the intent is held.
- */
-export async function payablePlan(
-  services: RelayContext,
-  chain: Chain,
-  intent: Intent,
-  ready: Preflight,
-  hasNonce: boolean,
-): Promise<Payable | { step: Step }> {
-  const { fees, wanted, call, gas, dataWei, headBlock } = ready;
-  if (fees) {
-    const plan = { kind: callKind(intent.kind), to: call.to, data: call.data, gas, dataWei, fees, headBlock };
-    return { plan, ready: { ...ready, fees } };
-  }
-  const hold = async (code: string, reason: string) => ({
-    step: await holdIntent(services, chain, intent, code, reason),
-  });
-  if (!wanted) return await hold("fee", "the network's fees are over what may be paid here");
-  const raised = await raiseGasReservation(services, chain, intent, gas * wanted.maxFeePerGas + dataWei, hasNonce);
-  return raised
-    ? { step: raised.intent }
-    : await hold("budget", "the spending limits have no room for it at today's fees");
+/** Whether a mint may share a transaction: its client knows it by its id, and it has shared none before. */
+export function mayShare(intent: Intent): boolean {
+  return (
+    intent.kind === "mint" &&
+    tokensOf(intent).together === true &&
+    tokensOf(intent).tokens.length <= mostTokens &&
+    intent.batch_lead === null &&
+    intent.batch_call === null &&
+    intent.retry_number === 0
+  );
 }

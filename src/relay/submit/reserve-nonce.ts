@@ -21,11 +21,10 @@ import {
   hasRoomFor,
   isPaid,
   lockUnmoved,
-  mayShare,
   type Simulated,
   worstCase,
 } from "./form-batch.ts";
-import type { Preflight } from "./preflight.ts";
+import { mayShare, type Preflight } from "./preflight.ts";
 
 export type Assignment =
   | { kind: "assigned"; intent: Intent; reservation: NonceReservation; call?: BatchCall }

@@ -6,7 +6,7 @@ import type { Database } from "../../db/database.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { rootOf } from "../chain/own-content.ts";
 import { costOf } from "../chain/reads.ts";
-import { decide, endedStates, type Next, type Outcome } from "../lifecycle.ts";
+import { decide, endedStates, inBlockStates, type Next, type Outcome } from "../lifecycle.ts";
 import { failpoint } from "../store/failpoint.ts";
 import { getIntent, type Intent, moveIntent } from "../store/intents.ts";
 import { markMined, markUnmined, type NonceReservation } from "../store/nonces.ts";
@@ -31,6 +31,8 @@ export async function watchIntent(
 ): Promise<Intent | null> {
   const tx = txOf(item);
   const inquiry = new Inquiry(services, chain, item, tx, look);
+  if ((inBlockStates as readonly string[]).includes(tx.state) && tx.hasNonce && !tx.mined)
+    throw new Error(`intent ${item.intent.id} is mined nowhere`);
   const decision = decide(tx, seenOf(services, item, tx, look), { confirmations: BigInt(chain.confirmations) });
   let step = decision.next();
   while (!step.done) step = decision.next(await inquiry.answer(step.value));
@@ -55,13 +57,8 @@ async function apply(deed: Deed, next: Next): Promise<Intent | null> {
       return intent;
     case "move":
       return await moveOn(deed, next);
-    case "takeBack": {
-      const context = { intent: intent.id, block: item.reservation?.mined_block, state: intent.state };
-      if (intent.state === "confirmed")
-        services.log.error(context, "incident: a confirmed block is gone; the address is withdrawn");
-      else services.log.warn(context, "the block of a request is gone, or endpoints contradict its receipt");
-      return await services.db.transaction().execute((db) => markUnmined(db, intent));
-    }
+    case "takeBack":
+      return await takeBack(deed, next.why);
     case "endElsewhere":
       return inquiry.elsewhere && (await endElsewhere(services, intent, inquiry.elsewhere));
     case "retry":
@@ -71,42 +68,79 @@ async function apply(deed: Deed, next: Next): Promise<Intent | null> {
   }
 }
 
+async function takeBack({ services, item }: Deed, why: "gone" | "denied"): Promise<Intent | null> {
+  const { intent, reservation } = item;
+  const hash = reservation?.mined_attempt && toHash(reservation.mined_attempt);
+  const context = { intent: intent.id, block: reservation?.mined_block, hash, state: intent.state };
+  if (why === "denied") services.log.error(context, "endpoints contradict each other about a receipt");
+  else if (intent.state === "confirmed")
+    services.log.error(context, "incident: a confirmed block is gone; the address is withdrawn");
+  else services.log.warn(context, "the block of a request is gone");
+  return await services.db.transaction().execute((db) => markUnmined(db, intent));
+}
+
 async function moveOn(deed: Deed, next: Extract<Next, { do: "move" }>): Promise<Intent | null> {
   const { services, chain, item, inquiry } = deed;
-  const { intent, reservation } = item;
+  const { intent } = item;
   const { to, why = null, detail = null } = next;
-  const isMember = intent.state === "batched";
-  const context = { intent: intent.id, state: to, why, detail, hash: next.mined?.hash };
-  if (why === "verification")
-    services.log.error(context, "what is on the chain is not what was asked for; it stays unconfirmed");
-  else if (why !== null || (isMember && to === "queued"))
-    services.log.warn(context, "a request came to nothing so far");
-  else services.log.info(context, "moved on");
   if (next.mined && inquiry.used && "deployment" in inquiry.used)
     return await takeDeployment(services, chain, intent, inquiry.used.deployment);
-  if (isMember && (to === "confirmed" || to === "failed_onchain")) return await endMember(deed, next);
-  if (to === "confirmed") failpoint("confirm-before-commit");
-  if (to === "finalized") failpoint("finalize-before-commit");
-  const moved = await services.db.transaction().execute(async (db) => {
-    if (next.mined) {
-      const mined = await recordMined(db, deed, to, next.mined);
-      return mined && to === "nonce_conflict" ? await moveIntent(db, mined, to, why) : mined;
-    }
+  const moved = await write(deed, next);
+  // Only of what happened: another process may have found a better explanation meanwhile.
+  if (moved) report(deed, { ...next, why, detail });
+  return moved;
+
+  async function write({ item: { reservation } }: Deed, { mined }: typeof next): Promise<Intent | null> {
+    if (intent.state === "batched" && (to === "confirmed" || to === "failed_onchain"))
+      return await endMember(deed, next);
+    if (mined)
+      return await services.db.transaction().execute(async (db) => {
+        const one = await recordMined(db, deed, to, mined);
+        return one && to === "nonce_conflict" ? await moveIntent(db, one, to, why) : one;
+      });
+    if (reservation && (why === "nonce_taken" || why === "nonce_passed_on"))
+      return await services.db.transaction().execute(async (db) => {
+        const one = await moveIntent(db, intent, to, why);
+        if (one) await (why === "nonce_taken" ? haltWallet(db, reservation) : passNonceOn(db, deed, reservation));
+        return one;
+      });
+    if (to === "confirmed") failpoint("confirm-before-commit");
+    if (to === "finalized") failpoint("finalize-before-commit");
     // Released from a batch: it has time for a nonce of its own, however long its batch took.
     const expires = sql<Date>`greatest(expires_at, clock_timestamp() + interval '1 hour')`;
-    const more = to === "queued" ? { expires_at: expires } : {};
-    const one = await moveIntent(db, intent, to, why, detail, more);
-    if (one && reservation && why === "nonce_taken") await haltWallet(db, reservation);
-    if (one && reservation && why === "nonce_passed_on") await passNonceOn(db, deed, reservation);
-    return one;
-  });
-  // Only of what happened: another process may have found a better explanation meanwhile.
-  if (moved && reservation && why === "nonce_taken")
-    services.log.error(
-      { ...context, chain: chain.name, wallet: toAddress(reservation.addr), nonce: reservation.nonce },
-      "incident: an external transaction used our nonce; the wallet is halted",
-    );
-  return moved;
+    return await moveIntent(services.db, intent, to, why, detail, to === "queued" ? { expires_at: expires } : {});
+  }
+}
+
+/** What an operator has to be able to find in the log of a request. */
+function report(
+  { services, chain, item, inquiry }: Deed,
+  { to, why, detail, mined }: { to: Intent["state"]; why: string | null; detail: string | null; mined?: Outcome },
+): void {
+  const { intent, reservation } = item;
+  const { log } = services;
+  const lost = inquiry.used && "sent" in inquiry.used ? inquiry.used.sent : null;
+  const known = reservation?.mined_attempt ? toHash(reservation.mined_attempt) : undefined;
+  const context = {
+    intent: intent.id,
+    chain: chain.name,
+    from: intent.state,
+    state: to,
+    hash: mined?.hash ?? lost?.hash ?? known,
+    block: mined?.block ?? reservation?.mined_block,
+    ...(why === null ? {} : { why, detail }),
+    ...(reservation ? { wallet: toAddress(reservation.addr), nonce: reservation.nonce } : {}),
+  };
+  if (why === "nonce_taken")
+    log.error(context, "incident: an external transaction used our nonce; the wallet is halted");
+  else if (why === "verification") log.error(context, "what is on the chain is not what was asked for");
+  else if (why === "nonce_passed_on")
+    log.warn(context, "a transaction of a lost request used the nonce; the request goes on with another one");
+  else if (lost) log.warn(context, "lost bytes of a request were mined");
+  else if (why !== null) log.warn(context, "a request came to nothing in this transaction");
+  else if (to === "queued")
+    log.warn({ ...context, lead: intent.batch_lead }, "a batch came to nothing; a mint of it goes on alone");
+  else log.info(context, "a request was moved on");
 }
 
 async function recordMined(

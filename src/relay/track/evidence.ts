@@ -6,8 +6,8 @@ import { refusalInBatch } from "../chain/batch-call.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { findNonces, type SentTransaction } from "../chain/find-nonces.ts";
 import { agreeOnDone, isIntentDone } from "../chain/intent-done.ts";
-import { announcesOperation, callKind, isOperation } from "../chain/operation.ts";
-import { type ContentKind, isCallOf } from "../chain/own-content.ts";
+import { announcesOperation, isOperation } from "../chain/operation.ts";
+import { type ContentKind, isCallOf, kindOfContent } from "../chain/own-content.ts";
 import { agreeOnOutcome } from "../chain/quorum.ts";
 import { calls, parseHex, type Receipt } from "../chain/reads.ts";
 import { lackedRole } from "../chain/roles.ts";
@@ -135,7 +135,7 @@ export class Inquiry {
         return await agreeOnDone(services, chain, intent);
       case "elsewhere":
         this.elsewhere = await findElsewhere(services, chain, intent);
-        return this.elsewhere !== null;
+        return this.elsewhere === null ? "none" : this.elsewhere.fault === null ? "done" : "fault";
       case "stands": {
         // What is not final yet may still be taken over with its nonce, by the retry; without a nonce it has time.
         const at = this.#item.reservation ? this.#look.view.finalized : this.#look.view.head;
@@ -151,7 +151,12 @@ export class Inquiry {
         const { mined } = this.#tx;
         const wallet = this.#item.reservation?.addr;
         if (!mined || !wallet) return false;
-        return await lackedRole(services, chain, toAddress(intent.factory), toAddress(wallet), mined.blockHash);
+        return await lackedRole(
+          services.relay.nodes(chain),
+          toAddress(intent.factory),
+          toAddress(wallet),
+          mined.blockHash,
+        );
       }
       case "outOfGas":
         return await this.#outOfGas();
@@ -224,7 +229,7 @@ export class Inquiry {
     const deployment = intent.kind === "deploy" ? await findOwnDeployment(services, chain, intent) : null;
     if (deployment) {
       this.used = { deployment };
-      return { by: "own", outcome: outcomeOf(intent, deployment.receipt, false) };
+      return { by: "own", outcome: ownOutcome(intent, deployment.receipt, false), ofOurs: true };
     }
     const wallet = toAddress(reservation.addr);
     const from = await blockBefore(services, reservation);
@@ -233,10 +238,9 @@ export class Inquiry {
       return { by: "unknown" };
     const isEmpty = sent.data === "0x" && sent.value === 0n && sent.to === sent.from;
     const isOwn = sent.raw !== null && (isEmpty || isCallOf(intent, sent.to, sent.data));
-    const ownKind = isEmpty ? "cancellation" : callKind(intent.kind);
-    const kind = isOwn ? ownKind : await kindOnChain(services, chain, wallet, sent);
+    const kind = isOwn ? kindOfContent(chain, wallet, sent) : await kindOnChain(services, chain, wallet, sent);
     this.used = { sent, kind };
-    if (isOwn) return { by: "own", outcome: ownOutcome(intent, sent.receipt, isEmpty) };
+    if (isOwn) return { by: "own", outcome: ownOutcome(intent, sent.receipt, isEmpty), ofOurs: kind !== "external" };
     return { by: kind === "external" || !sent.raw ? "stranger" : "ours" };
   }
 }

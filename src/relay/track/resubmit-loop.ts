@@ -19,7 +19,7 @@ const refusalMs = 10_000;
 /**
  * One look at what has a nonce on a chain and is in no block: what became of it is recorded, what was lost is sent again,
  * what is too cheap is replaced, and what the chain keeps refusing gives its nonce up. However much there is, the look
- * is bounded (page-open.ts), and the nonces that can be mined next come first. Any number of workers may do this at
+ * is bounded (watched-rows.ts), and the nonces that can be mined next come first. Any number of workers may do this at
  * once: each step is taken by whoever commits it first.
  *
  * @throws whatever keeps the whole round from being done: the node or the database is away.

@@ -78,12 +78,12 @@ function asWatched(row: Row): Watched {
 const page = 500;
 
 const lists = {
+  /** Once there is something to be seen of the lead: its block, or its end without one. First: many share one block. */
+  batched: sql<boolean>`i.state = 'batched' AND (s.state = 'mined' OR EXISTS (
+    SELECT FROM service.intent l WHERE l.id = i.batch_lead AND l.state IN (${sql.join(endedStates.map((state) => sql.lit(state)))})))`,
   /** In words and not as parameters: the indexes are partial ones. */
   mined: sql<boolean>`i.state IN (${sql.join(decidingStates.map((state) => sql.lit(state)))})`,
   confirmed: sql<boolean>`i.state = 'confirmed' AND s.intent_id IS NOT NULL`,
-  /** Once there is something to be seen of the lead: its block, or its end without one. */
-  batched: sql<boolean>`i.state = 'batched' AND (s.state = 'mined' OR EXISTS (
-    SELECT FROM service.intent l WHERE l.id = i.batch_lead AND l.state IN (${sql.join(endedStates.map((state) => sql.lit(state)))})))`,
 };
 
 /** How far the rounds have come, by order of acceptance. */
@@ -101,6 +101,17 @@ export const firstPages: Pages = { mined: -1n, confirmed: -1n, batched: -1n };
 export async function listInBlocks(services: RelayContext, chain: Chain, pages: Pages): Promise<Watched[]> {
   const names = Object.keys(lists) as (keyof typeof lists)[];
   return (await Promise.all(names.map((name) => listPage(services, chain, pages, name)))).flat();
+}
+
+/** What lost its nonce: older versions left some when two requests met at one. */
+export async function listLost(services: RelayContext, chain: Chain): Promise<Watched[]> {
+  const rows = await selectWatched(services)
+    .where("i.chain_id", "=", chain.id)
+    .where("i.state", "in", ["mined", "nonce_conflict"])
+    .where("s.intent_id", "is", null)
+    .limit(page)
+    .execute();
+  return rows.map(asWatched);
 }
 
 async function listPage(
