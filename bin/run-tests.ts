@@ -1,5 +1,5 @@
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
-import { availableParallelism, tmpdir, totalmem } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { processorSeconds } from "./tests/processor-time.ts";
@@ -81,9 +81,6 @@ async function runRow(row: readonly Step[]): Promise<StepResult[]> {
   );
 }
 
-/** Files of the long tier wait for blocks and processes more than the others do; each may take two gigabytes with all that it starts. */
-const workers = [`--maxWorkers=${Math.max(2, Math.min(availableParallelism() + 4, Math.floor(totalmem() / 2 ** 31)))}`];
-
 type Report = (name: string) => string;
 
 function planOf(
@@ -103,7 +100,7 @@ function planOf(
     const beside = chosen.filter(runsBesideOthers);
     const alone = chosen.filter((file) => !runsBesideOthers(file));
     return [
-      ...(beside.length > 0 ? [[vitest("long", [...beside, ...only, ...workers], report("long-beside"))]] : []),
+      ...(beside.length > 0 ? [[vitest("long", [...beside, ...only], report("long-beside"))]] : []),
       ...(alone.length > 0
         ? [[vitest("long", [...alone, ...only, "--no-file-parallelism"], report("long-alone"))]]
         : []),
