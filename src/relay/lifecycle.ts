@@ -368,7 +368,7 @@ function* asMember(tx: Tx, seen: Seen, { confirmations }: Rules): Decision {
   if (!mined) return (yield* ask("done")) ? yield* endElsewhere() : released;
   const [outcome] = seen.outcomes;
   if (mined.block > seen.head) return wait;
-  // Another block: that is for whoever follows the lead to find.
+  // Another block: the look at the lead takes that back.
   if (seen.blockNow !== mined.blockHash || outcome?.blockHash !== mined.blockHash) return wait;
   const done = outcome.how === "ok";
   if (done ? seen.head - mined.block + 1n < confirmations : mined.block > seen.final) return wait;

@@ -27,8 +27,8 @@ export interface Elsewhere {
 /**
  * Looks for another transaction that has fulfilled a request for good: one of a lost row, a duplicate that came first, or one
  * of another holder of the role. Of what the operator carries out it is the event with the intent's name that decides:
- * nobody else can make the operator emit it. The factory puts exactly the request's configuration at its address, whoever
- * calls it.
+ * nobody else can make the operator emit it. The factory puts exactly the request's configuration at its address for every
+ * caller.
  *
  * @returns null while there is none, or none for good yet.
  * @throws ServiceError `service_unavailable` while too few endpoints answer.

@@ -41,7 +41,8 @@ export async function watchIntent(
   return moved;
 }
 
-interface Deed {
+/** One request, and what is known of it. */
+interface Case {
   services: RelayContext;
   chain: Chain;
   item: Watched;
@@ -49,16 +50,16 @@ interface Deed {
   inquiry: Inquiry;
 }
 
-async function apply(deed: Deed, next: Next): Promise<Intent | null> {
-  const { services, item, inquiry } = deed;
+async function apply(subject: Case, next: Next): Promise<Intent | null> {
+  const { services, item, inquiry } = subject;
   const { intent } = item;
   switch (next.do) {
     case "wait":
       return intent;
     case "move":
-      return await moveOn(deed, next);
+      return await moveOn(subject, next);
     case "takeBack":
-      return await takeBack(deed, next.why);
+      return await takeBack(subject, next.why);
     case "endElsewhere":
       return inquiry.elsewhere && (await endElsewhere(services, intent, inquiry.elsewhere));
     case "retry":
@@ -68,7 +69,7 @@ async function apply(deed: Deed, next: Next): Promise<Intent | null> {
   }
 }
 
-async function takeBack({ services, item }: Deed, why: "gone" | "denied"): Promise<Intent | null> {
+async function takeBack({ services, item }: Case, why: "gone" | "denied"): Promise<Intent | null> {
   const { intent, reservation } = item;
   const hash = reservation?.mined_attempt && toHash(reservation.mined_attempt);
   const context = { intent: intent.id, block: reservation?.mined_block, hash, state: intent.state };
@@ -79,29 +80,29 @@ async function takeBack({ services, item }: Deed, why: "gone" | "denied"): Promi
   return await services.db.transaction().execute((db) => markUnmined(db, intent));
 }
 
-async function moveOn(deed: Deed, next: Extract<Next, { do: "move" }>): Promise<Intent | null> {
-  const { services, chain, item, inquiry } = deed;
+async function moveOn(subject: Case, next: Extract<Next, { do: "move" }>): Promise<Intent | null> {
+  const { services, chain, item, inquiry } = subject;
   const { intent } = item;
   const { to, why = null, detail = null } = next;
   if (next.mined && inquiry.used && "deployment" in inquiry.used)
     return await takeDeployment(services, chain, intent, inquiry.used.deployment);
-  const moved = await write(deed, next);
+  const moved = await write(subject, next);
   // Only of what happened: another process may have found a better explanation meanwhile.
-  if (moved) report(deed, { ...next, why, detail });
+  if (moved) report(subject, { ...next, why, detail });
   return moved;
 
-  async function write({ item: { reservation } }: Deed, { mined }: typeof next): Promise<Intent | null> {
+  async function write({ item: { reservation } }: Case, { mined }: typeof next): Promise<Intent | null> {
     if (intent.state === "batched" && (to === "confirmed" || to === "failed_onchain"))
-      return await endMember(deed, next);
+      return await endMember(subject, next);
     if (mined)
       return await services.db.transaction().execute(async (db) => {
-        const one = await recordMined(db, deed, to, mined);
+        const one = await recordMined(db, subject, to, mined);
         return one && to === "nonce_conflict" ? await moveIntent(db, one, to, why) : one;
       });
     if (reservation && (why === "nonce_taken" || why === "nonce_passed_on"))
       return await services.db.transaction().execute(async (db) => {
         const one = await moveIntent(db, intent, to, why);
-        if (one) await (why === "nonce_taken" ? haltWallet(db, reservation) : passNonceOn(db, deed, reservation));
+        if (one) await (why === "nonce_taken" ? haltWallet(db, reservation) : passNonceOn(db, subject, reservation));
         return one;
       });
     if (to === "confirmed") failpoint("confirm-before-commit");
@@ -114,19 +115,19 @@ async function moveOn(deed: Deed, next: Extract<Next, { do: "move" }>): Promise<
 
 /** What an operator has to be able to find in the log of a request. */
 function report(
-  { services, chain, item, inquiry }: Deed,
+  { services, chain, item, inquiry }: Case,
   { to, why, detail, mined }: { to: Intent["state"]; why: string | null; detail: string | null; mined?: Outcome },
 ): void {
   const { intent, reservation } = item;
   const { log } = services;
   const lost = inquiry.used && "sent" in inquiry.used ? inquiry.used.sent : null;
-  const known = reservation?.mined_attempt ? toHash(reservation.mined_attempt) : undefined;
+  const stored = reservation?.mined_attempt ? toHash(reservation.mined_attempt) : undefined;
   const context = {
     intent: intent.id,
     chain: chain.name,
     from: intent.state,
     state: to,
-    hash: mined?.hash ?? lost?.hash ?? known,
+    hash: mined?.hash ?? lost?.hash ?? stored,
     block: mined?.block ?? reservation?.mined_block,
     ...(why === null ? {} : { why, detail }),
     ...(reservation ? { wallet: toAddress(reservation.addr), nonce: reservation.nonce } : {}),
@@ -145,7 +146,7 @@ function report(
 
 async function recordMined(
   db: Transaction<Database>,
-  { item, look, inquiry }: Deed,
+  { item, look, inquiry }: Case,
   to: Intent["state"],
   { hash, block, blockHash }: Outcome,
 ): Promise<Intent | null> {
@@ -184,7 +185,7 @@ async function haltWallet(db: Transaction<Database>, { chain_id, addr, nonce }: 
 /** A nonce was used by a transaction of ours whose rows were lost: its bytes are kept with the request that they are of. */
 async function passNonceOn(
   db: Transaction<Database>,
-  { services, chain, inquiry }: Deed,
+  { services, chain, inquiry }: Case,
   { chain_id, addr, nonce }: NonceReservation,
 ): Promise<void> {
   if (!inquiry.used || !("sent" in inquiry.used)) throw new Error("a nonce is passed on to what was found at it");
@@ -203,7 +204,7 @@ async function passNonceOn(
 
 /** Its lead's reservation is locked: nobody takes the block back meanwhile (`markUnmined`). */
 async function endMember(
-  { services, item }: Deed,
+  { services, item }: Case,
   { to, why, detail }: Extract<Next, { do: "move" }>,
 ): Promise<Intent | null> {
   const { intent, reservation } = item;

@@ -2,7 +2,6 @@ import { sql } from "kysely";
 import type { Chain } from "../../chains.ts";
 import { toHash } from "../../db/bytes.ts";
 import type { RelayContext } from "../chain/context.ts";
-import { callKind } from "../chain/operation.ts";
 import { decidingStates, endedStates, openStates, type Tx } from "../lifecycle.ts";
 import type { Intent } from "../store/intents.ts";
 import { type Attempt, listAttemptsOf, type NonceReservation } from "../store/nonces.ts";
@@ -24,10 +23,9 @@ export type WatchedIntent = Watched<NonceReservation>;
 /** What decides of a request, out of its rows. */
 export function txOf({ intent, reservation }: Watched): Tx {
   const { kind, state } = intent;
-  const called = callKind(kind) === "operate" ? (kind === "contract" ? kind : "call") : callKind(kind);
   const { mined_block: block = null, mined_block_hash: blockHash, mined_attempt: hash } = reservation ?? {};
   return {
-    kind: called as Tx["kind"],
+    kind: kind === "deploy" || kind === "update" || kind === "contract" ? kind : "call",
     state,
     why: intent.hold_reason,
     tries: intent.retry_number,
@@ -45,6 +43,7 @@ function selectWatched(services: RelayContext, holder: "i.id" | "i.batch_lead" =
     .leftJoin("service.nonce_reservation as s", "s.intent_id", holder)
     .selectAll("i")
     .select([
+      "s.intent_id as reservation_intent",
       "s.addr as reservation_addr",
       "s.nonce as reservation_nonce",
       "s.kind as reservation_kind",
@@ -67,9 +66,8 @@ function asWatched(row: Row): Watched {
   const isThere = addr && nonce !== null && kind && state && created_at;
   const { mined_block, mined_block_hash, mined_attempt, mined_cost_wei } = row;
   const mined = { mined_block, mined_block_hash, mined_attempt, mined_cost_wei };
-  const intentId = row.batch_lead !== null && row.state === "batched" ? row.batch_lead : row.id;
   const own = isThere
-    ? { chain_id: row.chain_id, addr, nonce, intent_id: intentId, kind, state, created_at, ...mined }
+    ? { chain_id: row.chain_id, addr, nonce, intent_id: row.reservation_intent, kind, state, created_at, ...mined }
     : null;
   return { intent: row, reservation: own, attempts: [], ageMs: row.age_ms };
 }
