@@ -1,6 +1,7 @@
 import pg from "pg";
-import { analystRole, isAnalystSql } from "../../schema/analyst-role.ts";
+import { analystRole } from "../../schema/analyst-role.ts";
 import { type AnalyticsObject, analyticsObjects } from "../../schema/analytics-sql.ts";
+import type { Exclusively } from "../db/admin/change-relations.ts";
 
 /** SQLSTATEs of CREATE OR REPLACE when the columns of a view or of a function's result changed. */
 const changedShape = ["42P16", "42P13"];
@@ -9,7 +10,7 @@ const changedShape = ["42P16", "42P13"];
  * Makes what is missing or differs in schema `analytics`. Part of the transaction that changes `nft`: a
  * view that fell with the one below it is there again before anybody can see that it was gone.
  */
-export async function publishAnalytics(client: pg.Client): Promise<void> {
+export async function publishAnalytics(client: pg.Client, exclusively: Exclusively): Promise<void> {
   await client.query("CREATE SCHEMA IF NOT EXISTS analytics");
   // Beside nft.published, because analysts see every relation of their schema.
   await client.query("CREATE TABLE IF NOT EXISTS nft.analytics_published (name text PRIMARY KEY, sql text NOT NULL)");
@@ -18,7 +19,7 @@ export async function publishAnalytics(client: pg.Client): Promise<void> {
   for (const object of objects) {
     const sql = [object.create, ...object.comments].join(";\n");
     if (published.get(object.name) === sql) continue;
-    await replace(client, object);
+    await replace(client, object, exclusively);
     for (const comment of object.comments) await client.query(comment);
     await client.query(
       "INSERT INTO nft.analytics_published VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET sql = excluded.sql",
@@ -26,25 +27,6 @@ export async function publishAnalytics(client: pg.Client): Promise<void> {
     );
   }
   await grantToAnalysts(client, objects);
-}
-
-/** Ends the analysts' sessions that hold a relation, as far as the service's user may; part of a transaction. */
-export async function endAnalystsOn(client: pg.Client, relation: string): Promise<void> {
-  await client.query("SAVEPOINT analysts");
-  try {
-    await client.query(
-      `SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a
-       WHERE ${isAnalystSql("a.usesysid")}
-         AND EXISTS (SELECT FROM pg_locks l WHERE l.pid = a.pid AND l.granted AND l.relation = $1::regclass
-           AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()))`,
-      [relation],
-    );
-  } catch (error) {
-    if (!(error instanceof pg.DatabaseError)) throw error;
-    // Not allowed: they are through when their statement's time is over.
-    await client.query("ROLLBACK TO analysts");
-  }
-  await client.query("RELEASE analysts");
 }
 
 async function hasMetadata(client: pg.Client): Promise<boolean> {
@@ -62,15 +44,19 @@ async function publishedObjects(client: pg.Client): Promise<Map<string, string>>
   return new Map(rows.map((row) => [row.name, row.sql]));
 }
 
-async function replace(client: pg.Client, { create, kind, signature }: AnalyticsObject): Promise<void> {
+async function replace(
+  client: pg.Client,
+  { create, kind, signature }: AnalyticsObject,
+  exclusively: Exclusively,
+): Promise<void> {
   await client.query("SAVEPOINT object");
   try {
-    await client.query(create);
+    await exclusively(create);
   } catch (error) {
     if (!(error instanceof pg.DatabaseError) || !changedShape.includes(error.code ?? "")) throw error;
     await client.query("ROLLBACK TO object");
-    await client.query(`DROP ${kind} IF EXISTS ${signature} CASCADE`);
-    await client.query(create);
+    await exclusively(`DROP ${kind} IF EXISTS ${signature} CASCADE`);
+    await exclusively(create);
   }
   await client.query("RELEASE object");
 }

@@ -1,4 +1,5 @@
 import type pg from "pg";
+import type { Exclusively } from "../db/admin/change-relations.ts";
 import { switchOutbox } from "./event-outbox.ts";
 import { changeNft } from "./nft-views.ts";
 
@@ -21,14 +22,14 @@ export async function recordIndexVersion(
   client: pg.Client,
   { schema, chainId, genesisHash }: IndexVersion,
 ): Promise<boolean> {
-  return changeNft(client, async () => {
+  return changeNft(client, async (exclusively) => {
     const { rows } = await client.query<{ schema: string; genesis: string; live: boolean }>(
       "SELECT schema_name AS schema, genesis_hash AS genesis, live FROM nft.index_version WHERE chain_id = $1",
       [chainId],
     );
     const dead = rows.filter((row) => row.genesis !== genesisHash).map((row) => row.schema);
     if (dead.length > 0) await purgePonderCache(client, chainId);
-    await forget(client, dead);
+    await forget(client, dead, exclusively);
     await client.query(
       "INSERT INTO nft.index_version (schema_name, chain_id, genesis_hash) VALUES ($1, $2, $3) ON CONFLICT (schema_name) DO NOTHING",
       [schema, chainId, genesisHash],
@@ -43,7 +44,7 @@ export async function publishIndexVersion(client: pg.Client, { schema, chainId }
     await switchOutbox(client, chainId, schema);
     await client.query("UPDATE nft.index_version SET live = (schema_name = $1) WHERE chain_id = $2", [schema, chainId]);
   });
-  await changeNft(client, async () => {
+  await changeNft(client, async (exclusively) => {
     const { rows } = await client.query<{ schema: string }>(
       "SELECT schema_name AS schema FROM nft.index_version WHERE chain_id = $1 AND schema_name <> $2",
       [chainId, schema],
@@ -51,6 +52,7 @@ export async function publishIndexVersion(client: pg.Client, { schema, chainId }
     await forget(
       client,
       rows.map((row) => row.schema),
+      exclusively,
     );
   });
 }
@@ -74,13 +76,13 @@ export async function orderRebuild(client: pg.Client, chainId: number): Promise<
   });
 }
 
-async function forget(client: pg.Client, schemas: readonly string[]): Promise<void> {
+async function forget(client: pg.Client, schemas: readonly string[], exclusively: Exclusively): Promise<void> {
   for (const schema of schemas) {
     // CASCADE takes the views along that still read it; they are made again in this transaction.
     await client.query("DELETE FROM nft.index_version WHERE schema_name = $1", [schema]);
     for (const table of ["final_range", "log_sample", "event_index", "event_withdrawn"])
       await client.query(`DELETE FROM service.${table} WHERE schema_name = $1`, [schema]);
-    await client.query(`DROP SCHEMA IF EXISTS "${schema}" CASCADE`);
+    await exclusively(`DROP SCHEMA IF EXISTS "${schema}" CASCADE`);
   }
 }
 

@@ -1,16 +1,12 @@
 import pg from "pg";
 import { type LiveSchema, nftViewStatements } from "../../schema/nft-views.ts";
-import { withClearLocks } from "../db/admin/clear-locks.ts";
-import { endAnalystsOn, publishAnalytics } from "./analytics.ts";
+import { changeRelations, type Exclusively } from "../db/admin/change-relations.ts";
+import { publishAnalytics } from "./analytics.ts";
 
 /** Any constant does: changes of schema `nft` take turns. */
 const lockKey = 7_241_903_156;
 /** SQLSTATE of CREATE OR REPLACE VIEW when columns were renamed, retyped or dropped. */
 const viewChangedShape = "42P16";
-const lockNotAvailable = "55P03";
-const maxLockTries = 60;
-/** For the lock of a relation that another session uses; all who come after it wait as well. */
-const longestWait = "30s";
 
 /**
  * Makes schema `nft` with its views, so that readers can start before any chain is indexed. Safe to
@@ -42,21 +38,24 @@ export async function connect(databaseUrl: string, name: string): Promise<pg.Cli
   return client;
 }
 
-/** Runs `change` on the record of deployments and publishes the views that follow from it, all or nothing. */
-export async function changeNft<T>(client: pg.Client, change: () => Promise<T>): Promise<T> {
-  await client.query("BEGIN");
-  try {
-    // Not bounded: it is another process of the service that publishes.
-    await client.query("SELECT pg_advisory_xact_lock($1)", [lockKey]);
-    return await withClearLocks(client, "publishing the views of the index", () => publishChange(client, change));
-  } catch (error) {
-    await client.query("ROLLBACK").catch(() => undefined);
-    throw error;
-  }
+/**
+ * Runs `change` on the record of deployments and publishes the views that follow from it, all or nothing. Both may run
+ * several times; see `changeRelations`.
+ */
+export async function changeNft<T>(client: pg.Client, change: (exclusively: Exclusively) => Promise<T>): Promise<T> {
+  return await changeRelations(
+    client,
+    "publishing the views of the index",
+    (exclusively) => publishChange(client, change, exclusively),
+    { turn: lockKey },
+  );
 }
 
-async function publishChange<T>(client: pg.Client, change: () => Promise<T>): Promise<T> {
-  await client.query(`SET LOCAL lock_timeout = '${longestWait}'`);
+async function publishChange<T>(
+  client: pg.Client,
+  change: (exclusively: Exclusively) => Promise<T>,
+  exclusively: Exclusively,
+): Promise<T> {
   await client.query("CREATE SCHEMA IF NOT EXISTS nft");
   // One row per Ponder schema; those with `live` are what the views show.
   await client.query(`CREATE TABLE IF NOT EXISTS nft.index_version (
@@ -72,14 +71,13 @@ async function publishChange<T>(client: pg.Client, change: () => Promise<T>): Pr
       count integer NOT NULL)`);
   // What each view was made from: replacing a view waits for its readers and makes others wait.
   await client.query("CREATE TABLE IF NOT EXISTS nft.published (view_name text PRIMARY KEY, sql text NOT NULL)");
-  const result = await change();
-  await publish(client);
-  await publishAnalytics(client);
-  await client.query("COMMIT");
+  const result = await change(exclusively);
+  await publish(client, exclusively);
+  await publishAnalytics(client, exclusively);
   return result;
 }
 
-async function publish(client: pg.Client): Promise<void> {
+async function publish(client: pg.Client, exclusively: Exclusively): Promise<void> {
   const { rows } = await client.query<{ name: string; sql: string }>(
     "SELECT view_name AS name, sql FROM nft.published WHERE to_regclass('nft.' || view_name) IS NOT NULL",
   );
@@ -87,7 +85,7 @@ async function publish(client: pg.Client): Promise<void> {
   for (const { name, sql } of nftViewStatements(await liveSchemas(client))) {
     if (published.get(name) === sql) continue;
     // What hung on it fell with it.
-    if ((await replaceView(client, name, sql)) === "dropped") published.clear();
+    if ((await replaceView(client, { name, sql }, exclusively)) === "dropped") published.clear();
     await client.query(
       "INSERT INTO nft.published VALUES ($1, $2) ON CONFLICT (view_name) DO UPDATE SET sql = excluded.sql",
       [name, sql],
@@ -95,37 +93,24 @@ async function publish(client: pg.Client): Promise<void> {
   }
 }
 
-/**
- * A session that waits to replace a view makes all later readers wait. So each try is short; a reader of ours
- * is through by the next one, and an analyst, who may read for long, is sent away.
- *
- * @returns `dropped` for a view of another shape, together with what hung on it.
- */
-async function replaceView(client: pg.Client, name: string, sql: string): Promise<"replaced" | "dropped"> {
-  let outcome: "replaced" | "dropped" = "replaced";
-  for (let tries = 1; ; tries += 1) {
-    await client.query("SAVEPOINT view");
-    try {
-      await client.query("SET LOCAL lock_timeout = '1s'");
-      await client.query(sql);
-      break;
-    } catch (error) {
-      if (!(error instanceof pg.DatabaseError)) throw error;
-      await client.query("ROLLBACK TO view");
-      if (error.code === lockNotAvailable && tries < maxLockTries) {
-        await endAnalystsOn(client, `nft.${name}`);
-        continue;
-      }
-      if (error.code !== viewChangedShape) throw error;
-      await client.query(`DROP VIEW nft.${name} CASCADE`);
-      await client.query(sql);
-      outcome = "dropped";
-      break;
-    }
+/** @returns `dropped` for a view of another shape, together with what hung on it. */
+async function replaceView(
+  client: pg.Client,
+  { name, sql }: { name: string; sql: string },
+  exclusively: Exclusively,
+): Promise<"replaced" | "dropped"> {
+  await client.query("SAVEPOINT view");
+  try {
+    await exclusively(sql);
+    await client.query("RELEASE view");
+    return "replaced";
+  } catch (error) {
+    if (!(error instanceof pg.DatabaseError && error.code === viewChangedShape)) throw error;
+    await client.query("ROLLBACK TO view");
+    await exclusively(`DROP VIEW nft.${name} CASCADE`);
+    await exclusively(sql);
+    return "dropped";
   }
-  await client.query(`SET LOCAL lock_timeout = '${longestWait}'`);
-  await client.query("RELEASE view");
-  return outcome;
 }
 
 /** A schema that was dropped by hand is left out, so that the others stay readable. */

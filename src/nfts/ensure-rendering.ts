@@ -1,11 +1,9 @@
 import pg from "pg";
-import { isLockTimeout, withClearLocks } from "../db/admin/clear-locks.ts";
+import { changeRelations } from "../db/admin/change-relations.ts";
 import { contractRendering, isShortened, type Rendering, renderExpression, tokenRendering } from "./rendered.ts";
 
 /** Any constant does: processes that start at the same time take turns. */
 const lockKey = 7_241_903_162;
-const lockSeconds = 2;
-const maxTries = 30;
 
 /**
  * Columns of both tables that no answer is rendered from: writing them leaves the rendered text as it is. A column that a
@@ -37,26 +35,9 @@ export async function ensureRendering(databaseUrl: string): Promise<void> {
   await client.connect();
   try {
     for (const rendering of [tokenRendering, contractRendering])
-      await withClearLocks(client, `rendering ${rendering.table}`, () => ensure(client, rendering));
+      await changeRelations(client, `rendering ${rendering.table}`, () => put(client, rendering), { turn: lockKey });
   } finally {
     await client.end();
-  }
-}
-
-/** A try waits for writers of the table for a short time, since the next ones wait behind it. */
-async function ensure(client: pg.Client, rendering: Rendering): Promise<void> {
-  for (let tries = 1; ; tries += 1) {
-    await client.query("BEGIN");
-    try {
-      await client.query("SELECT pg_advisory_xact_lock($1)", [lockKey]);
-      await client.query(`SET LOCAL lock_timeout = '${lockSeconds}s'`);
-      await put(client, rendering);
-      await client.query("COMMIT");
-      return;
-    } catch (error) {
-      await client.query("ROLLBACK");
-      if (!isLockTimeout(error) || tries >= maxTries) throw error;
-    }
   }
 }
 

@@ -1,7 +1,9 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { NftViews } from "../../src/db/tables/nft.ts";
-import { ensureNftViews } from "../../src/indexing/nft-views.ts";
+import { connect, ensureNftViews } from "../../src/indexing/nft-views.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
+import { patient } from "../setup/wait.ts";
 import { createLedger, insertRows } from "./ledger-fixture.ts";
 
 let database: TestDatabase;
@@ -148,6 +150,31 @@ test("movements are compared with contracts of ERC-20 from when a chain has one"
   // Also when it turned out to be a collection: the views do not go back and forth.
   await database.pool.query("UPDATE c3_new.fungible SET below = 0, transfers = 0");
   expect(await publish()).toEqual([true, [2, 3]]);
+});
+
+test("a reader that holds one view and waits for another is answered while both are replaced", async () => {
+  await createSchema("c4_next");
+  await database.pool.query("INSERT INTO nft.index_version VALUES ('c4_next', 4, '0x00', true)");
+  const [holder, reader] = [await connect(database.url, "holder"), await connect(database.url, "reader")];
+  try {
+    await holder.query("BEGIN; SELECT FROM nft.tokens");
+    await reader.query("BEGIN; SELECT FROM nft.heads");
+    const published = ensureNftViews(database.url);
+    const waitsForTokens = "SELECT FROM pg_locks WHERE relation = 'nft.tokens'::regclass AND NOT granted";
+    await expect.poll(async () => (await database.pool.query(waitsForTokens)).rowCount, patient).toBe(1);
+    // The views of movements are replaced by now, in a transaction that has not ended; the one of heads comes last.
+    const read = reader.query("SELECT chain_id FROM nft.transfers ORDER BY 1");
+    await sleep(500);
+    await holder.query("COMMIT");
+    // PostgreSQL would end it after a second, while the publisher waits for the view of heads.
+    expect((await read).rows).toEqual([{ chain_id: 2 }, { chain_id: 3 }]);
+    await reader.query("COMMIT");
+    await published;
+    const { rows } = await database.pool.query("SELECT chain_id FROM nft.transfers ORDER BY 1");
+    expect(rows).toEqual([{ chain_id: 2 }, { chain_id: 3 }, { chain_id: 4 }]);
+  } finally {
+    await Promise.all([holder.end(), reader.end()]);
+  }
 });
 
 /** The tables of the index before it had updates of contracts. */

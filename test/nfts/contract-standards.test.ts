@@ -26,7 +26,7 @@ beforeAll(async () => {
   key = (await api.account("enterprise")).key;
   const client = await connect(api.database.url, "analytics");
   await client.query("BEGIN");
-  await publishAnalytics(client);
+  await publishAnalytics(client, async (sql) => void (await client.query(sql)));
   await client.query("COMMIT");
   await client.end();
 });

@@ -1,27 +1,10 @@
 import { readdir, readFile } from "node:fs/promises";
-import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
-import { isLockTimeout, withClearLocks } from "./clear-locks.ts";
+import { changeRelations, type LockWait } from "./change-relations.ts";
 
 const ownFolder = new URL("../../../schema/migrations/", import.meta.url);
 /** Any constant does; two processes that start together take turns. */
 const lockKey = 7_241_903_155;
-
-interface LockWait {
-  /** Of one try. */
-  seconds: number;
-  tries: number;
-  /** Tries before these that give up sooner. */
-  shortTries?: number;
-}
-
-/** About a minute and a half in all. */
-const usualLockWait: LockWait = { seconds: 5, tries: 12, shortTries: 20 };
-/**
- * Of a short try. Where a migration and a request wait for each other, PostgreSQL ends one of them after a second: by then
- * the migration has given up, and the request goes on.
- */
-const shortSeconds = 0.4;
 
 /** A migration of this name leaves nothing that an older version could work with (docs/operations.md, "Upgrades"). */
 const breaking = ".breaking.sql";
@@ -59,7 +42,7 @@ async function requireServer(client: pg.Client): Promise<void> {
  */
 export async function migrate(
   databaseUrl: string,
-  { folder = ownFolder, lockWait = usualLockWait, only, onNewer }: MigrateOptions = {},
+  { folder = ownFolder, lockWait, only, onNewer }: MigrateOptions = {},
 ): Promise<string[]> {
   const client = new pg.Client({ connectionString: databaseUrl, application_name: "mintyard-migrate" });
   await client.connect();
@@ -81,7 +64,7 @@ export async function migrate(
       const before = applied.get(name);
       if (before === digest) continue;
       if (before !== undefined) throw new Error(`migration ${name} was changed after it ran; add a new one instead`);
-      await withClearLocks(client, `migration ${name}`, () => apply(client, { name, sql, digest }, lockWait));
+      await apply(client, { name, sql, digest }, lockWait);
       done.push(name);
     }
     return done;
@@ -105,33 +88,22 @@ function refuseNewer(names: readonly string[], onNewer: MigrateOptions["onNewer"
   if (names.length > 0) onNewer?.(names);
 }
 
-/** A try waits for locks for a short time, since all readers of the relation wait behind it, and is then made again. */
 async function apply(
   client: pg.Client,
   { name, sql, digest }: { name: string; sql: string; digest: string },
-  { seconds, tries, shortTries = 0 }: LockWait,
+  lockWait?: LockWait,
 ): Promise<void> {
-  for (let tried = 1; ; tried += 1) {
-    const waitSeconds = tried <= shortTries ? shortSeconds : seconds;
-    await client.query("BEGIN");
-    try {
-      await client.query(`SET LOCAL lock_timeout = '${waitSeconds * 1_000}ms'`);
-      await client.query(sql);
-      await client.query("INSERT INTO service.migration (name, digest) VALUES ($1, $2)", [name, digest]);
-      await client.query("COMMIT");
-      return;
-    } catch (error) {
-      await client.query("ROLLBACK");
-      if (!isLockTimeout(error) && !isDeadlock(error)) throw new Error(`migration ${name} failed`, { cause: error });
-      if (tried >= shortTries + tries) throw error;
-      await wait(waitSeconds * 500);
-    }
+  const what = `migration ${name}`;
+  const change = async () => {
+    await client.query(sql);
+    await client.query("INSERT INTO service.migration (name, digest) VALUES ($1, $2)", [name, digest]);
+  };
+  try {
+    await changeRelations(client, what, change, lockWait ? { lockWait } : {});
+  } catch (error) {
+    if (error instanceof pg.DatabaseError) throw new Error(`${what} failed`, { cause: error });
+    throw error;
   }
-}
-
-/** PostgreSQL chose the migration to be the one that gives up. */
-function isDeadlock(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && error.code === "40P01";
 }
 
 async function sha256(text: string): Promise<string> {
