@@ -13,6 +13,7 @@ import type { ContentStore } from "./ipfs/content-store.ts";
 import type { MetadataDemand } from "./metadata/discover/metadata-demand.ts";
 import type { EventFeed } from "./outbox/event-feed.ts";
 import type { RelayContext } from "./relay/chain/context.ts";
+import type { SignatureLooks } from "./relay/requests/signature-looks.ts";
 import type { AccountCalls } from "./rpc/account-calls.ts";
 import type { ReaderCalls } from "./rpc/reader-calls.ts";
 
@@ -29,6 +30,8 @@ export interface Services extends RelayContext {
   accountCalls: AccountCalls;
   /** Keys, rates, usage and streams of the requests of this process. */
   auth: { keys: KeyCache; limiter: RateLimiter; usage: UsageCounter; permits: UploadPermits; streams: StreamPermits };
+  /** What becomes of requests that clients of this process wait for. */
+  signatures: SignatureLooks;
   content: ContentStore;
   /** Events, for streams of this process. */
   feed: EventFeed;

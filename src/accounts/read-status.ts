@@ -102,8 +102,11 @@ export interface ServiceStatus {
   database: "ok" | "unreachable" | "refused";
   /** By how many seconds this process's clock is ahead of the database's, and whether that is too much. */
   clock: { aheadSeconds: number | null; wrong: boolean };
-  /** Where this process has its transactions signed, and what is wrong with it. */
-  signer: { kind: "in_process" | "signer" | "web3signer"; trouble: SignerTrouble | null };
+  /**
+   * Where the workers have transactions signed, and what is wrong with it. Without a kind: no worker that signs has reported in the
+   * last minute.
+   */
+  signer: { kind: "in_process" | "signer" | "web3signer" | null; trouble: SignerTrouble | null };
   /** Standbys this process reads from; one with a trouble gets no reads, and the others or the primary answer. */
   replicas: ReplicaStatus[];
   chains: ChainStatus[];
@@ -149,6 +152,7 @@ interface Row {
   queue: { chain_id: number; state: string; items: number; oldest_seconds: number }[];
   held: { chain_id: number; reason: string; items: number }[];
   flags: { chain_id: number; flag: string; items: number }[];
+  signer: ServiceStatus["signer"] | null;
   metadata: { status: string; items: number }[];
   pins: { state: string; items: number }[];
 }
@@ -167,7 +171,7 @@ export async function readStatus(services: Services): Promise<ServiceStatus> {
   return await status;
 }
 
-/** One statement, and a question to the signer where that lies elsewhere and was not heard of in the last second. */
+/** One statement. */
 async function askStatus(services: Services): Promise<ServiceStatus> {
   const askedAt = Date.now();
   let fault: "unreachable" | "refused" = "unreachable";
@@ -202,6 +206,8 @@ async function askStatus(services: Services): Promise<ServiceStatus> {
         CROSS JOIN LATERAL (SELECT flag, sum(count) AS items FROM (
           SELECT n.flag, n.count FROM nft.contract_flags n WHERE n.chain_id = c.chain_id LIMIT ${mostContracts}) counted
           GROUP BY flag) f) f) AS flags,
+      (SELECT to_json(s) FROM (SELECT kind, trouble FROM service.signer_state
+        WHERE seen_at > clock_timestamp() - interval '1 minute' ORDER BY trouble IS NULL, seen_at DESC LIMIT 1) s) AS signer,
       (SELECT coalesce(json_agg(m), '[]') FROM service.metadata_queue m) AS metadata,
       (SELECT coalesce(json_agg(p), '[]') FROM service.pin_queue p) AS pins`
     .execute(services.db)
@@ -214,14 +220,14 @@ async function askStatus(services: Services): Promise<ServiceStatus> {
         return null;
       },
     );
-  const { signing } = services.relay;
-  const [row, trouble] = await Promise.all([reading, signing.check()]);
+  const row = await reading;
+  const signer = row?.signer ?? { kind: null, trouble: null };
   return {
-    signer: { kind: signing.kind, trouble },
+    signer,
     database: row ? "ok" : fault,
     clock: { aheadSeconds: row?.clockLead ?? null, wrong: row !== null && clockTrouble(row.clockLead) !== null },
     replicas: services.index.pool.replicas(),
-    chains: services.chains.map((chain) => chainStatus(services, chain, row, trouble)),
+    chains: services.chains.map((chain) => chainStatus(services, chain, row, signer.trouble)),
     metadata: Object.fromEntries((row?.metadata ?? []).map(({ status, items }) => [status, items])),
     pins: Object.fromEntries((row?.pins ?? []).map(({ state, items }) => [state, items])),
   };

@@ -38,9 +38,9 @@ export function watchStatus({ registry }: Metrics, services: Services): void {
   gauge("mintyard_database_up", "1 while the database answers.", [], (set, { database }) =>
     set(database === "ok" ? 1 : 0),
   );
-  gauge("mintyard_signer_up", "1 while what signs for this process's wallets does.", ["kind"], (set, { signer }) =>
-    set(signer.trouble === null ? 1 : 0, { kind: signer.kind }),
-  );
+  gauge("mintyard_signer_up", "1 while what signs for this process's wallets does.", ["kind"], (set, { signer }) => {
+    if (signer.kind !== null) set(signer.trouble === null ? 1 : 0, { kind: signer.kind });
+  });
   perChain("mintyard_index_block", "Newest block in the index.", ({ indexedBlock }) =>
     indexedBlock === null ? null : Number(indexedBlock),
   );

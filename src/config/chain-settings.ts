@@ -111,6 +111,7 @@ function loadChain(env: Env, suffix: string): Chain {
   // Where another process signs, this one does not even look at keys.
   const elsewhere = isSignedElsewhere(env);
   const [relayerKey = null, ...moreKeys] = elsewhere ? [] : readKeys(env, suffix);
+  const keystores = elsewhere ? [] : readKeystores(env, suffix);
   const local = readFlag(env, `LOCAL_${suffix}`, false);
   return {
     name,
@@ -129,8 +130,8 @@ function loadChain(env: Env, suffix: string): Chain {
     relay: {
       ...loadRelayPolicy(env, suffix, id, local),
       moreKeys,
-      keystores: elsewhere ? [] : readKeystores(env, suffix),
-      wallets: elsewhere ? readWallets(env, suffix) : [],
+      keystores,
+      wallets: relayerKey === null && keystores.length === 0 ? readWallets(env, suffix) : [],
     },
     confirmations: read(env, `CONFIRMATIONS_${suffix}`, count, known?.confirmations ?? 12),
     startBlock: read(env, `START_BLOCK_${suffix}`, count, 0),

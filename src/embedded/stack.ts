@@ -14,6 +14,7 @@ import { type ReadyInfo, readyInfo } from "./ready-info.ts";
 import { askersEnvironment, hasWallets, signerEnvironment } from "./signer-environment.ts";
 import type { PartListener, StartOptions } from "./start-progress.ts";
 import { Supervisor } from "./supervisor.ts";
+import { withoutSigner } from "./without-keys.ts";
 
 export interface Stack {
   ready: ReadyInfo;
@@ -25,6 +26,9 @@ export interface Stack {
 type Env = Record<string, string | undefined>;
 
 const secrets = new Set(["KEY_PEPPER", "MINTYARD_API_KEY"]);
+
+/** Who else than the signer has transactions signed. */
+const signing: Record<string, "keys" | "signer"> = { signer: "keys", worker: "signer" };
 
 const restartPause = { firstMs: 100, mostMs: 5_000 };
 
@@ -174,9 +178,9 @@ class EmbeddedStack implements Stack {
           name,
           args: [host, ...args],
           env: { ...(name === "signer" ? returnMemory : fewArenas), ...early },
-          programEnv: when,
+          programEnv: signing[name] ? when : when.then(withoutSigner),
           readyWithinMs,
-          keys: name === "signer",
+          signing: signing[name] ?? "none",
           background: name !== "api" && name !== "signer",
         }),
       );

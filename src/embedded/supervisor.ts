@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { backoffMs } from "../backoff.ts";
 import { returnMemory } from "../compact-heap.ts";
-import { withoutKeys } from "./without-keys.ts";
+import { withoutKeys, withoutSigner } from "./without-keys.ts";
 
 export interface ChildSpec {
   name: string;
@@ -16,8 +16,8 @@ export interface ChildSpec {
   programEnv?: Promise<Record<string, string>>;
   /** How long it may take until it says that it is ready, from when that environment was known. */
   readyWithinMs: number;
-  /** It signs: it alone gets the keys that the launcher was given. */
-  keys?: boolean;
+  /** What it gets of the launcher's environment: all of it, all but the keys, or (by default) no way to a signature. */
+  signing?: "keys" | "signer" | "none";
   /** Nobody waits for an answer of it: it gives back the memory that it does not need. */
   background?: boolean;
 }
@@ -32,6 +32,11 @@ export const nodeFlags = ["--disable-warning=ExperimentalWarning", "--max-semi-s
 const restartPause = { firstMs: 250, mostMs: 15_000 };
 
 type Report = (line: string) => void;
+
+function inherited(signing: ChildSpec["signing"]): NodeJS.ProcessEnv {
+  if (signing === "keys") return process.env;
+  return signing === "signer" ? withoutKeys(process.env) : withoutSigner(process.env);
+}
 
 /**
  * Keeps child processes alive: starts each, waits for its `{type:"ready"}` message, reports and
@@ -90,10 +95,10 @@ class SupervisedChild {
   }
 
   async start(): Promise<void> {
-    const { name, args, env, programEnv, readyWithinMs, background, keys } = this.#spec;
+    const { name, args, env, programEnv, readyWithinMs, background, signing } = this.#spec;
     let started = Date.now();
     const child = spawn(process.execPath, [...nodeFlags, ...args], {
-      env: { ...(background ? returnMemory : {}), ...(keys ? process.env : withoutKeys(process.env)), ...env },
+      env: { ...(background ? returnMemory : {}), ...inherited(signing), ...env },
       stdio: ["ignore", "pipe", "pipe", "ipc"],
       // Its own group: Ctrl-C reaches the parent alone, which stops its children in the right order.
       detached: true,

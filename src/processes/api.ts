@@ -25,7 +25,7 @@ makeDataFolder(config.dataDir);
 await prepareDatabase(config.databaseUrl, createLogger("api", config.logLevel, secretsOf(config)));
 const tenants = config.rowSecurity && (await hasApiRole(config.databaseUrls["api"] ?? config.databaseUrl));
 const endTracing = await startTracing(config, "api");
-const services = createServices(config, "api", { tenants, replicas: true });
+const services = createServices(config, "api", { tenants, replicas: true, withoutSigner: true });
 if (!tenants) services.log.warn("row-level security is off: this login may not use the role mintyard_api");
 if (config.devApiKey) {
   const pool = createPool(config.databaseUrl, "setup", 1);

@@ -17,11 +17,13 @@ import { MetadataDemand } from "../metadata/discover/metadata-demand.ts";
 import { takeRefreshes } from "../nfts/refresh-metadata.ts";
 import { EventFeed } from "../outbox/event-feed.ts";
 import { createRelay } from "../relay/relay.ts";
+import { SignatureLooks } from "../relay/requests/signature-looks.ts";
 import { armFailpoints } from "../relay/store/failpoint.ts";
 import { AccountCalls } from "../rpc/account-calls.ts";
 import { createRpcClients } from "../rpc/clients.ts";
 import { ReaderCalls } from "../rpc/reader-calls.ts";
 import type { Services } from "../services.ts";
+import { addressesAlone } from "../signing/in-process.ts";
 import { createLogger, type Logger } from "../telemetry/log.ts";
 import { LogOnce } from "../telemetry/log-once.ts";
 import { openSigning } from "./open-signing.ts";
@@ -33,6 +35,8 @@ interface ServiceOptions {
   replicas?: boolean;
   /** It runs an operator's command, which may have roles given to wallets. */
   operator?: boolean;
+  /** It serves clients, and has no way to a signature. */
+  withoutSigner?: boolean;
 }
 
 export function createServices(
@@ -54,7 +58,9 @@ export function createServices(
   const db = createDatabase(pool);
   const rpc = createRpcClients();
   const log = createLogger(processName, config.logLevel, secretsOf(config));
-  const relay = createRelay(openSigning(config, log, options.operator ?? false));
+  const relay = createRelay(
+    options.withoutSigner ? addressesAlone() : openSigning(config, log, options.operator ?? false),
+  );
   armFailpoints(config.failpoints);
   const logOnce = new LogOnce(log);
   const limiter = new RateLimiter(admission);
@@ -84,6 +90,7 @@ export function createServices(
       keptMs: 2_000,
     }),
     accountCalls: new AccountCalls(config.readerCallsPerSecond),
+    signatures: new SignatureLooks(pool),
     content: openContentStore(config, db),
     feed: new EventFeed({ pool, connection: eventConnection, chains: config.chains, logOnce }),
     disk: new DiskRoom(config, pool, log),

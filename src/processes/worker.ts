@@ -4,6 +4,7 @@ import { runClearing } from "../collections/clear-expired.ts";
 import { runDetection } from "../collections/run-detection.ts";
 import { compactHeapLater } from "../compact-heap.ts";
 import { loadConfig } from "../config/config.ts";
+import { ConfigError } from "../config/values.ts";
 import { AnalystWatch } from "../db/admin/watch-analysts.ts";
 import { connectionOptions } from "../db/pool/pool.ts";
 import { runWebhooks } from "../events/run-webhooks.ts";
@@ -15,6 +16,7 @@ import { wakeRounds } from "../outbox/wake-rounds.ts";
 import { runRelay } from "../relay/track/run-relay.ts";
 import { watchEndpoints } from "../relay/track/watch-endpoints.ts";
 import { Rounds } from "../rounds.ts";
+import { noSigner } from "../signing/in-process.ts";
 import { serveMetrics } from "../telemetry/serve-metrics.ts";
 import { startTracing } from "../telemetry/tracing.ts";
 import { createServices } from "./create-services.ts";
@@ -28,6 +30,11 @@ makeDataFolder(config.dataDir);
 const endTracing = await startTracing(config, "worker");
 const services = createServices(config, "worker");
 await prepareDatabase(config.databaseUrl, services.log);
+
+// At the start, and not when somebody waits for a signature.
+for (const chain of services.chains)
+  if (services.relay.signing.kind === "in_process" && chain.relay.wallets.length > 0)
+    throw new ConfigError(noSigner(chain));
 
 const analysts = new AnalystWatch(config.databaseUrl, config.analystTransactionSeconds, services.log);
 if (config.metrics.port > 0) {

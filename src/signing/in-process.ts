@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import type { Address } from "viem";
 import type { Chain } from "../chains.ts";
 import { decryptKeystore } from "./keystore.ts";
 import { keySigner, underRules } from "./local-keys.ts";
@@ -25,6 +26,8 @@ export function inProcessSigning(admin: boolean): SigningBackend {
   return {
     kind: "in_process",
     wallets: (chain) => {
+      // Of wallets that are elsewhere a command of an operator may still show something.
+      if (chain.relay.wallets.length > 0) return chain.relay.wallets.map((address) => unable(address, noSigner(chain)));
       const signers = openKeySigners(chain);
       const policy = { ...callersPolicy(chain), wallets: signers.map(({ address }) => address) };
       return signers.map((signer) => underRules(signer, policy, admin));
@@ -35,6 +38,32 @@ export function inProcessSigning(admin: boolean): SigningBackend {
     held: async () => null,
     close: () => undefined,
   };
+}
+
+/** For a process that knows the wallets and has nothing signed: the HTTP process (relay/requests/until-signed.ts). */
+export function addressesAlone(): SigningBackend {
+  const why = "this process has no signer: a worker signs";
+  return {
+    ...inProcessSigning(false),
+    wallets: (chain) => {
+      const { wallets } = chain.relay;
+      const addresses = wallets.length > 0 ? wallets : openKeySigners(chain).map(({ address }) => address);
+      return addresses.map((address) => unable(address, why));
+    },
+  };
+}
+
+function unable(address: Address, why: string): Signer {
+  return { address, sign: () => Promise.reject(new Error(why)) };
+}
+
+/** What is missing where wallets are named and nothing signs for them. */
+export function noSigner({ name }: Pick<Chain, "name">): string {
+  const suffix = name.toUpperCase();
+  return (
+    `SIGNER_URL: missing; RELAYER_ADDRESS_${suffix} names wallets, and here is neither a signer nor a key of them ` +
+    `(RELAYER_KEY_${suffix}). What signs is the worker's setting`
+  );
 }
 
 /** The rules where the same process compares the factory with the request's own (src/relay/submit/sign-attempt.ts). */

@@ -17,6 +17,7 @@ import { freePorts } from "../../src/free-port.ts";
 import { createServices } from "../../src/processes/create-services.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
 import type { Services } from "../../src/services.ts";
+import { OwnWorker } from "../relay/own-worker.ts";
 import { relayRound } from "../relay/round.ts";
 import type { TestDatabase } from "../setup/database.ts";
 import { SeededGenerator } from "../setup/seeded-generator.ts";
@@ -143,7 +144,7 @@ export class RelayFixture {
       FACTORY_BLOCK_GOERLI: String(factory.block),
       ...env,
     });
-    const services = createServices(config, "fixture");
+    const services = OwnWorker.within(createServices(config, "fixture"));
     const row = { name: "fixture", tier: "growth", key: randomUUID() } as const;
     const accountId = await createAccount(database.db, "mintyard-embedded", row);
     const caller: Caller = { accountId, tier: "growth", requestId: "req_stage" };
@@ -194,7 +195,8 @@ export class RelayFixture {
   }
 
   #process(index: number): Services {
-    while (this.#others.length < index) this.#others.push(createServices(this.services.config, "fixture"));
+    while (this.#others.length < index)
+      this.#others.push(OwnWorker.within(createServices(this.services.config, "fixture")));
     return this.#others[index - 1] ?? this.services;
   }
 

@@ -27,6 +27,11 @@ beforeAll(async () => {
 });
 afterAll(() => site?.stop());
 
+/** What a reader was told instead of its page, in words. */
+async function answersOf(reader: SteadyReader): Promise<string[]> {
+  return (await reader.stop()).map((reply) => JSON.stringify(reply));
+}
+
 /** A step of the installation; without the ones before it there is nothing to try. */
 function step(name: string, work: () => Promise<void>): void {
   test(name, async () => {
@@ -90,11 +95,11 @@ step("step 2: a funded wallet and a factory of its own", async () => {
     SIGNER_ADMIN_TOKEN: randomBytes(32).toString("base64"),
     MINTYARD_DATA_DIR: join(site.dir, "signer-data"),
   });
-  Object.assign(site.settings, {
+  Object.assign(site.workerSettings, {
     [documented("SIGNER_URL")]: `unix:${join(site.dir, "signer.sock")}`,
     SIGNER_TOKEN: token,
-    [documented("RELAYER_ADDRESS_POLYGON")]: privateKeyToAddress(wallet),
   });
+  site.settings[documented("RELAYER_ADDRESS_POLYGON")] = privateKeyToAddress(wallet);
 });
 
 step("step 3: a key for a client", async () => {
@@ -129,7 +134,7 @@ step("step 5: each process alone; deploy, mint, read through both APIs, SQL as a
       ...site.settings,
       PORT: String(port),
     }));
-  site.installation.start("worker", documented("npm run worker"), service);
+  site.installation.start("worker", documented("npm run worker"), () => ({ ...service(), ...site.workerSettings }));
   site.installation.start("indexer-polygon", documented("npm run indexer -- --chain polygon"), service);
   await site.untilReady();
   const one = await site.launchAndMint("polygon", site.polygon);
@@ -158,7 +163,7 @@ step("each process is killed once, under reads that never fail, and the next lau
     const reader = new SteadyReader(`${site.front.url}/v0/nfts?chain=polygon`, site.key);
     await site.installation.kill(name);
     const one = await site.launch("polygon", site.polygon);
-    expect(await reader.stop(), name).toEqual([]);
+    expect(await answersOf(reader), name).toEqual([]);
     expect(reader.replies.length).toBeGreaterThan(5);
     await site.untilReady();
     await one.mint();
@@ -196,7 +201,7 @@ step(
       .toMatchObject({ lagBlocks: null, troubles: expect.arrayContaining(["nodes_unreachable"]) });
     await sleep(Math.max(0, downAt + 30_000 - Date.now()));
     site.polygon.proxy.heal();
-    expect(await reader.stop()).toEqual([]);
+    expect(await answersOf(reader)).toEqual([]);
     await site.launchAndMint("polygon", site.polygon);
     await expect
       .poll(async () => (await site.statusOf("polygon"))["troubles"], { ...patient, interval: 500 })
@@ -237,7 +242,7 @@ step("the wallet is changed step by step, while clients read and deploy", async 
     await site.mintyard(
       "mintyard wallets grant",
       { "mintyard wallets": "npm run -s mintyard -- wallets" },
-      { ...settings, SIGNER_ADMIN_TOKEN: adminToken },
+      { ...settings, ...site.workerSettings, SIGNER_ADMIN_TOKEN: adminToken },
     ),
   );
   await expect.poll(async () => (await site.statusOf("polygon"))["troubles"], patient).toEqual([]);
@@ -252,7 +257,7 @@ step("the wallet is changed step by step, while clients read and deploy", async 
   await writeFile(keyFile, fresh);
   settings["RELAYER_ADDRESS_POLYGON"] = wallet;
   await restartAll();
-  expect(await reader.stop()).toEqual([]);
+  expect(await answersOf(reader)).toEqual([]);
   const one = await site.launchAndMint("polygon", polygon);
   const sent = await rpc<{ from: string; to: string }>(polygon.nodeUrl, "eth_getTransactionByHash", [one.hash]);
   expect([sent.from, sent.to]).toEqual([wallet.toLowerCase(), factory.toLowerCase()]);
@@ -269,7 +274,7 @@ step("a second chain: its settings, its factory, its indexer; the first one goes
       "npm run -s mintyard -- factory deploy --chain polygon",
       { polygon: "base" },
       // The key is given to this command alone.
-      { ...site.settings, SIGNER_URL: "", RELAYER_KEY_BASE: wallet },
+      { ...site.settings, RELAYER_KEY_BASE: wallet },
     ),
   );
   const factory = Object.fromEntries(
@@ -295,7 +300,7 @@ step("a second chain: its settings, its factory, its indexer; the first one goes
     () => site.settings,
   );
   await site.launchAndMint("base", site.base);
-  expect(await reader.stop()).toEqual([]);
+  expect(await answersOf(reader)).toEqual([]);
   await site.launchAndMint("polygon", site.polygon);
 });
 
@@ -333,7 +338,9 @@ step(
 );
 
 step("doctor finds nothing, and names the chains it looked at", async () => {
-  const said = outputOf(await site.mintyard("npm run -s mintyard -- doctor"));
+  const said = outputOf(
+    await site.mintyard("npm run -s mintyard -- doctor", {}, { ...site.settings, ...site.workerSettings }),
+  );
   expect(said).toContain("all is well");
   for (const chain of ["polygon", "base"]) expect(said).toContain(chain);
 });

@@ -42,8 +42,9 @@ export interface Launched {
 /** What stands around one installation (a database server, two chains, a proxy), and what its clients do. */
 export class Site {
   readonly installation = new Installation();
-  /** /etc/mintyard/env and /etc/mintyard/signer.env. */
+  /** /etc/mintyard/env, and what /etc/mintyard/worker.env and /etc/mintyard/signer.env have. */
   readonly settings: Env = {};
+  readonly workerSettings: Env = {};
   readonly signerSettings: Env = {};
   readonly launched: Launched[] = [];
   key = "";

@@ -13,6 +13,7 @@ import { createHttpServer } from "../../src/server/http-server.ts";
 import type { Services } from "../../src/services.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
 import { goerli, launch, RelayHarness } from "../relay/harness.ts";
+import { OwnWorker } from "../relay/own-worker.ts";
 import { relayRound } from "../relay/round.ts";
 import { createIndexedDatabase } from "../setup/database.ts";
 import type { NftFixture } from "../setup/nft-fixture.ts";
@@ -61,8 +62,8 @@ beforeAll(async () => {
   );
   const env = { MINTYARD_DATA_DIR: dir, COIN_EUR_GOERLI: String(pricesEur.coin), BUDGET_TENANT_DAY_GOERLI: "200" };
   const config = loadConfig({ ...h.environment(), MAX_FEE_GWEI_GOERLI: "3000", ...env });
-  services = createServices(config, "test", { tenants: true });
   worker = h.process();
+  services = OwnWorker.within(createServices(config, "test", { tenants: true, withoutSigner: true }), worker);
   server = createHttpServer(services, { metrics: createMetrics("api") });
   await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
   key = (await ask("POST", "/v0/signup", { name: "Ada" })).api_key;
@@ -183,7 +184,7 @@ test("however dear the gas is, an account's day of it is what the operator's num
     FREE_ACCOUNT_DAY_EUR: "0.02",
     MAX_FEE_GWEI_GOERLI: "3000",
   });
-  const tight = createServices(config, "test");
+  const tight = OwnWorker.within(createServices(config, "test"));
   const { deployCollection } = await import("../../src/collections/deploy-collection.ts");
   const caller = await h.caller("free");
   await usualFees();

@@ -12,6 +12,7 @@ import { createHttpServer } from "../../src/server/http-server.ts";
 import type { Services } from "../../src/services.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
 import { goerli, type RelayHarness, randomAddress } from "../relay/harness.ts";
+import { OwnWorker } from "../relay/own-worker.ts";
 import { relayRound } from "../relay/round.ts";
 import { compileSolidity } from "../setup/compile.ts";
 import { addressOf, type NftFixture, nobody as zero } from "../setup/nft-fixture.ts";
@@ -109,8 +110,10 @@ export class Stage {
       ...{ MINTYARD_DATA_DIR: dataDir, TRUSTED_PROXIES: "127.0.0.0/8", MAX_FEE_GWEI_GOERLI: "3000" },
       ...{ METADATA_ALLOW_PRIVATE: "true", WEBHOOKS_ALLOW_PRIVATE: "true" },
     };
-    const services = createServices(loadConfig({ ...h.environment(), ...env }), "test", { tenants: true });
-    const stage = new Stage(h, services, h.process(env), h.process({ ...env, LOCAL_GOERLI: "false" }));
+    const config = loadConfig({ ...h.environment(), ...env });
+    const worker = h.process(env);
+    const services = OwnWorker.within(createServices(config, "test", { tenants: true, withoutSigner: true }), worker);
+    const stage = new Stage(h, services, worker, h.process({ ...env, LOCAL_GOERLI: "false" }));
     for (const server of stage.#servers) await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
     return stage;
   }

@@ -31,6 +31,7 @@ import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 import { startTestChain, type TestChain } from "../setup/local-chain.ts";
 import { RpcProxy } from "../setup/rpc-proxy.ts";
 import { wait } from "../setup/wait.ts";
+import { OwnWorker } from "./own-worker.ts";
 import { relayRound } from "./round.ts";
 
 const logLevel = process.env["TEST_LOG_LEVEL"] ?? "silent";
@@ -158,7 +159,7 @@ export class RelayHarness {
    */
   process(env: Record<string, string> = {}, operator = false): Services {
     const config = loadConfig({ ...this.environment(), ...env });
-    const services = createServices(config, "test", { tenants: false, operator });
+    const services = OwnWorker.within(createServices(config, "test", { tenants: false, operator }));
     this.#opened.push(services);
     return services;
   }

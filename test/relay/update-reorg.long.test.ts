@@ -318,7 +318,9 @@ async function assigned(contract: Address, changes: ConfigChanges): Promise<Inte
 }
 
 async function update(contract: Address, changes: ConfigChanges): Promise<Intent> {
-  return await untilSigned(fixture.services, fixture.chain, await acceptOne(contract, changes));
+  const intent = await acceptOne(contract, changes);
+  await untilSigned(fixture.services, fixture.chain, intent);
+  return await getIntent(fixture.services.db, intent.id);
 }
 
 /** A block for each look, and many where the end is waited for: however slow the looks are, nothing else is final before. */

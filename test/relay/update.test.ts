@@ -48,8 +48,8 @@ async function runtimeConfig() {
 test("an update changes what was asked and leaves the rest of the record as it was", async () => {
   const before = await runtimeConfig();
   const intent = await accept({ baseUri: "ipfs://revealed/" });
-  const signed = await untilSigned(api, goerli(api), intent);
-  await h.until(worker, signed.id, done);
+  await untilSigned(api, goerli(api), intent);
+  await h.until(worker, intent.id, done);
   expect(await runtimeConfig()).toEqual({ ...before, baseURI: "ipfs://revealed/" });
 });
 
@@ -71,7 +71,8 @@ test("what an update changed is read from the collection again, at its block or 
     return rows[0];
   };
   expect(await look()).toMatchObject(read);
-  const signed = await untilSigned(api, goerli(api), await accept({ royaltiesBps: 750n }));
+  const signed = await accept({ royaltiesBps: 750n });
+  await untilSigned(api, goerli(api), signed);
   await h.until(worker, signed.id, done);
   const { rows } = await api.pool.query("SELECT mined_block FROM service.nonce_reservation WHERE intent_id = $1", [
     signed.id,
@@ -118,7 +119,9 @@ test("an update is built on the one before as soon as that is mined, however man
     const ids: string[] = [];
     for (let bps = 201n; bps <= 209n; bps += 1n) {
       const changes = { royaltiesBps: bps, ...(bps === 201n ? { baseUri: "ipfs://nine/" } : {}) };
-      ids.push((await untilSigned(services, goerli(services), await accept(changes))).id);
+      const intent = await accept(changes);
+      await untilSigned(services, goerli(services), intent);
+      ids.push(intent.id);
     }
     const states = async () => {
       const sent = "SELECT state FROM service.intent WHERE id = ANY($1) AND settled_at IS NULL";

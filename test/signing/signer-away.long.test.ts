@@ -3,7 +3,9 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { readStatus } from "../../src/accounts/read-status.ts";
 import { watchStatus } from "../../src/accounts/status-gauges.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
+import { ensureNftViews } from "../../src/indexing/nft-views.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
+import { createSignerMemory, watchSigner } from "../../src/relay/track/watch-signer.ts";
 import type { Services } from "../../src/services.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
 import { goerli, launch, RelayHarness } from "../relay/harness.ts";
@@ -18,6 +20,7 @@ let signer: RunningSigner;
 let services: Services;
 beforeAll(async () => {
   h = await RelayHarness.start();
+  await ensureNftViews(h.database.url);
   signer = await RunningSigner.start({ id: h.node.id, factory: h.factory.address }, { keys: [h.relayerKey] });
   // The environment has the key too; nobody reads it there.
   services = h.process(signer.access());
@@ -26,6 +29,12 @@ afterAll(async () => {
   await signer?.stop();
   await h?.stop();
 });
+
+/** As any process shows it once a worker has looked. */
+async function statusOf(worker: Services) {
+  await watchSigner(worker, createSignerMemory());
+  return await readStatus(worker);
+}
 
 /** Ends the signer; a process that has heard of it in the last second believes that it is there. */
 async function killed(): Promise<void> {
@@ -46,7 +55,7 @@ test("a deployment is signed by the other process", async () => {
   expect(services.relay.signing.kind).toBe("signer");
   await h.until(services, deployed.deployment.id, done);
   await expect.poll(() => signer.output, patient).toContain(String(deployed.deployment.transactionHash));
-  expect(await readStatus(services)).toMatchObject({ signer: { kind: "signer", trouble: null } });
+  await expect.poll(() => statusOf(services), patient).toMatchObject({ signer: { kind: "signer", trouble: null } });
 });
 
 test("without the signer requests are accepted and keep their place, no nonce is given out, and it is said so", async () => {
@@ -63,7 +72,7 @@ test("without the signer requests are accepted and keep their place, no nonce is
   await expect.poll(queued, patient).toBeGreaterThanOrEqual(4);
   expect(await reserved()).toEqual(before);
   // What is said may be a second old.
-  const said = async () => (await readStatus(services)).signer;
+  const said = async () => (await statusOf(services)).signer;
   await expect.poll(said, patient).toEqual({ kind: "signer", trouble: "unreachable" });
   const status = await readStatus(services);
   expect(status.chains.find(({ chain }) => chain === "goerli")?.troubles).toContain("signer_unreachable");
@@ -121,7 +130,7 @@ test("what the signer may not sign today is held by that name, costs one nonce a
   );
   expect(rows).toEqual(["assigned", "held", "held"].map((state) => ({ state, hold_reason: "signer_day" })));
   expect((await reserved()).nonces).toBe(before.nonces + 1);
-  expect((await readStatus(services)).chains[0]?.troubles).toContain("signer_spent");
+  await expect.poll(async () => (await statusOf(services)).chains[0]?.troubles, patient).toContain("signer_spent");
   await killed();
   await signer.restart();
   for (const id of ids) await h.until(services, id, done);
@@ -130,7 +139,7 @@ test("what the signer may not sign today is held by that name, costs one nonce a
 test("a token that the signer does not know is said so, and costs no nonce", async () => {
   const before = await reserved();
   const wrong = h.process({ ...signer.access(), SIGNER_TOKEN: "x".repeat(43) });
-  expect(await readStatus(wrong)).toMatchObject({ signer: { trouble: "unauthorized" } });
+  await expect.poll(() => statusOf(wrong), patient).toMatchObject({ signer: { trouble: "unauthorized" } });
   await expect(wrong.relay.signing.requireAnswer()).rejects.toMatchObject({ trouble: "unauthorized" });
   expect(await reserved()).toEqual(before);
 });

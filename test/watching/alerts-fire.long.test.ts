@@ -256,12 +256,12 @@ describe.skipIf(!hasPrometheus)(`a Prometheus that reads the rules${needs}`, () 
     await prometheus.until("MintyardStandbyLost", "MintyardReplicaOut");
   });
 
-  test("a process with too little room and no signer", async () => {
+  test("a process with too little room, and a worker without a signer", async () => {
     await processes[2]?.end("SIGKILL");
-    await startApi(ports.faulty, {
-      ...{ MIN_FREE_DISK_BYTES: "900000000000000", DATABASE_MAX_BYTES: "1", SIGNER_URL: "http://127.0.0.1:9" },
-      ...{ SIGNER_TOKEN: "a-token-of-the-tests-of-32-letters", RELAYER_KEY_GOERLI: "" },
-      RELAYER_ADDRESS_GOERLI: chain.relayer,
+    await startApi(ports.faulty, { MIN_FREE_DISK_BYTES: "900000000000000", DATABASE_MAX_BYTES: "1" });
+    await start("worker", {
+      ...{ SIGNER_URL: "http://127.0.0.1:9", SIGNER_TOKEN: "a-token-of-the-tests-of-32-letters" },
+      ...{ RELAYER_KEY_GOERLI: "", RELAYER_ADDRESS_GOERLI: chain.relayer },
     });
     await prometheus.until(
       ...["MintyardDiskFilling", "MintyardDatabaseFilling", "MintyardStorageFull", "MintyardSignerDown"],

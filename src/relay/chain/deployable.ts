@@ -37,7 +37,7 @@ export function requireDeployable(chain: Chain) {
   const suffix = chain.name.toUpperCase();
   const missing = [
     factory ? null : `FACTORY_${suffix}`,
-    hasWallet(chain) ? null : `RELAYER_KEY_${suffix} (RELAYER_ADDRESS_${suffix} beside a signer)`,
+    hasWallet(chain) ? null : `RELAYER_ADDRESS_${suffix} (or RELAYER_KEY_${suffix}, where the worker has no signer)`,
   ];
   throw new ServiceError(
     "chain_not_supported",

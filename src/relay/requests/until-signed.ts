@@ -1,58 +1,57 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import { backoffMs } from "../../backoff.ts";
+import { type Kysely, sql } from "kysely";
 import type { Chain } from "../../chains.ts";
+import type { Database } from "../../db/database.ts";
+import type { IntentState } from "../../db/tables/relay.ts";
 import { ServiceError } from "../../errors/errors.ts";
 import { readChainPace } from "../chain/block-pace.ts";
 import type { RelayContext } from "../chain/context.ts";
-import { loggable } from "../chain/node-failure.ts";
 import { replacesRecord } from "../chain/operation.ts";
-import { getIntent, type Intent, lostRequest } from "../store/intents.ts";
-import { broadcast } from "../submit/broadcast.ts";
-import type { Preflight } from "../submit/preflight.ts";
-import type { Submission } from "../submit/submission.ts";
-import { submitIntent } from "../submit/submit-intent.ts";
+import { type Intent, lostRequest } from "../store/intents.ts";
+import type { SignatureLooks, Signing } from "./signature-looks.ts";
 
 const signWithinMs = 10_000;
 /** An update waits for the one before it to be mined: two blocks, where those are slow. */
 const mostTurnMs = 30_000;
-const retryAfterMs = 200;
-/** A transaction that a node refuses because an earlier nonce has not reached it. Later tries are the worker's. */
-const earlyPause = { firstMs: 50, mostMs: 1_600 };
-const mostTries = 6;
+/** A worker tries again and again what was asked for lately (sign-loop.ts). What was not, or is held, is asked for anew. */
+const askedSeconds = 5;
+/** One with a nonce that is held for the same reason again does not change: so long it may be tried. */
+const triedSeconds = 1;
 
 /**
- * Takes an accepted intent to signed, and starts sending it, as long as a request may last: when this returns, its
- * bytes are on disk and the relay finishes them whatever happens to this process.
+ * Waits as long as a request may last until a worker has signed an accepted request: then its bytes are on disk, and the
+ * relay finishes them whatever happens to this process, which signs nothing itself.
  *
- * @returns the intent, in `signed` or any state after it.
- * @throws ServiceError `service_unavailable` when it could not be signed within ten seconds, or two blocks for an update
- *   (it stays queued, and the same request asks for it again); `value_error` when it ended before it was signed.
+ * @throws ServiceError `service_unavailable` when it was not signed within ten seconds, or two blocks for an update (it
+ *   stays queued, and the same request asks for it again); `value_error` when it ended before it was signed.
  */
-export async function untilSigned(services: RelayContext, chain: Chain, intent: Intent): Promise<Intent> {
-  const signed = await waitForSignature(services, chain, intent);
-  if (signed.state === "signed") sendMeanwhile(services, chain, signed);
-  return signed;
+export async function untilSigned(
+  services: RelayContext & { signatures: SignatureLooks },
+  chain: Chain,
+  intent: Intent,
+): Promise<void> {
+  const { id } = intent;
+  if (isSigned({ state: intent.state, lead_state: null })) return;
+  const look = async (ends: (seen: Signing) => boolean, ms: number) => {
+    const seen = await services.signatures.until(id, ends, ms);
+    if (!seen) throw lostRequest();
+    return seen;
+  };
+  const before = await look(() => true, 0);
+  if (isSigned(before)) return;
+  const asksAgain = !isOver(before) && (before.hold_reason !== null || before.asked_seconds > askedSeconds);
+  if (asksAgain) await askSignature(services.db, id);
+  const ms = replacesRecord(intent.kind) ? await readTurnMs(services, chain) : signWithinMs;
+  // What was held before this request asked is tried once more.
+  const isHeld = (seen: Signing) =>
+    seen.hold_reason !== null &&
+    (!asksAgain || seen.version !== before.version || (seen.state === "assigned" && seen.asked_seconds > triedSeconds));
+  const seen = await look((now) => isSigned(now) || isOver(now) || isHeld(now), ms);
+  if (isSigned(seen)) return;
+  throw isOver(seen) ? ended(seen) : notYet(seen);
 }
 
-async function waitForSignature(services: RelayContext, chain: Chain, intent: Intent): Promise<Intent> {
-  const begun = performance.now();
-  let end = begun + signWithinMs;
-  let waited = false;
-  let ready: Preflight | null = null;
-  for (let current = intent; ; current = await getIntent(services.db, intent.id)) {
-    const submission = await trySubmit(services, chain, current, ready);
-    if ("kind" in submission) {
-      if (submission.kind === "signed") return submission.intent;
-      if (submission.kind === "over") throw ended(submission.intent);
-      if (!waited && replacesRecord(intent.kind)) end = begun + (await readTurnMs(services, chain));
-      waited = true;
-      if (submission.kind === "held" || performance.now() > end) throw notYet(submission.intent, submission.reason);
-      ready = submission.ready;
-    } else if (performance.now() > end) {
-      throw notYet(current, submission.unavailable.message);
-    }
-    await sleep(retryAfterMs);
-  }
+async function askSignature(db: Kysely<Database>, id: string): Promise<void> {
+  await sql`SELECT service.ask_signature(${id})`.execute(db);
 }
 
 /** A development chain makes its blocks at once, or when it is told to. */
@@ -67,26 +66,37 @@ export function turnMs(blockMs: bigint | null): number {
   return Math.min(Math.max(signWithinMs, 2 * Number(blockMs ?? 0n)), mostTurnMs);
 }
 
-async function trySubmit(
-  services: RelayContext,
-  chain: Chain,
-  intent: Intent,
-  ready: Preflight | null,
-): Promise<Submission | { unavailable: ServiceError }> {
-  try {
-    return await submitIntent(services, chain, intent, ready);
-  } catch (error) {
-    if (error instanceof ServiceError && error.code === "service_unavailable") return { unavailable: error };
-    throw error;
-  }
+const unsigned: ReadonlySet<IntentState> = new Set(["queued", "held", "assigned", "nonce_conflict", "retried"]);
+const over: ReadonlySet<IntentState> = new Set(["cancelled", "expired"]);
+/** Of the lead of a batch: its transaction is not signed yet, will not be mined, or did nothing. */
+const leadWithout: ReadonlySet<IntentState> = new Set([...unsigned, "cancelled"]);
+
+function isSigned({ state, lead_state }: Pick<Signing, "state" | "lead_state">): boolean {
+  if (state === "batched") return lead_state !== null && !leadWithout.has(lead_state);
+  return !unsigned.has(state) && !over.has(state);
 }
 
-function notYet(intent: Intent, reason: string): ServiceError {
-  const expires = intent.expires_at.toISOString();
+function isOver({ state }: Signing): boolean {
+  return over.has(state);
+}
+
+function whyNot({ state, lead_state, hold_reason, hold_detail, reason }: Signing): string {
+  if (hold_reason !== null) return hold_detail ?? hold_reason;
+  if (state === "nonce_conflict") return "its nonce was used up without its effect";
+  if (state === "batched")
+    return lead_state === "assigned"
+      ? "the transaction that it shares is being signed"
+      : "the transaction that it shared came to nothing; it goes on alone once that is final";
+  return reason ?? "no worker has signed it yet";
+}
+
+function notYet(seen: Signing): ServiceError {
+  const expires = seen.expires_at.toISOString();
+  const reason = whyNot(seen);
   return new ServiceError(
     "service_unavailable",
     `accepted but not sent yet: ${reason}. It stays queued until ${expires}; repeat the same request to ask for its hash`,
-    { retryAfterSeconds: 10, details: { deployment: intent.id, expiresAt: expires, reason } },
+    { retryAfterSeconds: 10, details: { deployment: seen.id, expiresAt: expires, reason } },
   );
 }
 
@@ -104,29 +114,10 @@ export function asLost(error: unknown): never {
   throw error instanceof ServiceError && error.code === "not_found" ? lostRequest() : error;
 }
 
-function ended(intent: Intent): ServiceError {
+function ended({ id, state }: Signing): ServiceError {
   return new ServiceError(
     "value_error",
-    `this request ended as ${intent.state} before it was sent; use a new Idempotency-Key for a new one`,
-    { field: "idempotencyKey", details: { deployment: intent.id } },
+    `this request ended as ${state} before it was sent; use a new Idempotency-Key for a new one`,
+    { field: "idempotencyKey", details: { deployment: id } },
   );
-}
-
-/** The answer does not wait for the node: the bytes are on disk, and what is lost here the worker sends. */
-function sendMeanwhile(services: RelayContext, chain: Chain, intent: Intent): void {
-  sendInTurn(services, chain, intent).catch((error: unknown) =>
-    services.log.warn({ intent: intent.id, ...loggable(error) }, "sending is left to the worker"),
-  );
-}
-
-async function sendInTurn(services: RelayContext, chain: Chain, intent: Intent): Promise<void> {
-  const { order } = services.relay;
-  await order.before(intent.id);
-  for (let tries = 1; tries <= mostTries; tries += 1) {
-    const sending = broadcast(services, chain, intent);
-    order.pass(intent.id);
-    const { early } = await sending;
-    if (!early) return;
-    await sleep(backoffMs(tries, earlyPause));
-  }
 }

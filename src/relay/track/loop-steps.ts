@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { Chain } from "../../chains.ts";
 import { causeOf } from "../../telemetry/log-once.ts";
 import { withSpan } from "../../telemetry/span.ts";
@@ -6,6 +7,7 @@ import { loggable } from "../chain/node-failure.ts";
 import type { ChainView } from "../chain/view.ts";
 import type { Intent } from "../store/intents.ts";
 import { broadcast } from "../submit/broadcast.ts";
+import type { Preflight } from "../submit/preflight.ts";
 import { firstPages, type Pages } from "./watched-rows.ts";
 
 /** What one process remembers of a chain between rounds; losing it costs a repetition and nothing else. */
@@ -28,6 +30,26 @@ export interface RelayMemory {
   view: { at: number; reading: Promise<ChainView> } | null;
   /** For how long one look at the chain serves all rounds. */
   viewMs: number;
+  signing: SignMemory;
+}
+
+/** What one worker remembers of the signatures that clients wait for on a chain. */
+export interface SignMemory {
+  /** Its name in the lease, and until when it has that, by its own clock. */
+  readonly worker: string;
+  leasedUntil: number;
+  readonly working: Map<string, Promise<void>>;
+  readonly tried: Map<string, Tried>;
+}
+
+export interface Tried {
+  /** What the client asked then, in milliseconds. */
+  askedAt: number;
+  at: number;
+  /** Something has to change first: it is not tried again before its client asks again. */
+  held: boolean;
+  ready: Preflight | null;
+  reason: string | null;
 }
 
 export function createRelayMemory(viewMs = 0): RelayMemory {
@@ -42,6 +64,7 @@ export function createRelayMemory(viewMs = 0): RelayMemory {
     waiting: -1n,
     view: null,
     viewMs,
+    signing: { worker: randomUUID(), leasedUntil: 0, working: new Map(), tried: new Map() },
   };
 }
 

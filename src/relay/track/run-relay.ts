@@ -8,9 +8,11 @@ import { undecidedStates } from "../lifecycle.ts";
 import { confirmRound } from "./confirm-loop.ts";
 import { createRelayMemory } from "./loop-steps.ts";
 import { resubmitRound } from "./resubmit-loop.ts";
+import { runSigning } from "./sign-loop.ts";
 import { submitRound } from "./submit-loop.ts";
 import { watchCounts } from "./watch-counts.ts";
 import { createRoleMemory, watchRoles } from "./watch-roles.ts";
+import { createSignerMemory, watchSigner } from "./watch-signer.ts";
 
 const periods = { local: 200, elsewhere: 2_000 };
 const retryMs = 15_000;
@@ -24,7 +26,18 @@ const countPeriods = { local: 1_000, elsewhere: 15_000 };
  */
 export async function runRelay(services: RelayContext, rounds: Rounds): Promise<void> {
   const chains = services.chains.filter(isDeployable);
-  await Promise.all(chains.map((chain) => runChain(services, chain, rounds)));
+  if (chains.length === 0) return;
+  await Promise.all([runSigner(services, rounds), ...chains.map((chain) => runChain(services, chain, rounds))]);
+}
+
+async function runSigner(services: RelayContext, rounds: Rounds): Promise<void> {
+  const memory = createSignerMemory();
+  const round = async (): Promise<Next> => {
+    await watchSigner(services, memory);
+    return memory.trouble === null ? "rest" : "soon";
+  };
+  const log = services.log.child({ loop: "signer" });
+  await rounds.repeat(round, { periodMs: periods.elsewhere, rests: true }, { log, failing: "relay loop failed" });
 }
 
 async function runChain(services: RelayContext, chain: Chain, rounds: Rounds): Promise<void> {
@@ -47,8 +60,9 @@ async function runChain(services: RelayContext, chain: Chain, rounds: Rounds): P
     ["roles", () => watchRoles(services, chain, roles), pace],
     ["counts", () => watchCounts(services, chain, memory), { ...pace, periodMs: countPeriods[where] }],
   ];
-  await Promise.all(
-    loops.map(([loop, round, ofLoop]) => {
+  await Promise.all([
+    runSigning(services, chain, memory, rounds),
+    ...loops.map(([loop, round, ofLoop]) => {
       const log = services.log.child({ chain: chain.name, loop });
       const then = async () => {
         await round();
@@ -56,7 +70,7 @@ async function runChain(services: RelayContext, chain: Chain, rounds: Rounds): P
       };
       return rounds.repeat(then, ofLoop, { log, failing: "relay loop failed", fields: loggable });
     }),
-  );
+  ]);
 }
 
 /** Whether somebody waits for an outcome, or a nonce for its transaction. */

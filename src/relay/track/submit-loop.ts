@@ -14,7 +14,7 @@ import { refreshWallets } from "./watch-wallets.ts";
 const roundMs = 5_000;
 
 /**
- * One look at what has no signed bytes yet on a chain: what may go now gets its nonce, is signed and sent. What has a
+ * One look at what has no signed bytes yet on a chain, and for which no client waits (sign-loop.ts): what may go now gets its nonce, is signed and sent. What has a
  * nonce already goes first; the rest has its turn from round to round, for simulating all of it may take long. Any
  * number of workers may do this at once.
  *
@@ -37,17 +37,18 @@ export async function submitRound(
   await refreshWallets(services, chain, memory);
   for (const intent of assigned) {
     if (signal?.aborted) return;
-    await submit(services, chain, intent, memory);
+    if (!memory.signing.working.has(intent.id)) await submit(services, chain, intent, memory);
   }
   let full = false;
   const taken = new Set<Intent>();
+  const isTaken = (intent: Intent) => taken.has(intent) || memory.signing.working.has(intent.id);
   for (const [index, intent] of intents.entries()) {
     if (signal?.aborted || performance.now() > end) return;
     memory.waiting = intent.seq;
     // These may wait for one another, and not for room.
     const ordered = replacesRecord(intent.kind) || intent.kind === "token_update";
-    if (taken.has(intent) || (full && !ordered)) continue;
-    const together = listSharing(intent, intents.slice(index + 1)).filter((other) => !taken.has(other));
+    if (isTaken(intent) || (full && !ordered)) continue;
+    const together = listSharing(intent, intents.slice(index + 1)).filter((other) => !isTaken(other));
     for (const other of together) taken.add(other);
     const outcomes = await Promise.all([intent, ...together].map((one) => submit(services, chain, one, memory)));
     full ||= outcomes.includes("waiting") && !ordered;

@@ -1,0 +1,29 @@
+import { sql } from "kysely";
+import type { SignerTrouble } from "../../signing/trouble.ts";
+import type { RelayContext } from "../chain/context.ts";
+
+/** What one worker has written down of what signs for it. */
+export interface SignerMemory {
+  trouble: SignerTrouble | null;
+  /** By this process's clock. */
+  recordedAt: number;
+}
+
+/** Readers take a row that is older than a minute for none. */
+const recordAgainMs = 20_000;
+
+export function createSignerMemory(): SignerMemory {
+  return { trouble: null, recordedAt: Number.NEGATIVE_INFINITY };
+}
+
+/** Records whether what signs for this worker does, for processes that have no way to it. */
+export async function watchSigner({ db, relay }: RelayContext, memory: SignerMemory): Promise<void> {
+  const { kind } = relay.signing;
+  const trouble = await relay.signing.check();
+  if (trouble === memory.trouble && performance.now() - memory.recordedAt < recordAgainMs) return;
+  await sql`
+    INSERT INTO service.signer_state (kind, trouble) VALUES (${kind}, ${trouble})
+    ON CONFLICT (kind) DO UPDATE SET trouble = excluded.trouble, seen_at = clock_timestamp()`.execute(db);
+  memory.trouble = trouble;
+  memory.recordedAt = performance.now();
+}
