@@ -65,13 +65,30 @@ test("what the image, the compose file and the units start and copy is there", (
   expect([...programs, ...copied, ...mounted].filter((path) => !existsSync(join(root, path ?? "")))).toEqual([]);
 });
 
-test("only the signer gets the relayer's key: a user of its own, no network, no database", () => {
+/** The compose file's services and anchors with their text. */
+function composeBlocks(): Map<string, string> {
   const services = compose.slice(0, compose.indexOf("\nnetworks:"));
-  const blocks = new Map(
+  return new Map(
     [...services.matchAll(/^(?: {2})?([a-z][\w-]*):.*\n((?: {4}.*\n| {2}[A-Za-z<][\w<]*: .*\n)*)/gm)].map(
       ([, name = "", text = ""]) => [name, text] as const,
     ),
   );
+}
+
+test("the worker alone may ask the signer: nobody else has its token, its address or its socket", () => {
+  const reaches = /SIGNER_(TOKEN|URL)|signer:\/run/;
+  expect([...composeBlocks()].filter(([, text]) => reaches.test(text)).map(([name]) => name)).toEqual([
+    "signer",
+    "worker",
+  ]);
+  const settings = /^EnvironmentFile=\/etc\/mintyard\/worker\.env$/m;
+  expect(units.filter(({ text }) => settings.test(text)).map(({ name }) => name)).toEqual(["mintyard-worker.service"]);
+  const api = units.find(({ name }) => name.startsWith("mintyard-api"))?.text ?? "";
+  expect(api.split("\n")).toContain("InaccessiblePaths=-/run/mintyard-signer");
+});
+
+test("only the signer gets the relayer's key: a user of its own, no network, no database", () => {
+  const blocks = composeBlocks();
   const withKey = [...blocks].filter(([, text]) => /RELAYER_KEY|relayer-key/.test(text)).map(([name]) => name);
   expect(withKey).toEqual(["signer"]);
   const signer = blocks.get("signer") ?? "";

@@ -47,8 +47,7 @@ export async function broadcast(
     nodes.map((node) => sendTogether(services, `${chain.id} ${node.name}`, { chain, node, attempts })),
   );
   failpoint("send-after");
-  // A connection sees the intents of one account.
-  if (intent.state === "signed") await markTogether(services, intent.tenant_id, intent);
+  if (intent.state === "signed") await markTogether(services, "", intent);
   return { early: isEarly(answers.flatMap((outcomes) => outcomes[0] ?? [])) };
 }
 
@@ -71,7 +70,7 @@ async function sendAll(services: RelayContext, sendings: readonly Sending[]): Pr
   );
 }
 
-/** What another process moved meanwhile stays as that one left it. @param sent of one account. */
+/** What another process moved meanwhile stays as that one left it. */
 async function markSent(services: RelayContext, sent: readonly Intent[]): Promise<null[]> {
   // Locked in order: two processes that send the same rows would wait for each other.
   await sql`

@@ -53,8 +53,8 @@ const shareTogether = batched(assignAll, { most: 32, retryIndividually: true, ga
 
 /**
  * Binds an intent to the next nonce of the paying wallet, for ever, in one transaction that holds the
- * wallet's row. The intent must be queued. Deployments of one account that come while the wallet's row is held
- * share the next such transaction: the row is what all of them wait for. Mints of one contract among them share one nonce.
+ * wallet's row. The intent must be queued. Those that come while the wallet's row is held share the next
+ * such transaction: the row is what all of them wait for. Mints of one account and contract share one nonce.
  */
 export async function reserveNonce(
   services: RelayContext,
@@ -63,17 +63,18 @@ export async function reserveNonce(
   ready: Preflight & { fees: Fees },
   genesisHash: Hash,
 ): Promise<Assignment> {
-  // A connection sees the rows of one account. Updates look at each other's rows, so each goes alone.
+  // What shares a transaction shares its cost. Updates look at each other's rows, so each goes alone.
+  const shares = mayShare(intent);
   const name = replacesRecord(intent.kind)
     ? intent.id
-    : `${intent.tenant_id} ${chain.id} ${ready.sender} ${genesisHash}`;
-  const assign = mayShare(intent) && !ready.callsReceiver ? shareTogether : assignTogether;
+    : `${shares ? intent.tenant_id : ""} ${chain.id} ${ready.sender} ${genesisHash}`;
+  const assign = shares && !ready.callsReceiver ? shareTogether : assignTogether;
   const assignment = await assign(services, name, { chain, intent, ready, genesisHash });
   if (assignment.kind === "assigned") failpoint("assign-after-commit");
   return assignment;
 }
 
-/** @param requests of one account, one chain and one paying wallet; an update is alone. */
+/** @param requests of one chain and one paying wallet, mints of one account; an update is alone. */
 async function assignAll(services: RelayContext, requests: readonly NonceRequest[]): Promise<Assignment[]> {
   const [first] = requests;
   if (!first) return [];

@@ -61,8 +61,7 @@ export async function signAttempt(
   const { raw, hash } = await signChecked(signer, order);
   const first = intent.state === "assigned";
   failpoint(first ? "sign-before-persist" : "bump-before-persist");
-  // A connection sees the rows of one account.
-  const signed = await storeTogether(services, intent.tenant_id, { intent, reservation, plan, hash, raw });
+  const signed = await storeTogether(services, "", { intent, reservation, plan, hash, raw });
   if (signed) failpoint(first ? "sign-after-persist" : "bump-after-persist");
   return signed;
 }
@@ -81,7 +80,6 @@ const storeTogether = batched(storeAll, { most: 32, retryIndividually: true });
 /**
  * Moves each intent and keeps its bytes, both or neither, in one statement.
  *
- * @param signed of one account.
  * @returns null for an intent that another process moved first.
  */
 async function storeAll(services: RelayContext, signed: readonly SignedBytes[]): Promise<(Intent | null)[]> {

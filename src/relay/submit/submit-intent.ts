@@ -14,7 +14,7 @@ import { startUnassigned } from "./start-unassigned.ts";
 import type { Step, Submission } from "./submission.ts";
 
 /**
- * Takes an intent from wherever it stands to signed and stored. Requests and workers call it alike and
+ * Takes an intent from wherever it stands to signed and stored. Loops of several workers may call it
  * at the same time; each step is one transaction that only one of them wins.
  *
  * @param known what an earlier try a moment ago learned from the node.

@@ -8,7 +8,7 @@ import { type Intent, moveIntent } from "../store/intents.ts";
 import { doneElsewhere, holdDone } from "../submit/hold-intent.ts";
 import { attend } from "./loop-steps.ts";
 
-/** Younger ones are in the hands of the request that made them. */
+/** Younger ones are in the hands of the sign loop. */
 export const freshMs = 1_000;
 const retryHeldMs = 5_000;
 /** Intents of one page; those that do not fit are the next round's. */
@@ -42,7 +42,7 @@ export async function listAssigned(services: RelayContext, chain: Chain): Promis
 }
 
 /**
- * A page of the intents without a nonce, in the order of acceptance. Fresh ones are left to the request that made them.
+ * A page of the intents without a nonce, in the order of acceptance. Fresh ones are left to the sign loop.
  * Of the updates of one contract only the first that is in no block can be tried; the others would take all places for nothing.
  *
  * @param after the order of acceptance (`seq`) to go on behind.
