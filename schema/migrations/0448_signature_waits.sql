@@ -10,10 +10,8 @@ CREATE TABLE service.signature_wait (
 );
 CREATE INDEX signature_wait_asked ON service.signature_wait (chain_id, asked_at);
 CREATE INDEX intent_unsigned ON service.intent (chain_id, created_at) WHERE state IN ('queued', 'held', 'assigned');
-CREATE TRIGGER signature_wait_wake AFTER INSERT OR UPDATE OF asked_at ON service.signature_wait
-  FOR EACH STATEMENT EXECUTE FUNCTION service.wake_worker();
 
--- Of several workers one signs at once what is asked for on a chain, until then; the others would do the same work.
+-- The one worker that signs waiting requests of a chain, until its lease ends; others would do the same work.
 CREATE TABLE service.signing_worker (
   chain_id integer PRIMARY KEY,
   worker uuid NOT NULL,
@@ -24,17 +22,21 @@ CREATE TABLE service.signing_worker (
 ALTER TABLE service.signature_wait ENABLE ROW LEVEL SECURITY;
 ALTER TABLE service.signing_worker ENABLE ROW LEVEL SECURITY;
 
--- What the workers know of what signs for them. The HTTP process shows it.
+-- What each worker knows of what signs for it. The HTTP process shows it.
 CREATE TABLE service.signer_state (
-  kind text PRIMARY KEY,
+  worker uuid PRIMARY KEY,
+  kind text NOT NULL,
   trouble text,
   seen_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 
 CREATE FUNCTION service.ask_signature(wanted uuid) RETURNS void
   LANGUAGE sql SECURITY DEFINER SET search_path = '' AS $$
-  INSERT INTO service.signature_wait (intent_id, chain_id) SELECT i.id, i.chain_id FROM service.intent i WHERE i.id = wanted
-  ON CONFLICT (intent_id) DO UPDATE SET asked_at = pg_catalog.clock_timestamp(), reason = NULL
+  INSERT INTO service.signature_wait (intent_id, chain_id)
+  SELECT n.id, n.chain_id FROM service.intent i JOIN service.intent n ON n.root_id = i.root_id
+  WHERE i.id = wanted ORDER BY n.retry_number DESC LIMIT 1
+  ON CONFLICT (intent_id) DO UPDATE SET asked_at = pg_catalog.clock_timestamp(), reason = NULL;
+  SELECT pg_catalog.pg_notify('mintyard_work', '')
 $$;
 
 -- How far each request is on its way to a signature, in its newest retry. One statement for all who wait, of any account:

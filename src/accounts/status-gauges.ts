@@ -1,4 +1,5 @@
 import { Counter, Gauge } from "prom-client";
+import { isDeployable } from "../relay/chain/deployable.ts";
 import type { Services } from "../services.ts";
 import { type Metrics, readCached } from "../telemetry/metrics.ts";
 import { readStatus, type ServiceStatus } from "./read-status.ts";
@@ -38,8 +39,11 @@ export function watchStatus({ registry }: Metrics, services: Services): void {
   gauge("mintyard_database_up", "1 while the database answers.", [], (set, { database }) =>
     set(database === "ok" ? 1 : 0),
   );
-  gauge("mintyard_signer_up", "1 while what signs for this process's wallets does.", ["kind"], (set, { signer }) => {
-    if (signer.kind !== null) set(signer.trouble === null ? 1 : 0, { kind: signer.kind });
+  const signs = services.chains.some(isDeployable);
+  gauge("mintyard_signer_up", "1 while what signs for the workers' wallets does.", ["kind"], (set, { signer }) => {
+    // Without a worker that signs nothing is signed either.
+    const up = signer.kind === null ? !signs : signer.trouble === null;
+    set(up ? 1 : 0, { kind: signer.kind ?? "none" });
   });
   perChain("mintyard_index_block", "Newest block in the index.", ({ indexedBlock }) =>
     indexedBlock === null ? null : Number(indexedBlock),

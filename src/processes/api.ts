@@ -26,6 +26,10 @@ await prepareDatabase(config.databaseUrl, createLogger("api", config.logLevel, s
 const tenants = config.rowSecurity && (await hasApiRole(config.databaseUrls["api"] ?? config.databaseUrl));
 const endTracing = await startTracing(config, "api");
 const services = createServices(config, "api", { tenants, replicas: true, withoutSigner: true });
+if (config.signing.signer || config.signing.web3)
+  services.log.warn(
+    "SIGNER_URL and WEB3SIGNER_URL are the worker's: this process has nothing signed; take them from it",
+  );
 if (!tenants) services.log.warn("row-level security is off: this login may not use the role mintyard_api");
 if (config.devApiKey) {
   const pool = createPool(config.databaseUrl, "setup", 1);

@@ -76,7 +76,7 @@ export interface CarriedOut<R extends ChainRequest> {
 const underWay = new WeakMap<Services, Map<string, Promise<CarriedOut<ChainRequest>>>>();
 
 /**
- * Makes a request durable, has it signed and stored, and starts sending it: when this returns, the relay drives it to an
+ * Makes a request durable and waits until a worker has signed it: when this returns, the relay drives it to an
  * end whatever happens to this process. The same request again is the same transaction.
  *
  * @throws ServiceError what `asked.draft` and `acceptIntent` throw; `plan_limit_exceeded`; `service_unavailable` when it

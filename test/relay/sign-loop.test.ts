@@ -10,6 +10,8 @@ import { createServices } from "../../src/processes/create-services.ts";
 import { runRelay } from "../../src/relay/track/run-relay.ts";
 import { Rounds } from "../../src/rounds.ts";
 import type { Services } from "../../src/services.ts";
+import { patient } from "../setup/wait.ts";
+import { addQueued } from "./crowd.ts";
 import { goerli, launch, RelayHarness } from "./harness.ts";
 
 // Workers as src/processes/worker.ts has them, and a process that serves clients and has no signer.
@@ -99,6 +101,17 @@ test("a request that is held says why at once, and is tried again when its clien
     await h.pauseFactory(false);
   }
   const { deployment } = await deploy(input);
+  await h.untilState(deployment.id, ["confirmed", "finalized"]);
+});
+
+test("two hundred requests that are held take nobody's place", async () => {
+  await h.pauseFactory(true);
+  const held = await addQueued(h, 200);
+  startWorker();
+  const refused = "SELECT FROM service.intent WHERE id = ANY ($1) AND state = 'held'";
+  await expect.poll(async () => (await h.database.pool.query(refused, [held])).rowCount, patient).toBe(200);
+  await h.pauseFactory(false);
+  const { deployment } = await deploy();
   await h.untilState(deployment.id, ["confirmed", "finalized"]);
 });
 

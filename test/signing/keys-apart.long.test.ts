@@ -25,7 +25,7 @@ test("of all processes of a stack, only the one that signs has the relayer's key
   expect(holdersOf(needles)).toEqual(["src/processes/signer.ts"]);
 });
 
-test("whoever has the HTTP process has nothing signed: it has neither the signer's token nor its address", async () => {
+test("the HTTP process has neither the signer's token nor its address", async () => {
   const token = read("keys/signer-token").trim();
   // The worker reads it when it looks whether the signer answers.
   await expect

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import type { IntentState } from "../../db/tables/relay.ts";
 import { withTenantScope } from "../../db/tenancy/tenant.ts";
@@ -26,6 +25,8 @@ interface Wait {
   ends: (seen: Signing) => boolean;
   begun: number;
   untilMs: number;
+  /** When its row is looked at next. */
+  nextMs: number;
   done: (seen: Signing | null) => void;
   failed: (error: unknown) => void;
 }
@@ -37,11 +38,12 @@ const pauses = [
 ];
 const longestPauseMs = 200;
 
-/** Looks for all requests of this process that wait for their signature, in one statement. */
+/** Looks for all requests of this process that wait for their signature, those that are due in one statement. */
 export class SignatureLooks {
   readonly #pool: Pick<pg.Pool, "query">;
   readonly #waits = new Set<Wait>();
   #looking = false;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(pool: Pick<pg.Pool, "query">) {
     this.#pool = pool;
@@ -51,50 +53,58 @@ export class SignatureLooks {
    * Waits until a look at a request ends it, or for so long.
    *
    * @returns the last look; null when there is no such request any more.
-   * @throws what the database says.
+   * @throws what the database said at the last look.
    */
   async until(id: string, ends: (seen: Signing) => boolean, ms: number): Promise<Signing | null> {
     return await new Promise((done, failed) => {
-      const begun = performance.now();
-      this.#waits.add({ id, ends, begun, untilMs: begun + ms, done, failed });
-      if (this.#looking) return;
-      this.#looking = true;
-      // Not within the request that happens to be the first: neither its tenant nor its span.
-      void withoutSpan(() => withTenantScope(() => this.#look()));
+      const now = performance.now();
+      this.#waits.add({ id, ends, begun: now, untilMs: now + ms, nextMs: now, done, failed });
+      this.#lookIn(0);
     });
   }
 
-  async #look(): Promise<void> {
-    while (this.#waits.size > 0) {
-      const waits = [...this.#waits];
-      try {
-        const seen = await this.#read([...new Set(waits.map(({ id }) => id))]);
-        const now = performance.now();
-        for (const wait of waits) {
-          const found = seen.get(wait.id) ?? null;
-          if (found !== null && !wait.ends(found) && now < wait.untilMs) continue;
-          this.#waits.delete(wait);
-          wait.done(found);
-        }
-      } catch (error) {
-        for (const wait of waits) {
-          this.#waits.delete(wait);
-          wait.failed(error);
-        }
-      }
-      await sleep(this.#pauseMs());
-    }
-    this.#looking = false;
+  #lookIn(ms: number): void {
+    if (this.#looking) return;
+    clearTimeout(this.#timer);
+    // Not within the request that happens to be the first: neither its tenant nor its span.
+    this.#timer = withoutSpan(() => withTenantScope(() => setTimeout(() => void this.#look(), ms)));
   }
 
-  async #read(ids: readonly string[]): Promise<Map<string, Signing>> {
+  async #look(): Promise<void> {
+    this.#looking = true;
+    const now = performance.now();
+    const due = [...this.#waits].filter(({ nextMs }) => nextMs <= now + 1);
+    try {
+      const seen = await this.#read(due);
+      for (const wait of due) {
+        const found = seen.get(wait.id) ?? null;
+        if (found !== null && !wait.ends(found) && performance.now() < wait.untilMs) continue;
+        this.#waits.delete(wait);
+        wait.done(found);
+      }
+    } catch (error) {
+      // What waits may be signed all the same; it is looked at again.
+      for (const wait of due) {
+        if (performance.now() < wait.untilMs) continue;
+        this.#waits.delete(wait);
+        wait.failed(error);
+      }
+    }
+    const ended = performance.now();
+    for (const wait of due) wait.nextMs = ended + pauseAt(ended - wait.begun);
+    this.#looking = false;
+    if (this.#waits.size === 0) return;
+    this.#lookIn(Math.max(0, Math.min(...[...this.#waits].map(({ nextMs }) => nextMs)) - ended));
+  }
+
+  async #read(due: readonly Wait[]): Promise<Map<string, Signing>> {
+    if (due.length === 0) return new Map();
+    const ids = [...new Set(due.map(({ id }) => id))];
     const { rows } = await this.#pool.query<Signing>("SELECT * FROM service.signing_of($1)", [ids]);
     return new Map(rows.map((row) => [row.id, row]));
   }
+}
 
-  #pauseMs(): number {
-    const youngest = Math.max(...[...this.#waits].map(({ begun }) => begun));
-    const ageMs = performance.now() - youngest;
-    return pauses.find(({ youngerMs }) => ageMs < youngerMs)?.pauseMs ?? longestPauseMs;
-  }
+function pauseAt(ageMs: number): number {
+  return pauses.find(({ youngerMs }) => ageMs < youngerMs)?.pauseMs ?? longestPauseMs;
 }

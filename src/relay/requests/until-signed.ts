@@ -14,7 +14,7 @@ const signWithinMs = 10_000;
 const mostTurnMs = 30_000;
 /** A worker tries again and again what was asked for lately (sign-loop.ts). What was not, or is held, is asked for anew. */
 const askedSeconds = 5;
-/** One with a nonce that is held for the same reason again does not change: so long it may be tried. */
+/** If a request with a nonce is held again for the same reason, its row does not change; after this time it counts as tried. */
 const triedSeconds = 1;
 
 /**

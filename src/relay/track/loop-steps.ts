@@ -38,18 +38,25 @@ export interface SignMemory {
   /** Its name in the lease, and until when it has that, by its own clock. */
   readonly worker: string;
   leasedUntil: number;
+  /** Until when another worker is taken to have it. */
+  leasedElsewhere: number;
   readonly working: Map<string, Promise<void>>;
   readonly tried: Map<string, Tried>;
 }
 
 export interface Tried {
-  /** What the client asked then, in milliseconds. */
-  askedAt: number;
+  /** When its client had asked last, by the database's clock, and since when this process knows of that. */
+  askedAt: Date;
+  askedSince: number;
   at: number;
   /** Something has to change first: it is not tried again before its client asks again. */
   held: boolean;
+  /** What its simulation said, and when. */
   ready: Preflight | null;
+  readyAt: number;
+  /** Why it waits, and when that was last written for its client. */
   reason: string | null;
+  saidAt: number;
 }
 
 export function createRelayMemory(viewMs = 0): RelayMemory {
@@ -64,7 +71,7 @@ export function createRelayMemory(viewMs = 0): RelayMemory {
     waiting: -1n,
     view: null,
     viewMs,
-    signing: { worker: randomUUID(), leasedUntil: 0, working: new Map(), tried: new Map() },
+    signing: { worker: randomUUID(), leasedUntil: 0, leasedElsewhere: 0, working: new Map(), tried: new Map() },
   };
 }
 
@@ -111,5 +118,6 @@ export async function send(
   all = false,
 ): Promise<void> {
   memory.sent.set(intent.id, performance.now());
+  services.relay.order.pass(intent.id);
   await broadcast(services, chain, intent, all ? 100 : 2);
 }

@@ -26,8 +26,19 @@ const countPeriods = { local: 1_000, elsewhere: 15_000 };
  */
 export async function runRelay(services: RelayContext, rounds: Rounds): Promise<void> {
   const chains = services.chains.filter(isDeployable);
+  for (const { name, factory } of services.chains)
+    if (factory && !chains.some((chain) => chain.name === name))
+      services.log.warn(
+        { chain: name, action: noWallet(name) },
+        "this worker signs nothing on a chain that has a factory",
+      );
   if (chains.length === 0) return;
   await Promise.all([runSigner(services, rounds), ...chains.map((chain) => runChain(services, chain, rounds))]);
+}
+
+function noWallet(chain: string): string {
+  const suffix = chain.toUpperCase();
+  return `set RELAYER_ADDRESS_${suffix} and SIGNER_URL, or RELAYER_KEY_${suffix}, for this worker if clients are to deploy there`;
 }
 
 async function runSigner(services: RelayContext, rounds: Rounds): Promise<void> {

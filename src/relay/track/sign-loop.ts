@@ -14,14 +14,20 @@ import type { Submission } from "../submit/submission.ts";
 import { submitIntent } from "../submit/submit-intent.ts";
 import { attend, type RelayMemory, type SignMemory, type Tried } from "./loop-steps.ts";
 
-/** As long as the most patient client waits (requests/until-signed.ts). */
-const waitSeconds = 30;
+/** As long as the most patient client waits that did not ask anew (requests/until-signed.ts). */
+const waitSeconds = 35;
 /** Requests that are worked on at once. */
 const mostAtOnce = 128;
 const againMs = 200;
-/** While requests come, those of so many milliseconds are read together. */
+/** Requests of so many milliseconds are read together. */
 const gatherMs = 5;
 const leaseSeconds = 3;
+/** While another worker has the lease, nothing is looked for. */
+const leasedElsewhereMs = 500;
+/** What a simulation said is good for so long. */
+const readyMs = 5_000;
+/** A reason that changes with every try is not written as often. */
+const sayAgainMs = 1_000;
 /** A transaction that a node refuses because an earlier nonce has not reached it. Later tries are the resubmit loop's. */
 const earlyPause = { firstMs: 50, mostMs: 1_600 };
 const mostTries = 6;
@@ -43,31 +49,35 @@ export async function runSigning(
 
 /**
  * Begins to sign whatever clients wait for on a chain now, each request on its own: those of one moment share questions,
- * the wallet's row and, where they may, a transaction (submit/). What is not signed in time is left to the submit loop.
+ * the wallet's row and, where they may, a transaction (submit/). The submit loop takes what nobody works on here.
  * One worker of several does this; should two do it, each step is taken by whoever commits it first.
  */
 async function signRound(services: RelayContext, chain: Chain, memory: RelayMemory): Promise<Next> {
   const { working, tried } = memory.signing;
-  if (working.size > 0) await sleep(gatherMs);
-  const asked = await listAsked(services.db, chain, [...working.keys()]);
-  const ids = new Set(asked.map(({ id }) => id));
-  for (const id of tried.keys()) if (!ids.has(id) && !working.has(id)) tried.delete(id);
-  if (asked.length + working.size === 0) return "rest";
+  await sleep(gatherMs);
+  if (performance.now() < memory.signing.leasedElsewhere) return "soon";
+  forgetOld(tried);
+  const asked = await listAsked(services.db, chain, memory.signing);
+  if (asked.length + working.size + tried.size === 0) return "rest";
+  if (asked.length === 0) return "soon";
   const away = await signerAway(services);
   // Its lease ends, and another worker may have a signer that answers.
   if (away) {
-    for (const intent of asked)
-      if (isDue(intent, tried.get(intent.id))) await remember(services.db, memory, intent, { reason: away });
+    for (const intent of asked) await remember(services.db, memory, intent, { reason: away });
     return "soon";
   }
   if (!(await holdsLease(services.db, chain, memory.signing))) return "soon";
-  for (const intent of asked) {
-    if (working.size >= mostAtOnce) break;
-    if (!isDue(intent, tried.get(intent.id))) continue;
+  for (const intent of asked.slice(0, mostAtOnce - working.size)) {
     const work = sign(services, chain, intent, memory).finally(() => working.delete(intent.id));
     working.set(intent.id, work);
   }
   return "soon";
+}
+
+/** Whoever asked for it then does not wait for it any more. */
+function forgetOld(tried: Map<string, Tried>): void {
+  const before = performance.now() - waitSeconds * 1_000;
+  for (const [id, { askedSince }] of tried) if (askedSince < before) tried.delete(id);
 }
 
 /** @returns why nothing can be signed now; null when it can. */
@@ -91,8 +101,13 @@ async function leaveLease(db: Kysely<Database>, { id }: Chain, { worker }: SignM
 /** With when its client asked last. */
 export type Asked = Intent & { asked_at: Date };
 
-/** @param besides those that are worked on. @returns the first ones in the order of acceptance. */
-async function listAsked(db: Kysely<Database>, { id }: Chain, besides: readonly string[]): Promise<Asked[]> {
+/**
+ * The first ones that are to be tried now, in the order of acceptance. Those that are worked on, were tried a moment ago, or
+ * are held since they were asked for take no places of others.
+ */
+async function listAsked(db: Kysely<Database>, { id }: Chain, { working, tried }: SignMemory): Promise<Asked[]> {
+  const recently = performance.now() - againMs;
+  const later = [...tried].filter(([, { held, at }]) => held || at > recently);
   const since = sql`clock_timestamp() - make_interval(secs => ${waitSeconds})`;
   const { rows } = await sql<Asked>`
     SELECT i.*, asked.at AS asked_at
@@ -103,14 +118,13 @@ async function listAsked(db: Kysely<Database>, { id }: Chain, besides: readonly 
         SELECT w.intent_id, w.asked_at FROM service.signature_wait w WHERE w.chain_id = ${id} AND w.asked_at > ${since}) each
       GROUP BY each.id) asked
     JOIN service.intent i ON i.id = asked.id
-    WHERE i.state IN ('queued', 'held', 'assigned') AND i.id <> ALL (${besides}::uuid[])
-    ORDER BY i.seq LIMIT ${2 * mostAtOnce}`.execute(db);
+    WHERE i.state IN ('queued', 'held', 'assigned') AND i.id <> ALL (${[...working.keys()]}::uuid[])
+      AND NOT EXISTS (
+        SELECT FROM unnest(${later.map(([name]) => name)}::uuid[], ${later.map(([, { askedAt }]) => askedAt)}::timestamptz[]) AS t (id, at)
+        WHERE t.id = i.id AND t.at = date_trunc('milliseconds', asked.at))
+    -- Those that wait for their turn are tried again and again, and must not keep others from being tried at all.
+    ORDER BY i.id = ANY (${[...tried.keys()]}::uuid[]), i.seq LIMIT ${mostAtOnce}`.execute(db);
   return rows;
-}
-
-function isDue({ asked_at: askedAt }: Asked, last: Tried | undefined): boolean {
-  if (!last || last.askedAt !== askedAt.getTime()) return true;
-  return !last.held && performance.now() - last.at >= againMs;
 }
 
 async function holdsLease(db: Kysely<Database>, { id }: Chain, signing: SignMemory): Promise<boolean> {
@@ -122,28 +136,40 @@ async function holdsLease(db: Kysely<Database>, { id }: Chain, signing: SignMemo
     ON CONFLICT (chain_id) DO UPDATE SET worker = excluded.worker, until = excluded.until
       WHERE held.worker = excluded.worker OR held.until < clock_timestamp()
     RETURNING 1`.execute(db);
+  if (rows.length === 0) {
+    signing.leasedElsewhere = now + leasedElsewhereMs;
+    return false;
+  }
   // Counted from before the question: the database's lease ends later than this.
-  if (rows.length > 0) signing.leasedUntil = now + leaseSeconds * 1_000;
-  await sql`DELETE FROM service.signature_wait WHERE chain_id = ${id} AND asked_at < clock_timestamp() - interval '1 hour'`.execute(
-    db,
-  );
-  return rows.length > 0;
+  signing.leasedUntil = now + leaseSeconds * 1_000;
+  const old = sql`asked_at < clock_timestamp() - interval '1 hour'`;
+  await sql`DELETE FROM service.signature_wait WHERE chain_id = ${id} AND ${old}`.execute(db);
+  return true;
 }
 
 /** One try. What keeps it is remembered, and told to the client; never fails. */
 export async function sign(services: RelayContext, chain: Chain, intent: Asked, memory: RelayMemory): Promise<void> {
-  const before = memory.signing.tried.get(intent.id);
+  const { tried } = memory.signing;
+  const last = tried.get(intent.id);
+  const known = last?.ready && performance.now() - last.readyAt < readyMs ? last.ready : null;
   await attend(services, intent, async () => {
-    const submission = await trySubmit(services, chain, intent, before?.ready ?? null);
+    // Whatever breaks it, it is not tried again at once.
+    await remember(services.db, memory, intent, { reason: last?.reason ?? null, ready: known });
+    const submission = await trySubmit(services, chain, intent, known);
     if ("unavailable" in submission)
       return await remember(services.db, memory, intent, { reason: submission.unavailable.message });
     const { kind, intent: now } = submission;
-    if (kind === "signed" && now.state === "signed") sendMeanwhile(services, chain, now, memory);
-    if (kind === "waiting") await remember(services.db, memory, intent, submission);
-    if (kind === "held") await remember(services.db, memory, intent, { held: true });
+    if (kind === "waiting") return await remember(services.db, memory, intent, submission);
+    // Its row has the reason, but of one that is being cancelled.
+    if (kind === "held")
+      return await remember(services.db, memory, intent, {
+        held: true,
+        reason: now.hold_reason === null ? submission.reason : null,
+      });
+    tried.delete(intent.id);
+    if (now.state === "signed") sendMeanwhile(services, chain, now, memory);
+    else services.relay.order.pass(intent.id);
   });
-  // Whatever broke it, it is not tried again at once.
-  if (memory.signing.tried.get(intent.id) === before) await remember(services.db, memory, intent, {});
 }
 
 /** @param tried `reason`: why it waits, for its client, who is told so when its time is over. */
@@ -153,12 +179,19 @@ async function remember(
   { id, chain_id: chainId, asked_at: askedAt }: Asked,
   { held = false, ready = null, reason = null }: Partial<Pick<Tried, "held" | "ready" | "reason">>,
 ): Promise<void> {
-  const before = tried.get(id);
-  tried.set(id, { askedAt: askedAt.getTime(), at: performance.now(), held, ready, reason });
-  if (reason === null || reason === before?.reason) return;
+  const last = tried.get(id);
+  // What was said of it is gone when its client asks again.
+  const before = last?.askedAt.getTime() === askedAt.getTime() ? last : undefined;
+  const now = performance.now();
+  const readyAt = ready !== null && ready === before?.ready ? before.readyAt : now;
+  const next = { askedAt, askedSince: before?.askedSince ?? now, at: now, held, ready, readyAt, reason };
+  tried.set(id, { ...next, saidAt: before?.saidAt ?? Number.NEGATIVE_INFINITY });
+  if (reason === null || (before?.reason === reason && before.saidAt > 0)) return;
+  if (before && now - before.saidAt < sayAgainMs) return;
   await sql`
     INSERT INTO service.signature_wait (intent_id, chain_id, asked_at, reason) VALUES (${id}, ${chainId}, ${askedAt}, ${reason})
     ON CONFLICT (intent_id) DO UPDATE SET reason = excluded.reason`.execute(db);
+  tried.set(id, { ...next, saidAt: now });
 }
 
 async function trySubmit(

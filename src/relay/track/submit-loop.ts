@@ -14,7 +14,7 @@ import { refreshWallets } from "./watch-wallets.ts";
 const roundMs = 5_000;
 
 /**
- * One look at what has no signed bytes yet on a chain, and for which no client waits (sign-loop.ts): what may go now gets its nonce, is signed and sent. What has a
+ * One look at what has no signed bytes yet on a chain and is not worked on for a client (sign-loop.ts): what may go now gets its nonce, is signed and sent. What has a
  * nonce already goes first; the rest has its turn from round to round, for simulating all of it may take long. Any
  * number of workers may do this at once.
  *
