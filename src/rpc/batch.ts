@@ -1,3 +1,4 @@
+import { backoffMs } from "../backoff.ts";
 import type { Chain } from "../chains.ts";
 import { readText } from "../read-at-most.ts";
 import { tracedFetch } from "../telemetry/trace-rpc.ts";
@@ -36,8 +37,11 @@ const maxAnswerBytes = 32 * 1024 * 1024;
 const listSizes = [100, 50, 20, 10, 5, 3, 2];
 /** Requests at a time to an endpoint that takes few calls in each. */
 const atOnce = 4;
-/** For how long an endpoint is not sent longer lists than it took. */
-const keptMs = 600_000;
+/**
+ * For how long an endpoint is not sent longer lists than it took: each time for longer, until it takes one. One garbled
+ * answer says little, and while it is asked call by call a look at many requests fails with the first that fails.
+ */
+const lowered = { firstMs: 10_000, mostMs: 600_000 };
 
 /** The endpoint answered, and not as a list is answered: it may take shorter ones, or none. */
 class ListRefused extends NodeFault {}
@@ -63,6 +67,8 @@ export function openEndpoint(address: string, chain: Chain): Endpoint {
   const { url, headers } = splitCredentials(address);
   let most = Number.POSITIVE_INFINITY;
   let lowerUntil = 0;
+  /** The length that it was found to take last, and how often in a row. */
+  let learned = { size: Number.POSITIVE_INFINITY, times: 0 };
 
   async function ask(calls: readonly RpcCall[]): Promise<RpcResult[]> {
     const results = await askEach(calls);
@@ -80,7 +86,12 @@ export function openEndpoint(address: string, chain: Chain): Endpoint {
     for (let size = most; ; ) {
       try {
         const results = size === 1 ? await askAlone(calls) : await askInLists(calls, size - 1);
-        if (size < most) [most, lowerUntil] = [size, performance.now() + keptMs];
+        if (size < most) {
+          most = size;
+          learned = { size, times: learned.times + 1 };
+          lowerUntil = performance.now() + backoffMs(learned.times, lowered);
+        } else if (calls.length < size && calls.length >= learned.size)
+          learned = { size: Number.POSITIVE_INFINITY, times: 0 };
         return results;
       } catch (error) {
         if (!(error instanceof ListRefused)) throw error;

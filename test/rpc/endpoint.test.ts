@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, expect, test, vi } from "vitest";
 import type { Chain } from "../../src/chains.ts";
 import { sendRpc } from "../../src/indexing/json-rpc.ts";
 import { openNodes } from "../../src/relay/chain/rpc-nodes.ts";
@@ -86,6 +86,41 @@ for (const [kind, refuse] of Object.entries(refusals)) {
     expect(seen.map(({ length }) => length)).toEqual([3, 3, 3, 2]);
   });
 }
+
+test("one garbled list costs ten seconds of single calls; an endpoint that takes none is tried less and less often", async () => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  try {
+    let refusing = true;
+    const { seen, host } = await startNode((answers) => (refusing ? answers.slice(0, 1) : answers));
+    const endpoint = openEndpoint(`http://${host}`, chain);
+    /** Whether a list is tried after so many seconds. */
+    const triesAfter = async (seconds: number) => {
+      vi.advanceTimersByTime(seconds * 1_000);
+      seen.length = 0;
+      expect(await endpoint.ask(calls)).toEqual(results);
+      return seen.some(({ length }) => length !== null);
+    };
+    expect(await triesAfter(0)).toBe(true);
+    expect(await triesAfter(9)).toBe(false);
+    expect(await triesAfter(2)).toBe(true);
+    expect(await triesAfter(11)).toBe(false);
+    expect(await triesAfter(10)).toBe(true);
+    // Ten minutes at most.
+    for (let hours = 0; hours < 10; hours += 1) expect(await triesAfter(3_600)).toBe(true);
+    expect(await triesAfter(590)).toBe(false);
+    refusing = false;
+    expect(await triesAfter(20)).toBe(true);
+    expect(endpoint.mostCalls).toBe(Number.POSITIVE_INFINITY);
+    // It has taken one: the next fault is a first one.
+    refusing = true;
+    expect(await triesAfter(0)).toBe(true);
+    refusing = false;
+    expect(await triesAfter(11)).toBe(true);
+    expect(endpoint.mostCalls).toBe(Number.POSITIVE_INFINITY);
+  } finally {
+    vi.useRealTimers();
+  }
+});
 
 test("a list is not cut up where a single call is answered no better", async () => {
   for (const answer of [
