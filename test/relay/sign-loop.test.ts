@@ -10,7 +10,7 @@ import { createServices } from "../../src/processes/create-services.ts";
 import { runRelay } from "../../src/relay/track/run-relay.ts";
 import { Rounds } from "../../src/rounds.ts";
 import type { Services } from "../../src/services.ts";
-import { patient } from "../setup/wait.ts";
+import { patient, wait } from "../setup/wait.ts";
 import { addQueued } from "./crowd.ts";
 import { goerli, launch, RelayHarness } from "./harness.ts";
 
@@ -102,6 +102,17 @@ test("a request that is held says why at once, and is tried again when its clien
   }
   const { deployment } = await deploy(input);
   await h.untilState(deployment.id, ["confirmed", "finalized"]);
+});
+
+test("a wallet that has funds again is used, also while its client asks without a pause", async () => {
+  const balance = await h.chain.getBalance({ address: h.relayer });
+  await h.chain.setBalance({ address: h.relayer, value: 1n });
+  startWorker();
+  const input = launch();
+  expect(String(await deploy(input).catch((error: unknown) => error))).toContain("has too little");
+  await h.chain.setBalance({ address: h.relayer, value: balance });
+  const answered = await wait("a hash", () => deploy(input).catch(() => null));
+  await h.untilState(answered?.deployment.id ?? "", ["confirmed", "finalized"]);
 });
 
 test("two hundred requests that are held take nobody's place", async () => {

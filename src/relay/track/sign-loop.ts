@@ -13,6 +13,7 @@ import type { Preflight } from "../submit/preflight.ts";
 import type { Submission } from "../submit/submission.ts";
 import { submitIntent } from "../submit/submit-intent.ts";
 import { attend, type RelayMemory, type SignMemory, type Tried } from "./loop-steps.ts";
+import { refreshWallets } from "./watch-wallets.ts";
 
 /** As long as the most patient client waits that did not ask anew (requests/until-signed.ts). */
 const waitSeconds = 35;
@@ -50,7 +51,7 @@ export async function runSigning(
 /**
  * Begins to sign whatever clients wait for on a chain now, each request on its own: those of one moment share questions,
  * the wallet's row and, where they may, a transaction (submit/). The submit loop takes what nobody works on here.
- * One worker of several does this; should two do it, each step is taken by whoever commits it first.
+ * One worker of several does this; if two do it, the first commit of each step counts.
  */
 async function signRound(services: RelayContext, chain: Chain, memory: RelayMemory): Promise<Next> {
   const { working, tried } = memory.signing;
@@ -74,7 +75,7 @@ async function signRound(services: RelayContext, chain: Chain, memory: RelayMemo
   return "soon";
 }
 
-/** Whoever asked for it then does not wait for it any more. */
+/** The clients that asked for them have stopped waiting. */
 function forgetOld(tried: Map<string, Tried>): void {
   const before = performance.now() - waitSeconds * 1_000;
   for (const [id, { askedSince }] of tried) if (askedSince < before) tried.delete(id);
@@ -155,6 +156,8 @@ export async function sign(services: RelayContext, chain: Chain, intent: Asked, 
   await attend(services, intent, async () => {
     // Whatever breaks it, it is not tried again at once.
     await remember(services.db, memory, intent, { reason: last?.reason ?? null, ready: known });
+    // Nobody else looks at the wallets while every request of a chain is held, and tried again and again for its client.
+    if (intent.state === "held") await refreshWallets(services, chain, memory).catch(() => undefined);
     const submission = await trySubmit(services, chain, intent, known);
     if ("unavailable" in submission)
       return await remember(services.db, memory, intent, { reason: submission.unavailable.message });
