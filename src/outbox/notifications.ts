@@ -27,21 +27,25 @@ export class Notifications {
     client.on("error", lost);
     client.on("end", lost);
     client.on("notification", ({ channel }) => this.#heard(channel as Channel));
+    const heard = new Set(this.#channels);
     try {
       await client.connect();
-      await client.query([...this.#channels].map((channel) => `LISTEN ${channel}`).join("; "));
+      await client.query([...heard].map(begin).join("; "));
     } catch (error) {
       await client.end().catch(() => undefined);
       throw error;
     }
     this.#client = client;
+    // Wanted meanwhile.
+    for (const channel of this.#channels) if (!heard.has(channel)) await client.query(begin(channel));
   }
 
   /** From now on hears a channel too, or no more. */
   async hear(channel: Channel, hears: boolean): Promise<void> {
+    if (hears === this.#channels.has(channel)) return;
     if (hears) this.#channels.add(channel);
     else this.#channels.delete(channel);
-    await this.#client?.query(`${hears ? "LISTEN" : "UNLISTEN"} ${channel}`);
+    await this.#client?.query(hears ? begin(channel) : end(channel));
   }
 
   async close(): Promise<void> {
@@ -49,4 +53,14 @@ export class Notifications {
     this.#client = null;
     await client?.end().catch(() => undefined);
   }
+}
+
+/** Events are notified of only while somebody is known to listen (0450_events_heard.sql). */
+function begin(channel: Channel): string {
+  return channel === "mintyard_events" ? `SELECT service.hear_events(true); LISTEN ${channel}` : `LISTEN ${channel}`;
+}
+
+function end(channel: Channel): string {
+  const stop = `UNLISTEN ${channel}`;
+  return channel === "mintyard_events" ? `${stop}; SELECT service.hear_events(false)` : stop;
 }

@@ -1,6 +1,8 @@
+import pg from "pg";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { openStream } from "../../src/events/open-stream.ts";
 import { EventFeed } from "../../src/outbox/event-feed.ts";
+import { Notifications } from "../../src/outbox/notifications.ts";
 import { numberEvents } from "../../src/outbox/read-events.ts";
 import { ApiServer } from "../setup/api-server.ts";
 import { patient } from "../setup/wait.ts";
@@ -133,4 +135,37 @@ test("who begins to listen while another account's events are read gets the own 
   } finally {
     await feed.close();
   }
+});
+
+test("commits notify of events only while somebody listens to them", async () => {
+  const config = { connectionString: api.database.url };
+  const client = new pg.Client(config);
+  await client.connect();
+  const heard: string[] = [];
+  client.on("notification", ({ channel }) => heard.push(channel));
+  // As earlier versions listen: without saying so.
+  await client.query("LISTEN mintyard_events");
+  const seen = async () => {
+    const before = heard.length;
+    await write(account, "deployment.queued");
+    await client.query("SELECT 1");
+    return heard.length - before;
+  };
+  expect(await seen()).toBe(0);
+  const told: (string | null)[] = [];
+  const notifications = new Notifications(config, ["mintyard_work"], (channel) => told.push(channel));
+  await notifications.open();
+  expect(await seen()).toBe(0);
+  await notifications.hear("mintyard_events", true);
+  await notifications.hear("mintyard_events", true);
+  expect(await seen()).toBe(1);
+  await until(() => told.includes("mintyard_events"));
+  await notifications.hear("mintyard_events", false);
+  expect(await seen()).toBe(0);
+  await notifications.hear("mintyard_events", true);
+  expect(await seen()).toBe(1);
+  await notifications.close();
+  const left = async () => (await seen()) === 0;
+  await expect.poll(left, patient).toBe(true);
+  await client.end();
 });
