@@ -10,11 +10,11 @@ import type { IntentState } from "../db/tables/relay.ts";
  */
 export const lifecycle = {
   // Without a nonce.
-  queued: ["held", "assigned", "batched", "mined", "confirmed", "failed_onchain", "cancelled", "expired"],
-  held: ["queued", "cancelled", "expired"],
+  queued: ["held", "signed", "assigned", "batched", "mined", "confirmed", "failed_onchain", "cancelled", "expired"],
+  held: ["queued", "signed", "batched", "cancelled", "expired"],
   // In the transaction of another mint of its contract, whose nonce it is.
   batched: ["queued", "confirmed", "failed_onchain"],
-  // With a nonce, which is its own for ever.
+  // With a nonce, which is its own for ever. Earlier versions gave it before the signature.
   assigned: ["signed", "mined", "nonce_conflict"],
   signed: ["in_flight", "mined", "mined_reverted", "mined_cancellation", "nonce_conflict"],
   in_flight: ["mined", "mined_reverted", "mined_cancellation", "nonce_conflict"],

@@ -10,9 +10,8 @@ import { askNode } from "./chain/node-failure.ts";
 import { calls, parseBlock, parseHex } from "./chain/reads.ts";
 import { WalletRoles } from "./chain/roles.ts";
 import { type Nodes, openNodes } from "./chain/rpc-nodes.ts";
-import { NonceBasis } from "./store/nonce-basis.ts";
 import { RelayFigures } from "./store/relay-figures.ts";
-import { SendingOrder } from "./store/sending-order.ts";
+import { WalletMemory } from "./store/wallet-memory.ts";
 
 /** What a process knows about the paying wallets and factories of its chains; nothing is read before it is wanted. */
 export function createRelay(signing: SigningBackend): Relay {
@@ -49,8 +48,7 @@ export function createRelay(signing: SigningBackend): Relay {
       roles.forget(chain);
       operatorRoles.forget(chain);
     },
-    order: new SendingOrder(),
-    basis: new NonceBasis(),
+    wallets: new WalletMemory(),
     figures: new RelayFigures(),
     signers,
     signing,

@@ -34,7 +34,6 @@ export function inProcessSigning(admin: boolean): SigningBackend {
     },
     check: async () => null,
     requireAnswer: async () => undefined,
-    requireRoom: async () => undefined,
     held: async () => null,
     close: () => undefined,
   };

@@ -1,5 +1,4 @@
 import type { Address, Hex } from "viem";
-import type { Chain } from "../chains.ts";
 import { gathered } from "../gathered.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { type Token, tokenOf } from "./endpoint.ts";
@@ -87,27 +86,12 @@ export function signerProcess({ endpoint, token }: SignerAccess, log: Logger): S
       });
     } catch (error) {
       proven.clear();
-      if (error instanceof SignerError && error.trouble === "spent") tight.add(order.transaction.chainId);
       throw error;
     }
   };
-  /** Chains whose day was found too full for a transaction: their room is asked for before a nonce is given out. */
-  const tight = new Set<number>();
-  const requireRoom = async (chain: Chain, wei: bigint) => {
-    await health.requireAnswer();
-    if (!tight.has(chain.id)) return;
-    const room = (await health.watch(wallets)).room[chain.id] ?? null;
-    if (room !== null && BigInt(room) < wei) throw new SignerError("spent", `it has room for ${room} wei`, "day");
-    tight.delete(chain.id);
-  };
   const where = "socketPath" in endpoint ? endpoint.socketPath : endpoint.url;
-  const wallets = async () => {
-    const answer = expectOk(await read("GET", paths.wallets));
-    return {
-      wallets: asObject(answer["wallets"]) as Record<string, readonly string[]>,
-      room: asObject(answer["room"]) as Record<string, string | null>,
-    };
-  };
+  const wallets = async () =>
+    asObject(expectOk(await read("GET", paths.wallets))["wallets"]) as Record<string, readonly string[]>;
   const health = new SignerHealth(log, where, wallets);
   return {
     kind: "signer",
@@ -131,8 +115,7 @@ export function signerProcess({ endpoint, token }: SignerAccess, log: Logger): S
       })),
     check: () => health.check(),
     requireAnswer: () => health.requireAnswer(),
-    requireRoom,
-    held: async (chain) => (await health.watch(wallets)).wallets[String(chain.id)] ?? [],
+    held: async (chain) => (await health.watch(wallets))[String(chain.id)] ?? [],
     close,
   };
 }

@@ -71,8 +71,9 @@ export function readWeb3Signer(env: Env): Web3SignerAccess | null {
     throw new Error("WEB3SIGNER_URL: http://… or https://… is wanted");
   const method = readWord(env, "WEB3SIGNER_METHOD", ["sign", "transaction"], "sign");
   const timeoutMs = Number(env["WEB3SIGNER_TIMEOUT_MS"]?.trim() || 5_000);
-  if (!(Number.isSafeInteger(timeoutMs) && timeoutMs > 0))
-    throw new Error("WEB3SIGNER_TIMEOUT_MS: a number above zero is wanted");
+  // The wallet's row is locked meanwhile.
+  if (!(Number.isSafeInteger(timeoutMs) && timeoutMs > 0 && timeoutMs <= 10_000))
+    throw new Error("WEB3SIGNER_TIMEOUT_MS: a number from 1 to 10000 is wanted");
   return { url, method, timeoutMs };
 }
 

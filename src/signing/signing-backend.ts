@@ -11,17 +11,11 @@ export interface SigningBackend {
   /** What is wrong with it; null when nothing is known to be. Asks it when nothing was heard of it lately. */
   check(): Promise<SignerTrouble | null>;
   /**
-   * For whoever is about to give out a nonce, which somebody then has to sign for.
+   * Before requests are simulated, which somebody then has to sign.
    *
    * @throws SignerError `unreachable` or `unauthorized`.
    */
   requireAnswer(): Promise<void>;
-  /**
-   * The same for a transaction that may cost so much, where a day's limit was met lately.
-   *
-   * @throws SignerError `spent`, and what `requireAnswer` throws.
-   */
-  requireRoom(chain: Chain, wei: bigint): Promise<void>;
   /** Which wallets it holds on a chain, lower case; null when it cannot say. @throws SignerError */
   held(chain: Chain): Promise<readonly string[] | null>;
   close(): void;

@@ -106,7 +106,6 @@ export function web3Signer(
     check: () => health.check(),
     requireAnswer: () => health.requireAnswer(),
     // Without a signer in front of it nobody counts.
-    requireRoom: () => health.requireAnswer(),
     held: async () => [...(await health.watch(readKeys)).keys()],
     close,
   };

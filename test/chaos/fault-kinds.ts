@@ -2,8 +2,8 @@
 const lines: Readonly<Record<string, string>> = {
   "crash accept-before-commit": "F1",
   "crash accept-after-commit": "F2",
-  "crash assign-before-commit": "F3",
-  "crash assign-after-commit": "F4",
+  "crash nonce-before-signature": "F3",
+  "crash sign-before-commit": "F4",
   "crash sign-before-persist": "F5",
   "crash sign-after-persist": "F6",
   "crash send-after": "F7",

@@ -171,7 +171,7 @@ export class RelayFixture {
     const requested = { name, hashes: new Set<string>() };
     const input = request(name);
     const answers = await Promise.allSettled(
-      Array.from({ length: times }, (_, copy) => deployCollection(this.#process(copy), this.caller, input)),
+      Array.from({ length: times }, (_, copy) => deployCollection(this.process(copy), this.caller, input)),
     );
     for (const answer of answers) {
       if (answer.status === "fulfilled") requested.hashes.add(answer.value.deployment.transactionHash);
@@ -194,7 +194,8 @@ export class RelayFixture {
     await wait("all bytes to be sent", allSent, { withinMs: 2_000 }).catch(() => undefined);
   }
 
-  #process(index: number): Services {
+  /** @param index 0 is the first process. */
+  process(index: number): Services {
     while (this.#others.length < index)
       this.#others.push(OwnWorker.within(createServices(this.services.config, "fixture")));
     return this.#others[index - 1] ?? this.services;

@@ -13,9 +13,9 @@ import type { World } from "./world.ts";
 const failpoints: readonly Failpoint[] = [
   "accept-before-commit",
   "accept-after-commit",
-  "assign-before-commit",
-  "assign-after-commit",
+  "nonce-before-signature",
   "sign-before-persist",
+  "sign-before-commit",
   "sign-after-persist",
   "send-after",
   "mined-before-commit",

@@ -1,6 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { batched } from "../../src/relay/store/batch.ts";
-import { SendingOrder } from "../../src/relay/store/sending-order.ts";
 import { patient } from "../setup/wait.ts";
 
 afterEach(() => {
@@ -80,27 +79,4 @@ test("work that fails for several is repeated individually, so that only its own
   expect(await openNext(together.gates)).toEqual([12, 13]);
   const outcome = [...(await failed), ...(await later)];
   expect(outcome.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "rejected"]);
-});
-
-test("a nonce waits for those before it of its own wallet, and not for ever", async () => {
-  // Its second would be over too early on a machine that stands still for one.
-  vi.useFakeTimers();
-  const order = new SendingOrder();
-  const passed: string[] = [];
-  for (const id of ["a", "b", "c"]) order.take("wallet", id);
-  order.take("other wallet", "x");
-  // Given out once, told twice: it does not wait for itself.
-  order.take("wallet", "c");
-  const before = (id: string) => order.before(id).then(() => passed.push(id));
-  const all = ["c", "b", "a", "x"].map(before);
-  await vi.advanceTimersByTimeAsync(20);
-  expect(passed).toEqual(["a", "x"]);
-  order.pass("a");
-  await vi.advanceTimersByTimeAsync(20);
-  expect(passed).toEqual(["a", "x", "b"]);
-  // Nothing is ever sent for b: its request ended.
-  await vi.advanceTimersByTimeAsync(1_000);
-  await Promise.all(all);
-  expect(passed).toEqual(["a", "x", "b", "c"]);
-  await order.before("unknown");
 });

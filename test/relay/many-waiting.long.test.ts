@@ -5,10 +5,7 @@ import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import { untilSigned } from "../../src/relay/requests/until-signed.ts";
 import { getIntent, type Intent } from "../../src/relay/store/intents.ts";
 import { listAttempts } from "../../src/relay/store/nonces.ts";
-import { preflight } from "../../src/relay/submit/preflight.ts";
-import { reserveNonce } from "../../src/relay/submit/reserve-nonce.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
-import { resubmitRound } from "../../src/relay/track/resubmit-loop.ts";
 import { runRelay } from "../../src/relay/track/run-relay.ts";
 import { submitRound } from "../../src/relay/track/submit-loop.ts";
 import { Rounds } from "../../src/rounds.ts";
@@ -17,6 +14,7 @@ import { measuredSlowness, patient } from "../setup/wait.ts";
 import { acceptDeployment, acceptUpdate } from "./accept.ts";
 import { addCrowd, addQueued, moveAll } from "./crowd.ts";
 import { goerli, launch, RelayHarness, randomAddress } from "./harness.ts";
+import { giveNonce } from "./older-nonce.ts";
 import { relayRound } from "./round.ts";
 
 let h: RelayHarness;
@@ -44,15 +42,6 @@ async function accept(): Promise<Intent> {
 async function acceptNth(n: number): Promise<Intent> {
   const changes = { royaltiesBps: BigInt(n + 1) };
   return await acceptUpdate(api, caller, { chain: goerli(api), contract, changes, idempotencyKey: `update-${n}` });
-}
-
-/** Its process is gone after it was given its nonce. */
-async function orphan(intent: Intent): Promise<void> {
-  const ready = await preflight(api, goerli(api), intent, h.relayer);
-  if (!("fees" in ready) || !ready.fees) throw new Error("not ready");
-  const { genesisHash } = await api.relay.factory(goerli(api));
-  const { kind } = await reserveNonce(api, goerli(api), intent, { ...ready, fees: ready.fees }, genesisHash);
-  expect(kind).toBe("assigned");
 }
 
 /** Nobody waits for them any more, so they have their turn from round to round. */
@@ -100,22 +89,6 @@ test("what is in flight is sent again while slow simulations keep forty others w
   });
 });
 
-test("a nonce whose process is gone is signed while slow simulations keep sixty others waiting for one", async () => {
-  for (let count = 0; count < 60; count += 1) await accept();
-  const lost = await accept();
-  // One round is to have all of them.
-  await becomeDue();
-  h.proxy.delay("eth_estimateGas", 500);
-  const before = simulations();
-  await besideWorker(async () => {
-    await expect.poll(simulations, patient).toBeGreaterThan(before + 1);
-    await orphan(lost);
-    const isSigned = async () => (await listAttempts(api.db, lost.id)).length > 0;
-    await expect.poll(isSigned, patient).toBe(true);
-    expect(simulations() - before).toBeLessThan(60);
-  });
-});
-
 test("a hundred held requests do not keep the others from being tried", async () => {
   const held = await addQueued(h, 130);
   await moveAll(h, held, "held");
@@ -134,10 +107,10 @@ test("a hundred held requests do not keep the others from being tried", async ()
 });
 
 /** The database's clock cannot be set; the rows are made older instead, past the trigger that keeps their times. */
-async function letTimePass(interval: string): Promise<void> {
+async function letTimePass(interval: string, state = "held"): Promise<void> {
   await h.database.pool.query(
     `BEGIN; SET LOCAL session_replication_role = replica;
-     UPDATE service.intent SET updated_at = updated_at - interval '${interval}' WHERE state = 'held'; COMMIT`,
+     UPDATE service.intent SET updated_at = updated_at - interval '${interval}' WHERE state = '${state}'; COMMIT`,
   );
 }
 
@@ -163,38 +136,29 @@ test("a hundred updates of a collection wait for the first of them, and nobody e
 
 test("a hundred nonces of a wallet whose key is gone do not keep the others from being signed", async () => {
   await addCrowd(h, ["assigned"], randomAddress(), { count: 120 });
-  const orphaned = await accept();
-  await orphan(orphaned);
+  const orphaned = await giveNonce(api, await accept(), h.relayer);
   const waiting = await accept();
   const memory = createRelayMemory();
   await becomeDue();
-  await submitRound(worker, goerli(worker), memory);
+  // Two rounds by their pages.
+  for (let round = 0; round < 2; round += 1) await submitRound(worker, goerli(worker), memory);
   for (const { id } of [orphaned, waiting]) expect((await getIntent(api.db, id)).state).toMatch(/signed|in_flight/);
 });
 
 test("a nonce that the contract keeps refusing is filled with nothing after a minute, for those behind it", async () => {
-  const refused = await accept();
-  await orphan(refused);
+  const refused = await giveNonce(api, await accept(), h.relayer);
   await h.pauseFactory(true);
   const memory = createRelayMemory();
   await becomeDue();
   await relayRound(worker, goerli(worker), memory);
   const seen = await getIntent(api.db, refused.id);
   expect(seen).toMatchObject({ state: "assigned", hold_reason: "simulation" });
-  // The same answer again is no news, and one refusal of long ago is no reason.
+  // The same answer again is no news.
   await becomeDue();
   await relayRound(worker, goerli(worker), memory);
   expect((await getIntent(api.db, refused.id)).version).toBe(seen.version);
   expect(await listAttempts(api.db, refused.id)).toEqual([]);
-  const refusal = memory.refused.get(refused.id);
-  if (!refusal) throw new Error("no refusal is remembered");
-  expect(refusal.last).toBeGreaterThan(refusal.since);
-  memory.refused.set(refused.id, { since: refusal.since - 61_000, last: refusal.last - 60_000 });
-  const quiet = createRelayMemory();
-  quiet.refused.set(refused.id, { since: refusal.since - 120_000, last: refusal.last - 60_000 });
-  await resubmitRound(worker, goerli(worker), quiet);
-  expect(await listAttempts(api.db, refused.id)).toEqual([]);
-  await relayRound(worker, goerli(worker), memory);
+  await letTimePass("61 s", "assigned");
   await relayRound(worker, goerli(worker), memory);
   expect((await listAttempts(api.db, refused.id)).map(({ kind }) => kind)).toEqual(["cancellation"]);
   await h.until(worker, refused.id, ["cancelled"]);

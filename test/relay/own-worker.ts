@@ -2,14 +2,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { SignatureLooks, type Signing } from "../../src/relay/requests/signature-looks.ts";
 import { getIntent, newestRetry } from "../../src/relay/store/intents.ts";
 import { createRelayMemory, type RelayMemory } from "../../src/relay/track/loop-steps.ts";
-import { sign } from "../../src/relay/track/sign-loop.ts";
+import { sign } from "../../src/relay/track/submit-loop.ts";
 import type { Services } from "../../src/services.ts";
 
 const againMs = 50;
 
 /**
  * For tests that drive a worker by hand: what a client of this process waits for is signed by the worker's own step, and
- * nothing else is. The loop that finds such requests has tests of its own (test/relay/sign-loop.test.ts).
+ * nothing else is. The loop that finds such requests has tests of its own (test/relay/submit-loop.test.ts).
  */
 export class OwnWorker extends SignatureLooks {
   readonly #worker: Services;

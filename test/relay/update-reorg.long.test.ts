@@ -10,13 +10,12 @@ import type { ConfigChanges } from "../../src/relay/store/config-changes.ts";
 import { getIntent, type Intent, moveIntent, newestRetry } from "../../src/relay/store/intents.ts";
 import { findReservation, listAttempts } from "../../src/relay/store/nonces.ts";
 import { waitForTurn } from "../../src/relay/store/update-order.ts";
-import { preflight } from "../../src/relay/submit/preflight.ts";
-import { reserveNonce } from "../../src/relay/submit/reserve-nonce.ts";
 import { submitIntent } from "../../src/relay/submit/submit-intent.ts";
 import { rpc } from "../chaos/fleet.ts";
 import { RelayFixture, TestNodes } from "../chaos/relay-fixture.ts";
 import { patient, slowness } from "../setup/wait.ts";
 import { acceptUpdate } from "./accept.ts";
+import { giveNonce } from "./older-nonce.ts";
 
 vi.setConfig({ testTimeout: 240_000 * slowness });
 
@@ -300,21 +299,9 @@ async function acceptOne(contract: Address, changes: ConfigChanges): Promise<Int
   });
 }
 
-/** With a nonce, and not signed: the process that took it has died. */
+/** With a nonce of an earlier version, and not signed. */
 async function assigned(contract: Address, changes: ConfigChanges): Promise<Intent> {
-  const accepted = await acceptOne(contract, changes);
-  const ready = await preflight(fixture.services, fixture.chain, accepted, fixture.wallet);
-  if (!("fees" in ready) || !ready.fees) throw new Error("not ready");
-  const { genesisHash } = await fixture.services.relay.factory(fixture.chain);
-  const assignment = await reserveNonce(
-    fixture.services,
-    fixture.chain,
-    accepted,
-    { ...ready, fees: ready.fees },
-    genesisHash,
-  );
-  if (assignment.kind !== "assigned") throw new Error(`not assigned: ${JSON.stringify(assignment)}`);
-  return assignment.intent;
+  return await giveNonce(fixture.services, await acceptOne(contract, changes), fixture.wallet);
 }
 
 async function update(contract: Address, changes: ConfigChanges): Promise<Intent> {

@@ -96,7 +96,7 @@ async function seedDeployments(client: pg.ClientBase, accounts: readonly string[
       "INSERT INTO service.budget_entry (intent_id, scope, period, amount) VALUES ($1, 'chain:137', '2026-01-01', 1000)",
       [id],
     );
-    if (path.some((step) => step === "assigned")) {
+    if (path.some((step) => step === "assigned" || step === "signed")) {
       await client.query(
         "INSERT INTO service.nonce_reservation (chain_id, addr, nonce, intent_id, kind) VALUES (137, $1, $2, $3, 'deploy')",
         [...[wallet, nonce, id]],

@@ -8,9 +8,8 @@ import type { Signer } from "../../signing/signer.ts";
 import type { SigningBackend } from "../../signing/signing-backend.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import type { LogOnce } from "../../telemetry/log-once.ts";
-import type { NonceBasis } from "../store/nonce-basis.ts";
 import type { RelayFigures } from "../store/relay-figures.ts";
-import type { SendingOrder } from "../store/sending-order.ts";
+import type { WalletMemory } from "../store/wallet-memory.ts";
 import type { WalletRoles } from "./roles.ts";
 import type { Nodes } from "./rpc-nodes.ts";
 
@@ -59,10 +58,8 @@ export interface Relay {
   /** The next question for roles goes to the chain. */
   forgetRoles(chain: Chain): void;
   nodes(chain: Chain): Nodes;
-  /** Of the nonces that this process gave out. */
-  order: SendingOrder;
   /** What this process saw, for metrics. */
   figures: RelayFigures;
-  /** Up to which nonce this process knows each paying wallet. */
-  basis: NonceBasis;
+  /** What this process knows of the paying wallets beside their rows. */
+  wallets: WalletMemory;
 }

@@ -176,7 +176,7 @@ async function insertIntent(db: Kysely<Database>, intent: NewIntent): Promise<In
   const { allowlist, key } = intent;
   const freed = intent.freed ?? [];
   const listed = allowlist !== null && allowlist.entries.length > 0;
-  const asked = sql<Intent & { kept: string[] }>`
+  const asked = sql<Intent & { kept: string[]; synchronous: string }>`
     WITH ${wantedLimits(intent.reservation)},
     inserted AS (
       INSERT INTO service.intent (id, root_id, tenant_id, idem_key, idem_derived, req_hash, chain_id, kind, payload,
@@ -202,14 +202,17 @@ async function insertIntent(db: Kysely<Database>, intent: NewIntent): Promise<In
         AND c.root_id = f.root_id),`
     }
     ${keepLimits(sql`inserted`)}
-    SELECT inserted.*, service.require_limits((SELECT count(*) FROM wanted), (SELECT array_agg(scope) FROM kept)) AS kept
+    SELECT inserted.*, service.require_limits((SELECT count(*) FROM wanted), (SELECT array_agg(scope) FROM kept)) AS kept,
+      -- A later commit that waits for the disk brings this one with it, and its client is not answered before: that of the
+      -- signature, or of the reason why there is none. So those who wait for the same limits do not wait for the disk.
+      set_config('synchronous_commit', 'off', true) AS synchronous
     FROM inserted`.execute(db);
   // Everything is decided and nothing is stored: the statement is not on its way yet.
   failpoint("accept-before-commit");
   const { rows } = await asked;
   const [row] = rows;
   if (!row) return undefined;
-  const { kept: _, ...inserted } = row;
+  const { kept: _kept, synchronous: _synchronous, ...inserted } = row;
   return inserted;
 }
 

@@ -12,7 +12,7 @@ import type { SignatureLooks, Signing } from "./signature-looks.ts";
 const signWithinMs = 10_000;
 /** An update waits for the one before it to be mined: two blocks, where those are slow. */
 const mostTurnMs = 30_000;
-/** A worker tries again and again what was asked for lately (sign-loop.ts). What was not, or is held, is asked for anew. */
+/** A worker tries again and again what was asked for lately (submit-loop.ts). What was not, or is held, is asked for anew. */
 const askedSeconds = 5;
 /** If a request with a nonce is held again for the same reason, its row does not change; after this time it counts as tried. */
 const triedSeconds = 1;
@@ -47,6 +47,8 @@ export async function untilSigned(
     (!asksAgain || seen.version !== before.version || (seen.state === "assigned" && seen.asked_seconds > triedSeconds));
   const seen = await look((now) => isSigned(now) || isOver(now) || isHeld(now), ms);
   if (isSigned(seen)) return;
+  // Nothing has been committed since it was accepted: this brings that to the disk (accept-intent.ts).
+  if (seen.version === 0 && seen.reason === null) await askSignature(services.db, id);
   throw isOver(seen) ? ended(seen) : notYet(seen);
 }
 

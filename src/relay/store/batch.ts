@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-interface Options {
+interface Options<Item> {
   /** Items in one batch. */
   most: number;
-  /** When the work fails for several, each is done again alone: one item's trouble is not the others'. */
-  retryIndividually: boolean;
+  /** When the work fails for several, each is done again alone, at once or in turn: one item's trouble is not the others'. */
+  retryIndividually: boolean | "in turn";
   /** A batch that takes longer hangs at a node or a connection, and the next one does not wait for it. Default 250. */
   timeoutMs?: number;
-  /** How long the first batch waits for others. Default: for those of the same turn. */
-  gatherMs?: number;
+  /** How long the first batch waits for others, by its first item. Default: for those of the same turn. */
+  gatherMs?: (first: Item) => number;
 }
 
 /**
@@ -22,7 +22,7 @@ interface Options {
  */
 export function batched<Owner extends object, Item, Result>(
   work: (owner: Owner, items: readonly Item[]) => Promise<readonly Result[]>,
-  options: Options,
+  options: Options<Item>,
 ): (owner: Owner, name: string, item: Item) => Promise<Result> {
   const byOwner = new WeakMap<Owner, Batches<Item, Result>>();
   return async (owner, name, item) => {
@@ -40,10 +40,10 @@ interface Entry<Item, Result> {
 
 class Batches<Item, Result> {
   readonly #work: (items: readonly Item[]) => Promise<readonly Result[]>;
-  readonly #options: Options;
+  readonly #options: Options<Item>;
   readonly #waiting = new Map<string, Entry<Item, Result>[]>();
 
-  constructor(work: (items: readonly Item[]) => Promise<readonly Result[]>, options: Options) {
+  constructor(work: (items: readonly Item[]) => Promise<readonly Result[]>, options: Options<Item>) {
     this.#work = work;
     this.#options = options;
   }
@@ -57,13 +57,13 @@ class Batches<Item, Result> {
         return;
       }
       this.#waiting.set(name, [entry]);
-      void this.#run(name);
+      void this.#run(name, this.#options.gatherMs?.(item) ?? 0);
     });
   }
 
-  async #run(name: string): Promise<void> {
+  async #run(name: string, gatherMs: number): Promise<void> {
     // Callers that came to it together, from the same answer, share the first batch too.
-    await (this.#options.gatherMs === undefined ? null : sleep(this.#options.gatherMs));
+    await (gatherMs > 0 ? sleep(gatherMs) : null);
     for (let waiting = this.#waiting.get(name); waiting; waiting = this.#waiting.get(name)) {
       const batch = waiting.splice(0, this.#options.most);
       if (batch.length === 0) this.#waiting.delete(name);
@@ -87,10 +87,11 @@ class Batches<Item, Result> {
       const results = await this.#work(batch.map(({ item }) => item));
       for (const [index, { done }] of batch.entries()) done(results[index] as Result);
     } catch (error) {
-      // At once: what failed may have been a time-out, and nobody shall wait for everybody's.
-      if (this.#options.retryIndividually && batch.length > 1)
-        await Promise.all(batch.map((entry) => this.#settle([entry])));
-      else for (const { failed } of batch) failed(error);
+      const { retryIndividually } = this.#options;
+      if (!retryIndividually || batch.length === 1) for (const { failed } of batch) failed(error);
+      else if (retryIndividually === "in turn") for (const entry of batch) await this.#settle([entry]);
+      // What failed may have been a time-out, and nobody shall wait for everybody's.
+      else await Promise.all(batch.map((entry) => this.#settle([entry])));
     }
   }
 }

@@ -5,9 +5,9 @@ import { join } from "node:path";
 export type Failpoint =
   | "accept-before-commit"
   | "accept-after-commit"
-  | "assign-before-commit"
-  | "assign-after-commit"
+  | "nonce-before-signature"
   | "sign-before-persist"
+  | "sign-before-commit"
   | "sign-after-persist"
   | "send-after"
   | "mined-before-commit"

@@ -3,6 +3,7 @@ import { sql } from "kysely";
 import type { Hash, Hex } from "viem";
 import { toBytes } from "../../db/bytes.ts";
 import type { Database } from "../../db/database.ts";
+import { batched } from "./batch.ts";
 import { type Intent, moveIntent } from "./intents.ts";
 
 export type Attempt = Selectable<Database["service.attempt"]>;
@@ -54,32 +55,73 @@ export async function findReservation(db: Kysely<Database>, intentId: string): P
     .executeTakeFirst();
 }
 
-/** Notes which of an intent's attempts is in which block, and moves the intent; both or neither. */
-export async function markMined(
-  transaction: Transaction<Database>,
-  intent: Intent,
-  to: "mined" | "mined_reverted" | "mined_cancellation",
-  hash: Hex,
-  block: BlockRef,
-  costWei: bigint | null,
-): Promise<Intent | null> {
-  const moved = await moveIntent(transaction, intent, to);
-  if (!moved) return null;
-  await transaction
-    .updateTable("service.nonce_reservation")
-    .set({
-      state: "mined",
-      mined_block: block.number,
-      mined_block_hash: toBytes(block.hash),
-      mined_attempt: toBytes(hash),
-      mined_cost_wei: costWei,
-    })
-    .where("intent_id", "=", intent.id)
-    .execute();
-  return moved;
+/** A step of an intent into a block, or within it. */
+export interface BlockStep {
+  intent: Intent;
+  to: "mined" | "mined_reverted" | "mined_cancellation" | "confirmed" | "finalized";
+  /** Which of its attempts is in which block, where that is new. */
+  mined?: { hash: Hex; block: BlockRef; costWei: bigint | null };
 }
 
-/** Takes `markMined` back: the block is no longer on the chain. Of a batch this holds for all members at once. */
+/**
+ * Moves intents and notes where they are mined, both or neither, in one statement.
+ *
+ * @param steps of intents of which none shares a transaction with others (`finalize_members`); of an intent that is there
+ *   twice, seen before and after it moved, one step is taken at most.
+ * @returns for each the intent as it stands then; null where another process moved it.
+ */
+export async function takeBlockSteps(
+  db: Kysely<Database>,
+  steps: readonly BlockStep[],
+): Promise<readonly (Intent | null)[]> {
+  const column = <T>(read: (step: BlockStep) => T) => steps.map(read);
+  const { rows } = await sql<Intent & { locked: bigint }>`
+    WITH step AS (
+      SELECT * FROM unnest(${column(({ intent }) => intent.id)}::uuid[], ${column(({ intent }) => intent.state)}::text[],
+        ${column(({ intent }) => intent.version)}::int[], ${column(({ to }) => to)}::text[],
+        ${column(({ mined }) => mined && toBytes(mined.hash))}::bytea[],
+        ${column(({ mined }) => mined && String(mined.block.number))}::bigint[],
+        ${column(({ mined }) => mined && toBytes(mined.block.hash))}::bytea[],
+        ${column(({ mined }) => mined?.costWei?.toString())}::numeric[]
+      ) AS s (id, state, version, next, hash, block, block_hash, cost)),
+    -- Rows of intents and of limits are locked in the order in which everybody takes them.
+    seen AS (
+      SELECT i.id FROM service.intent i JOIN step ON step.id = i.id AND step.state = i.state AND step.version = i.version
+      ORDER BY i.id FOR NO KEY UPDATE OF i),
+    moved AS (
+      UPDATE service.intent i SET state = step.next, version = step.version + 1, hold_reason = NULL, hold_detail = NULL
+      FROM seen JOIN step ON step.id = seen.id WHERE i.id = seen.id AND i.state = step.state AND i.version = step.version
+      RETURNING i.*),
+    noted AS (
+      UPDATE service.nonce_reservation r SET state = 'mined', mined_block = step.block, mined_block_hash = step.block_hash,
+        mined_attempt = step.hash, mined_cost_wei = step.cost
+      FROM moved JOIN step ON step.id = moved.id AND step.version + 1 = moved.version
+      WHERE r.intent_id = moved.id AND step.hash IS NOT NULL
+      RETURNING r.intent_id),
+    limits AS (
+      SELECT b.scope FROM service.budget b WHERE (b.scope, b.period) IN (
+        SELECT e.scope, e.period FROM service.budget_entry e JOIN noted ON noted.intent_id = e.intent_id WHERE NOT e.settled)
+      ORDER BY b.scope, b.period FOR NO KEY UPDATE OF b)
+    SELECT moved.*, (SELECT count(*) FROM limits) AS locked FROM moved`.execute(db);
+  const moved = new Map(rows.map(({ locked: _, ...intent }) => [intent.id, intent] as const));
+  return steps.map(({ intent: { id, version }, to }) => {
+    const intent = moved.get(id);
+    return intent?.version === version + 1 && intent.state === to ? intent : null;
+  });
+}
+
+/** Steps of one round share a statement, and its commit. */
+const stepTogether = batched(takeBlockSteps, { most: 64, retryIndividually: true });
+
+/** @returns the intent as it stands then; null when another process moved it. */
+export async function takeBlockStep(db: Kysely<Database>, step: BlockStep): Promise<Intent | null> {
+  const { intent } = step;
+  // What shares a transaction moves others too, and each step locks what it moves.
+  if (intent.batch_call || intent.batch_lead) return (await takeBlockSteps(db, [step]))[0] ?? null;
+  return await stepTogether(db, "", step);
+}
+
+/** Takes being mined back: the block is no longer on the chain. Of a batch this holds for all members at once. */
 export async function markUnmined(transaction: Transaction<Database>, intent: Intent): Promise<Intent | null> {
   const moved = await moveIntent(transaction, intent, "in_flight");
   if (!moved) return null;

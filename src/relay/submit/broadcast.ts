@@ -31,24 +31,18 @@ interface Sending {
  * still hold these bytes; only a receipt on the canonical chain moves the state.
  *
  * @param only how many of the newest attempts to send; all of them after a reorganisation.
- * @returns `early` when no endpoint took the newest and one reported that its nonce is not next: those before it may be on
- *   their way from another process, so trying again in a moment helps.
  */
-export async function broadcast(
-  services: RelayContext,
-  chain: Chain,
-  intent: Intent,
-  only = 2,
-): Promise<{ early: boolean }> {
+export async function broadcast(services: RelayContext, chain: Chain, intent: Intent, only = 2): Promise<void> {
   const attempts = (await readTogether(services, "", intent.id)).slice(0, only);
-  if (attempts.length === 0) return { early: false };
+  if (attempts.length === 0) return;
   const nodes = await services.relay.nodes(chain).all();
   const answers = await Promise.all(
     nodes.map((node) => sendTogether(services, `${chain.id} ${node.name}`, { chain, node, attempts })),
   );
   failpoint("send-after");
-  if (intent.state === "signed") await markTogether(services, "", intent);
-  return { early: isEarly(answers.flatMap((outcomes) => outcomes[0] ?? [])) };
+  // Those before it may be on their way from another process: while it counts as not sent, it is sent again in a moment.
+  const isToRepeat = isEarly(answers.flatMap((outcomes) => outcomes[0] ?? []));
+  if (intent.state === "signed" && !isToRepeat) await markTogether(services, "", intent);
 }
 
 async function readStored(services: RelayContext, intentIds: readonly string[]): Promise<Attempt[][]> {
@@ -83,6 +77,7 @@ async function markSent(services: RelayContext, sent: readonly Intent[]): Promis
   return sent.map(() => null);
 }
 
+/** No endpoint took it, and one reported that its nonce is not next. */
 function isEarly(outcomes: readonly Outcome[]): boolean {
   if (outcomes.some(({ code }) => code === "accepted")) return false;
   return outcomes.some(({ detail }) => /nonce/i.test(detail ?? "") && !/too low/i.test(detail ?? ""));

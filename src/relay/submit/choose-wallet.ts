@@ -6,6 +6,8 @@ import type { RelayContext } from "../chain/context.ts";
 import { isOperation } from "../chain/operation.ts";
 import { batched } from "../store/batch.ts";
 import type { Intent } from "../store/intents.ts";
+import { nameWallet } from "../store/wallets.ts";
+import { mayShare } from "./preflight.ts";
 
 export type WalletChoice =
   /**
@@ -13,8 +15,10 @@ export type WalletChoice =
    * there are transactions under way that were found so, claimed or not.
    */
   | { kind: "wallet"; sender: Address; isNew: boolean; found: boolean; recovered: boolean }
+  /** Every open wallet has as much under way as it may have. */
+  | { kind: "full"; reason: string; found: boolean; recovered: boolean }
   /** No wallet is open. */
-  | { kind: "hold"; reason: "balance" | "wallet"; message: string; found: boolean };
+  | { kind: "hold"; reason: "balance" | "wallet"; message: string; found: boolean; recovered: boolean };
 
 export const tooLittle = "the wallet that pays deployments has too little; the operator has to fund it";
 
@@ -24,24 +28,13 @@ const withoutRole = (of: "factory" | "operator") =>
 /** Requests that come together look together. */
 const readTogether = batched(
   async (services: RelayContext, chainIds: readonly number[]) => {
-    const wallets = await services.db
-      .selectFrom("service.relayer_wallet as l")
-      .select(["l.addr", "l.state"])
-      .select(
-        sql<bigint>`(SELECT count(*) FROM service.nonce_reservation s
-        WHERE s.chain_id = l.chain_id AND s.addr = l.addr AND s.state = 'open')`.as("open"),
-      )
-      .select(
-        sql<boolean>`EXISTS (SELECT FROM service.nonce_reservation s WHERE s.chain_id = l.chain_id AND s.addr = l.addr
-          AND s.found AND s.intent_id IS NULL AND s.state = 'open')`.as("found"),
-      )
-      .select(
-        sql<boolean>`EXISTS (SELECT FROM service.nonce_reservation s WHERE s.chain_id = l.chain_id AND s.addr = l.addr
-          AND s.found AND s.state = 'open')`.as("recovered"),
-      )
-      .where("l.chain_id", "in", chainIds)
-      .execute();
-    return chainIds.map(() => wallets);
+    const { rows } = await sql<{ addr: Buffer; state: string; next: bigint; found: boolean; recovered: boolean }>`
+      SELECT l.addr, l.state, l.next_nonce AS next, count(s.nonce) FILTER (WHERE s.intent_id IS NULL) > 0 AS found,
+        count(s.nonce) > 0 AS recovered
+      FROM service.relayer_wallet l LEFT JOIN service.nonce_reservation s
+        ON s.chain_id = l.chain_id AND s.addr = l.addr AND s.found AND s.state = 'open'
+      WHERE l.chain_id = ANY (${chainIds}::int[]) GROUP BY l.chain_id, l.addr`.execute(services.db);
+    return chainIds.map(() => rows);
   },
   { most: 64, retryIndividually: false },
 );
@@ -53,27 +46,33 @@ export async function sendersOf(services: RelayContext, chain: Chain, intent: In
 }
 
 /**
- * The open wallet with the least under way, but for updates; whether it has room is seen later, with its row locked. Updates go to the
- * collections' admin wallet, whatever is under way there.
+ * The open wallet with the least under way that has room, as far as this process knows; it is seen for good with its row
+ * locked. Updates of collections have the admin wallet alone.
  */
 export async function chooseWallet(services: RelayContext, chain: Chain, intent: Intent): Promise<WalletChoice> {
   const senders = await sendersOf(services, chain, intent);
   if (senders.length === 0) {
     const message = withoutRole(isOperation(intent.kind) ? "operator" : "factory");
-    return { kind: "hold", reason: "wallet", message, found: false };
+    return { kind: "hold", reason: "wallet", message, found: false, recovered: false };
   }
   const known = await readTogether(services, String(chain.id), chain.id);
-  const found = known.some((wallet) => wallet.found);
+  const seen = { found: known.some(({ found }) => found), recovered: known.some(({ recovered }) => recovered) };
   const candidates = senders.map((sender) => {
     const wallet = known.find(({ addr }) => toAddress(addr) === sender);
-    return { sender, isNew: wallet === undefined, state: wallet?.state ?? "open", open: Number(wallet?.open ?? 0) };
+    const underWay = services.relay.wallets.underWay(nameWallet(chain, sender), wallet?.next ?? 0n);
+    return { sender, isNew: wallet === undefined, state: wallet?.state ?? "open", underWay };
   });
-  // What has to keep its order goes to the first open wallet: nonces keep it.
+  const open = candidates.filter(({ state }) => state === "open");
+  // What has to keep its order goes to the first open wallet: nonces keep it. Mints may share the last free nonce.
   const ordered = intent.kind === "token_update" || intent.kind === "contract_update";
-  const [best] = candidates.filter(({ state }) => state === "open").sort((a, b) => (ordered ? 0 : a.open - b.open));
-  const recovered = known.some((wallet) => wallet.recovered);
-  if (best) return { kind: "wallet", sender: best.sender, isNew: best.isNew, found, recovered };
+  const { maxPending } = chain.relay;
+  const [best] = ordered
+    ? open
+    : open.filter(({ underWay }) => underWay < maxPending || mayShare(intent)).sort((a, b) => a.underWay - b.underWay);
+  if (best) return { kind: "wallet", sender: best.sender, isNew: best.isNew, ...seen };
+  const [full] = open;
+  if (full) return { kind: "full", reason: `${full.underWay} transactions are under way`, ...seen };
   if (candidates.some(({ state }) => state === "paused_funds"))
-    return { kind: "hold", reason: "balance", message: tooLittle, found };
-  return { kind: "hold", reason: "wallet", message: `the wallet is ${candidates[0]?.state}`, found };
+    return { kind: "hold", reason: "balance", message: tooLittle, ...seen };
+  return { kind: "hold", reason: "wallet", message: `the wallet is ${candidates[0]?.state}`, ...seen };
 }

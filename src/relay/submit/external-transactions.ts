@@ -41,7 +41,7 @@ export async function recordSentElsewhere(
   const root = sent.kind === "update" ? null : rootOf(sent.data);
   const addr = toBytes(wallet);
   // Where this process knows of higher nonces than the row, the row was put back to an older state.
-  const known = services.relay.basis.nextOf(nameWallet(chain, wallet)) ?? 0n;
+  const known = services.relay.wallets.nextOf(nameWallet(chain, wallet)) ?? 0n;
   const { rows } = await sql`
     INSERT INTO service.external_transaction (chain_id, addr, nonce, hash, kind, root_id)
     SELECT l.chain_id, l.addr, ${sent.nonce}, ${toBytes(sent.hash)}, ${sent.kind}, ${root}::uuid

@@ -14,9 +14,9 @@ export interface Simulated {
 }
 
 /** What one nonce is for: a request alone, or the lead of a batch and its members. */
-export interface Batch<Item extends Simulated = Simulated> {
-  lead: Item;
-  members: Item[];
+export interface Batch {
+  lead: Simulated;
+  members: Simulated[];
 }
 
 /** Mints of one transaction. */
@@ -35,7 +35,7 @@ const headroom = 600_000n;
 const outcomeGas = 60_000n;
 
 /**
- * Whether a request may be put into a batch: the same contract, room for it in calls and gas, and nobody's code but the
+ * Whether a request may be put into a batch: the same account and contract, room for it in calls and gas, and nobody's code but the
  * contract's. A receiver with code may do something else in a block than when it was simulated, and a batch gives it
  * more gas to burn than a transaction of its own; once the gas is gone the operator takes the whole batch back.
  */
@@ -43,6 +43,7 @@ export function hasRoomFor({ lead, members }: Batch, item: Simulated): boolean {
   if (!mayShare(lead.intent) || !mayShare(item.intent)) return false;
   if (lead.ready.callsReceiver || item.ready.callsReceiver) return false;
   if (members.length + 1 >= mostMints) return false;
+  if (lead.intent.tenant_id !== item.intent.tenant_id) return false;
   if (!lead.intent.factory.equals(item.intent.factory)) return false;
   if (!lead.intent.predicted_addr.equals(item.intent.predicted_addr)) return false;
   const all = [lead, ...members, item];
@@ -101,34 +102,30 @@ export function worstCase({ lead, members }: Batch): bigint {
   return (members.length === 0 ? lead.ready.gas : gasLimitOf(items)) * feeOf(items) + dataOf(items);
 }
 
-/** The call of a lead, to be signed instead of its own. */
+/** The operator's call for all requests of a batch, to be signed instead of the lead's own. */
 export interface BatchCall {
   data: Hex;
   gas: bigint;
   dataWei: bigint;
 }
 
+export function callOfBatch({ lead, members }: Batch): BatchCall {
+  const items = [lead, ...members];
+  return { data: encodeBatch(items.map(({ intent }) => intent)), gas: gasLimitOf(items), dataWei: dataOf(items) };
+}
+
 /**
- * Puts queued requests together for good: each member's transaction is its lead's from now on, and what it had set aside
- * too. What another process moved meanwhile is left out.
+ * Puts requests together for good: each member's transaction is its lead's from now on, and what it had set aside too.
  *
- * @param db the transaction that gives the lead its nonce.
- * @param unmoved what `lockUnmoved` gave of all requests of this transaction.
- * @returns the lead as it stands then and its call; null where nothing was put together: the lead goes alone, if at all.
+ * @param db the transaction that signs for the lead, with the rows of all locked as they were seen.
+ * @returns the lead and the members as they stand then.
  */
-export async function formBatch(
+export async function joinMembers(
   db: Kysely<Database>,
   { lead, members }: Batch,
-  unmoved: ReadonlySet<string>,
-): Promise<{ lead: Intent; call: BatchCall; members: Map<string, Intent> } | null> {
-  const joined = members.filter(({ intent }) => unmoved.has(intent.id));
-  if (!unmoved.has(lead.intent.id) || joined.length === 0) return null;
-  // Fewer than were counted with may have set aside too little.
-  if (!isPaid({ lead, members: joined })) return null;
-  const items = [lead, ...joined];
-  const data = encodeBatch(items.map(({ intent }) => intent));
-  const reserved = reservedFor(items);
-  const ids = joined.map(({ intent }) => intent.id);
+  { data }: BatchCall,
+): Promise<{ lead: Intent; members: Intent[] }> {
+  const ids = members.map(({ intent }) => intent.id);
   await sql`SELECT service.join_entries(${lead.intent.id}::uuid, ${ids}::uuid[])`.execute(db);
   const { rows } = await sql<Moved>`
     UPDATE service.intent SET state = 'batched', version = version + 1, hold_reason = NULL, hold_detail = NULL,
@@ -136,26 +133,30 @@ export async function formBatch(
     WHERE id = ANY (${ids}::uuid[]) RETURNING id, state, version, updated_at, settled_at`.execute(db);
   const changed = await db
     .updateTable("service.intent")
-    .set({ batch_call: toBytes(data), reserved_wei: reserved, version: lead.intent.version + 1 })
+    .set({
+      batch_call: toBytes(data),
+      reserved_wei: reservedFor([lead, ...members]),
+      version: lead.intent.version + 1,
+    })
     .where("id", "=", lead.intent.id)
     .returningAll()
     .executeTakeFirstOrThrow();
-  const seen = new Map(joined.map(({ intent }) => [intent.id, intent] as const));
-  const moved = rows.flatMap((row) => {
-    const before = seen.get(row.id);
-    return before
-      ? [[row.id, { ...asMoved(before, row), batch_lead: lead.intent.id, reserved_wei: "0" }] as const]
-      : [];
-  });
-  return { lead: changed, call: { data, gas: gasLimitOf(items), dataWei: dataOf(items) }, members: new Map(moved) };
+  const moved = new Map(rows.map((row) => [row.id, row] as const));
+  return {
+    lead: changed,
+    members: members.flatMap(({ intent }) => {
+      const row = moved.get(intent.id);
+      return row ? [{ ...asMoved(intent, row), batch_lead: lead.intent.id, reserved_wei: "0" }] : [];
+    }),
+  };
 }
 
-/** Locks the rows of those that still are queued as they were seen: all at once, in one order, before anything of their limits. */
+/** Locks the rows of those that still are as they were seen: all at once, in one order, before anything of their limits. */
 export async function lockUnmoved(db: Kysely<Database>, items: readonly Simulated[]): Promise<ReadonlySet<string>> {
   const { rows } = await sql<{ id: string }>`
     SELECT i.id FROM service.intent i
     JOIN unnest(${items.map(({ intent }) => intent.id)}::uuid[], ${items.map(({ intent }) => intent.version)}::int[])
       AS seen (id, version) ON seen.id = i.id AND seen.version = i.version
-    WHERE i.state = 'queued' ORDER BY i.id FOR UPDATE OF i`.execute(db);
+    ORDER BY i.id FOR NO KEY UPDATE OF i`.execute(db);
   return new Set(rows.map(({ id }) => id));
 }

@@ -3,13 +3,23 @@ import type { Chain } from "../../chains.ts";
 import { type RefusalReason, rolesRefused } from "../../signing/rules.ts";
 import { SignerError } from "../../signing/trouble.ts";
 import type { RelayContext } from "../chain/context.ts";
-import { callKind } from "../chain/operation.ts";
+import type { Fees } from "../chain/fees.ts";
 import { getIntent, type Intent, isUnassigned, moveIntent } from "../store/intents.ts";
 import { handsOutRights } from "../store/operation-payload.ts";
 import type { Preflight } from "./preflight.ts";
 import { raiseGasReservation } from "./raise-reservation.ts";
-import type { AttemptPlan } from "./sign-attempt.ts";
-import type { Step } from "./submission.ts";
+
+/** What one step of an intent led to: how far it came, or the intent as it stands now, for the next step. */
+export type Step =
+  /** Its bytes are on disk: it will be finished whatever happens to this process. */
+  | { kind: "signed"; intent: Intent }
+  /** Not yet, and trying again in a moment may help. */
+  | { kind: "waiting"; intent: Intent; reason: string }
+  /** Not until something changes: funds, the wallet, what the simulation says. */
+  | { kind: "held"; intent: Intent; reason: string }
+  /** It ended without a transaction. */
+  | { kind: "over"; intent: Intent }
+  | Intent;
 
 /** Later updates of the collection wait behind a refused one, a token id is taken by it, and old clients cannot cancel it. */
 const refusedMinutes = 10;
@@ -91,30 +101,22 @@ function whenItExpires({ kind, state, batch_lead }: Intent, holdReason: string) 
   return { expires_at: expires };
 }
 
-/** What an intent's reservation pays for: the transaction to sign, and what the node said that it needs. */
-export interface Payable {
-  plan: AttemptPlan;
-  ready: Preflight & { fees: NonNullable<Preflight["fees"]> };
-}
-
 /**
- * The transaction of a simulated call, within what is reserved for its intent.
+ * Whether what is reserved for an intent pays for its transaction.
  *
  * @param hasNonce whether others wait behind it: then only the chain's limits must have room for a raised reservation.
- * @returns the step to take instead where the reservation pays too little: it was raised, or the intent is held.
+ * @returns what was simulated, with its fees; the step to take instead where the reservation pays too little: it was
+ *   raised, or the intent is held.
  */
-export async function payablePlan(
+export async function withinReserved(
   services: RelayContext,
   chain: Chain,
   intent: Intent,
   ready: Preflight,
   hasNonce: boolean,
-): Promise<Payable | { step: Step }> {
-  const { fees, wanted, call, gas, dataWei, headBlock } = ready;
-  if (fees) {
-    const plan = { kind: callKind(intent.kind), to: call.to, data: call.data, gas, dataWei, fees, headBlock };
-    return { plan, ready: { ...ready, fees } };
-  }
+): Promise<{ ready: Preflight & { fees: Fees } } | { step: Step }> {
+  const { fees, wanted, gas, dataWei } = ready;
+  if (fees) return { ready: { ...ready, fees } };
   const hold = async (code: string, reason: string) => ({
     step: await holdIntent(services, chain, intent, code, reason),
   });

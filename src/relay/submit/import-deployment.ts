@@ -11,7 +11,7 @@ import { costOf, type Receipt } from "../chain/reads.ts";
 import { verifyDeployment } from "../chain/verify-deployment.ts";
 import { readReceipt } from "../chain/view.ts";
 import { getIntent, type Intent, moveIntent } from "../store/intents.ts";
-import { findReservation, markMined } from "../store/nonces.ts";
+import { findReservation, takeBlockSteps } from "../store/nonces.ts";
 import { lockWallet, reserveBetween } from "../store/wallets.ts";
 import { reserveFound } from "./raise-reservation.ts";
 
@@ -126,7 +126,10 @@ export async function takeDeployment(
     const most = gas * fees.maxFeePerGas + (receipt.l1Fee ?? 0n);
     const reserved = await reserveFound(services, transaction, chain, queued, most);
     const cost = costOf(receipt, fees.maxFeePerGas);
-    const mined = reserved && (await markMined(transaction, reserved, "mined", receipt.transactionHash, block, cost));
+    const place = { hash: receipt.transactionHash, block, costWei: cost };
+    const [mined] = reserved
+      ? await takeBlockSteps(transaction, [{ intent: reserved, to: "mined", mined: place }])
+      : [null];
     if (!mined) throw new MovedMeanwhile();
     return mined;
   });

@@ -1,7 +1,8 @@
-import { sql } from "kysely";
+import { type Kysely, sql } from "kysely";
 import type { Address, Hex } from "viem";
 import type { Chain } from "../../chains.ts";
 import { toAddress, toBytes } from "../../db/bytes.ts";
+import type { Database } from "../../db/database.ts";
 import type { CallKind } from "../../db/tables/relay.ts";
 import { callersPolicy } from "../../signing/in-process.ts";
 import { checkOrder, SigningRefused } from "../../signing/rules.ts";
@@ -10,10 +11,11 @@ import type { RelayContext } from "../chain/context.ts";
 import type { Fees } from "../chain/fees.ts";
 import { isLegacy } from "../chain/market.ts";
 import { callKind, isOperation } from "../chain/operation.ts";
-import { batched } from "../store/batch.ts";
+import { unassignedStates } from "../lifecycle.ts";
 import { failpoint } from "../store/failpoint.ts";
 import { asMoved, type Intent, type Moved } from "../store/intents.ts";
 import type { NonceReservation } from "../store/nonces.ts";
+import type { Preflight } from "./preflight.ts";
 
 export interface AttemptPlan {
   kind: CallKind | "cancellation";
@@ -27,72 +29,82 @@ export interface AttemptPlan {
   headBlock: bigint;
 }
 
-/**
- * Signs a transaction at an intent's nonce and commits the bytes; nothing is sent here, and nothing may
- * be sent before this has returned.
- *
- * @returns the intent, `signed` if it was assigned; null when another process moved it first (its bytes
- *   count, these are dropped).
- */
-export async function signAttempt(
-  services: RelayContext,
-  chain: Chain,
-  intent: Intent,
-  reservation: NonceReservation,
-  wanted: AttemptPlan,
-): Promise<Intent | null> {
-  const sender = toAddress(reservation.addr);
-  const signer = services.relay.signers(chain).find(({ address }) => address.toLowerCase() === sender);
-  if (!signer) throw new Error(`intent ${intent.id} has a nonce of wallet ${sender}, whose key is not configured`);
-  const legacy = isLegacy(chain);
-  const { maxFeePerGas } = wanted.fees;
-  const plan = legacy ? { ...wanted, fees: { maxFeePerGas, maxPriorityFeePerGas: maxFeePerGas } } : wanted;
-  const transaction = {
-    chainId: chain.id,
-    to: plan.to,
-    data: plan.data,
-    value: 0n,
-    gas: plan.gas,
-    ...plan.fees,
-    ...(legacy ? { legacy } : {}),
-  };
-  const order = { kind: plan.kind, transaction: { ...transaction, nonce: Number(reservation.nonce) } };
-  checkProposal(chain, intent, sender, order);
-  const { raw, hash } = await signChecked(signer, order);
-  const first = intent.state === "assigned";
-  failpoint(first ? "sign-before-persist" : "bump-before-persist");
-  const signed = await storeTogether(services, "", { intent, reservation, plan, hash, raw });
-  if (signed) failpoint(first ? "sign-after-persist" : "bump-after-persist");
-  return signed;
+/** The transaction of a simulated call. */
+export function planOf({ kind }: Intent, ready: Preflight & { fees: Fees }): AttemptPlan {
+  const { call, gas, dataWei, fees, headBlock } = ready;
+  return { kind: callKind(kind), to: call.to, data: call.data, gas, dataWei, fees, headBlock };
 }
 
-interface SignedBytes {
+/** What was signed, to be stored. */
+export interface SignedAttempt {
   intent: Intent;
-  reservation: NonceReservation;
+  addr: Buffer;
+  nonce: bigint;
   plan: AttemptPlan;
   hash: Hex;
   raw: Hex;
 }
 
-/** Signatures that are ready while others are being stored are stored together. */
-const storeTogether = batched(storeAll, { most: 32, retryIndividually: true });
+/** Signs a transaction. Nothing is stored or sent here. @throws SignerError; Error naming the rule that it breaks. */
+export async function signPlan(
+  services: RelayContext,
+  chain: Chain,
+  { intent, addr, nonce, plan: wanted }: Pick<SignedAttempt, "intent" | "addr" | "nonce" | "plan">,
+): Promise<SignedAttempt> {
+  const sender = toAddress(addr);
+  const signer = services.relay.signers(chain).find(({ address }) => address.toLowerCase() === sender);
+  if (!signer) throw new Error(`intent ${intent.id} is to be signed by wallet ${sender}, whose key is not configured`);
+  const legacy = isLegacy(chain);
+  const { maxFeePerGas } = wanted.fees;
+  const plan = legacy ? { ...wanted, fees: { maxFeePerGas, maxPriorityFeePerGas: maxFeePerGas } } : wanted;
+  const { kind, to, data, gas, fees } = plan;
+  const transaction = { chainId: chain.id, nonce: Number(nonce), to, data, value: 0n, gas, ...fees };
+  const order = { kind, transaction: legacy ? { ...transaction, legacy } : transaction };
+  checkProposal(chain, intent, sender, order);
+  const { raw, hash } = await signChecked(signer, order);
+  return { intent, addr, nonce, plan, hash, raw };
+}
 
 /**
- * Moves each intent and keeps its bytes, both or neither, in one statement.
+ * Signs a transaction at the nonce that an intent has and commits the bytes; nothing is sent here, and nothing may be sent
+ * before this has returned.
  *
- * @returns null for an intent that another process moved first.
+ * @returns the intent; null when another process moved it first (its bytes count, these are dropped).
  */
-async function storeAll(services: RelayContext, signed: readonly SignedBytes[]): Promise<(Intent | null)[]> {
-  const first = new Map(signed.map((item) => [item.intent.id, item] as const).reverse());
-  const items = [...first.values()];
-  const column = <T>(read: (item: SignedBytes) => T) => items.map(read);
+export async function signAttempt(
+  services: RelayContext,
+  chain: Chain,
+  intent: Intent,
+  { addr, nonce }: NonceReservation,
+  plan: AttemptPlan,
+): Promise<Intent | null> {
+  const signed = await signPlan(services, chain, { intent, addr, nonce, plan });
+  failpoint("bump-before-persist");
+  const [stored] = await storeSigned(services.db, [signed]);
+  if (stored) failpoint("bump-after-persist");
+  return stored ?? null;
+}
+
+/**
+ * Moves each intent that is as it was seen and keeps its bytes, both or neither, in one statement.
+ *
+ * @param signed at most one of each intent.
+ * @param next whether these are the wallet's next nonces, of one wallet in ascending order: then each is reserved too.
+ * @returns the intents that were stored, in their order.
+ */
+export async function storeSigned(
+  db: Kysely<Database>,
+  signed: readonly SignedAttempt[],
+  next = false,
+): Promise<Intent[]> {
+  const column = <T>(read: (item: SignedAttempt) => T) => signed.map(read);
   // Answers name these hashes: they have to outlive a crash of the database, whatever that was set to.
   const { rows } = await sql<Moved & { synchronous: string }>`
     WITH signed AS (
       SELECT * FROM unnest(
         ${column(({ intent }) => intent.id)}::uuid[], ${column(({ intent }) => intent.state)}::text[],
         ${column(({ intent }) => intent.version)}::int[], ${column(({ hash }) => toBytes(hash))}::bytea[],
-        ${column(({ reservation }) => reservation.addr)}::bytea[], ${column(({ reservation }) => String(reservation.nonce))}::bigint[],
+        ${column(({ addr }) => addr)}::bytea[], ${column(({ nonce }) => String(nonce))}::bigint[],
         ${column(({ plan }) => plan.kind)}::text[], ${column(({ raw }) => toBytes(raw))}::bytea[],
         ${column(({ plan }) => String(plan.fees.maxFeePerGas))}::numeric[],
         ${column(({ plan }) => String(plan.fees.maxPriorityFeePerGas))}::numeric[],
@@ -100,23 +112,32 @@ async function storeAll(services: RelayContext, signed: readonly SignedBytes[]):
         ${column(({ plan }) => String(plan.headBlock))}::bigint[]
       ) AS s (id, state, version, hash, addr, nonce, kind, raw, max_fee, tip, gas, data_wei, head_block)),
     moved AS (
-      UPDATE service.intent i SET state = CASE s.state WHEN 'assigned' THEN 'signed' ELSE s.state END,
+      UPDATE service.intent i SET state = CASE WHEN s.state IN (${unsigned}) THEN 'signed' ELSE s.state END,
         version = s.version + 1, hold_reason = NULL, hold_detail = NULL
       FROM signed s WHERE i.id = s.id AND i.state = s.state AND i.version = s.version
       RETURNING i.id, i.chain_id, i.state, i.version, i.updated_at, i.settled_at),
+    reserved AS (
+      INSERT INTO service.nonce_reservation (chain_id, addr, nonce, intent_id, kind)
+      SELECT moved.chain_id, s.addr, s.nonce, s.id, s.kind FROM moved JOIN signed s ON s.id = moved.id WHERE ${next}),
+    counted AS (
+      UPDATE service.relayer_wallet l SET next_nonce = n.next
+      FROM (SELECT moved.chain_id, s.addr, max(s.nonce) + 1 AS next FROM moved JOIN signed s ON s.id = moved.id
+        WHERE ${next} GROUP BY moved.chain_id, s.addr) n
+      WHERE l.chain_id = n.chain_id AND l.addr = n.addr AND l.next_nonce < n.next),
     kept AS (
       INSERT INTO service.attempt (hash, chain_id, addr, nonce, kind, raw, max_fee, tip, gas, data_wei, head_block)
       SELECT s.hash, moved.chain_id, s.addr, s.nonce, s.kind, s.raw, s.max_fee, s.tip, s.gas, s.data_wei, s.head_block
       FROM moved JOIN signed s ON s.id = moved.id)
     SELECT id, state, version, updated_at, settled_at, set_config('synchronous_commit', 'on', true) AS synchronous
-    FROM moved`.execute(services.db);
+    FROM moved`.execute(db);
   const moved = new Map(rows.map(({ synchronous: _, ...row }) => [row.id, row] as const));
-  return signed.map((item) => {
-    const row = moved.get(item.intent.id);
-    // Of two signatures for one intent in a batch only the first was stored.
-    return row && first.get(item.intent.id) === item ? asMoved(item.intent, row) : null;
+  return signed.flatMap(({ intent }) => {
+    const row = moved.get(intent.id);
+    return row ? [asMoved(intent, row)] : [];
   });
 }
+
+const unsigned = sql.join([...unassignedStates, "assigned"].map((state) => sql.lit(state)));
 
 /**
  * What may be signed for an intent: what the rules of signing allow (src/signing/rules.ts, which whoever holds the

@@ -8,9 +8,15 @@ import { findNonces } from "../chain/find-nonces.ts";
 import { askNode } from "../chain/node-failure.ts";
 import { type ContentKind, kindOfContent, rootOf } from "../chain/own-content.ts";
 import { type PoolTransaction, readPendingNonces } from "../chain/pending-nonces.ts";
-import type { Unready } from "../store/nonce-basis.ts";
 import { lockWallet, nameWallet } from "../store/wallets.ts";
 import { recordSentElsewhere } from "./external-transactions.ts";
+
+/** Why a wallet gives out no nonce. */
+export interface Unready {
+  reason: string;
+  /** Trying again in a moment helps. */
+  soon: boolean;
+}
 
 /** Mined transactions whose contents are read before the wallet goes on: each takes some dozen questions to a node. */
 const mostRead = 50;
@@ -20,14 +26,10 @@ const mostRead = 50;
  * here remembers gets a reservation without a request: what was lost in a failover or a restore is not given to another
  * request. Its transaction is followed by `resubmitFound`.
  *
- * @returns null when the wallet may go on; otherwise why not, and whether trying again in a moment helps.
+ * @returns null when the wallet may go on.
  * @throws ServiceError `service_unavailable` while no endpoint answers.
  */
 export async function takeBasis(services: RelayContext, chain: Chain, wallet: Address): Promise<Unready | null> {
-  return await services.relay.basis.together(nameWallet(chain, wallet), () => readBasis(services, chain, wallet));
-}
-
-async function readBasis(services: RelayContext, chain: Chain, wallet: Address): Promise<Unready | null> {
   const pending = await askNode(chain, () => readPendingNonces(services, chain, wallet));
   if (!pending)
     return { reason: "the endpoints do not agree on which nonces of the paying wallet are in use", soon: true };
@@ -78,11 +80,11 @@ async function readBasis(services: RelayContext, chain: Chain, wallet: Address):
       );
     return nextNonce;
   });
-  services.relay.basis.record(nameWallet(chain, wallet), next);
+  services.relay.wallets.reconciled(nameWallet(chain, wallet), next);
   return null;
 }
 
-/** Whether a wallet's nonces in use have to be asked for first; `reserveNonce` asks the same with the row locked. */
+/** Whether a wallet's nonces in use have to be asked for first; `signNext` asks the same with the row locked. */
 export async function lacksBasis(services: RelayContext, chain: Chain, wallet: Address): Promise<boolean> {
   const walletRow = await services.db
     .selectFrom("service.relayer_wallet")
@@ -90,7 +92,7 @@ export async function lacksBasis(services: RelayContext, chain: Chain, wallet: A
     .where("chain_id", "=", chain.id)
     .where("addr", "=", toBytes(wallet))
     .executeTakeFirst();
-  return walletRow !== undefined && !services.relay.basis.holds(nameWallet(chain, wallet), walletRow);
+  return walletRow !== undefined && !services.relay.wallets.isReconciled(nameWallet(chain, wallet), walletRow);
 }
 
 interface Found {

@@ -9,7 +9,7 @@ import { costOf } from "../chain/reads.ts";
 import { decide, endedStates, inBlockStates, type Next, type Outcome } from "../lifecycle.ts";
 import { failpoint } from "../store/failpoint.ts";
 import { getIntent, type Intent, moveIntent } from "../store/intents.ts";
-import { markMined, markUnmined, type NonceReservation } from "../store/nonces.ts";
+import { type BlockStep, markUnmined, type NonceReservation, takeBlockStep, takeBlockSteps } from "../store/nonces.ts";
 import { endElsewhere } from "../submit/done-elsewhere.ts";
 import { recordSentElsewhere } from "../submit/external-transactions.ts";
 import { takeDeployment } from "../submit/import-deployment.ts";
@@ -94,11 +94,7 @@ async function moveOn(subject: Case, next: Extract<Next, { do: "move" }>): Promi
   async function write({ item: { reservation } }: Case, { mined }: typeof next): Promise<Intent | null> {
     if (intent.state === "batched" && (to === "confirmed" || to === "failed_onchain"))
       return await endMember(subject, next);
-    if (mined)
-      return await services.db.transaction().execute(async (db) => {
-        const one = await recordMined(db, subject, to, mined);
-        return one && to === "nonce_conflict" ? await moveIntent(db, one, to, why) : one;
-      });
+    if (mined) return await recordMined(subject, next, mined);
     if (reservation && (why === "nonce_taken" || why === "nonce_passed_on"))
       return await services.db.transaction().execute(async (db) => {
         const one = await moveIntent(db, intent, to, why);
@@ -107,6 +103,7 @@ async function moveOn(subject: Case, next: Extract<Next, { do: "move" }>): Promi
       });
     if (to === "confirmed") failpoint("confirm-before-commit");
     if (to === "finalized") failpoint("finalize-before-commit");
+    if (to === "confirmed" || to === "finalized") return await takeBlockStep(services.db, { intent, to });
     // Released from a batch: it has time for a nonce of its own, however long its batch took.
     const expires = sql<Date>`greatest(expires_at, clock_timestamp() + interval '1 hour')`;
     return await moveIntent(services.db, intent, to, why, detail, to === "queued" ? { expires_at: expires } : {});
@@ -145,24 +142,27 @@ function report(
 }
 
 async function recordMined(
-  db: Transaction<Database>,
-  { item, look, inquiry }: Case,
-  to: Intent["state"],
+  { services, item, look, inquiry }: Case,
+  { to, why }: Extract<Next, { do: "move" }>,
   { hash, block, blockHash }: Outcome,
 ): Promise<Intent | null> {
   const { intent, reservation, attempts } = item;
   const lost = inquiry.used && "sent" in inquiry.used ? inquiry.used.sent : null;
-  if (reservation && lost?.raw) {
-    const { chain_id, addr } = reservation;
-    await keepFoundBytes(db, { chain_id, addr }, { ...lost, raw: lost.raw });
-  }
   const receipt = lost?.receipt ?? look.receipts.get(hash);
   const price = lost?.maxFeePerGas ?? attempts.find((attempt) => toHash(attempt.hash) === hash)?.max_fee ?? 0n;
-  const cost = receipt ? costOf(receipt, price) : null;
+  const mined = { hash, block: { number: block, hash: blockHash }, costWei: receipt ? costOf(receipt, price) : null };
   const state = to === "mined_reverted" || to === "mined_cancellation" ? to : "mined";
-  const moved = await markMined(db, intent, state, hash, { number: block, hash: blockHash }, cost);
+  const step: BlockStep = { intent, to: state, mined };
   failpoint("mined-before-commit");
-  return moved;
+  if (!lost && to !== "nonce_conflict") return await takeBlockStep(services.db, step);
+  return await services.db.transaction().execute(async (db) => {
+    if (reservation && lost?.raw) {
+      const { chain_id, addr } = reservation;
+      await keepFoundBytes(db, { chain_id, addr }, { ...lost, raw: lost.raw });
+    }
+    const [moved = null] = await takeBlockSteps(db, [step]);
+    return moved && to === "nonce_conflict" ? await moveIntent(db, moved, to, why ?? null) : moved;
+  });
 }
 
 /** A nonce was used by bytes we never signed: somebody else has the key, and only a person can decide what to do about that. */

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import type { Chain } from "../../chains.ts";
 import { causeOf } from "../../telemetry/log-once.ts";
 import { withSpan } from "../../telemetry/span.ts";
@@ -7,7 +6,7 @@ import { loggable } from "../chain/node-failure.ts";
 import type { ChainView } from "../chain/view.ts";
 import type { Intent } from "../store/intents.ts";
 import { broadcast } from "../submit/broadcast.ts";
-import type { Preflight } from "../submit/preflight.ts";
+import type { SigningLease } from "./signing-lease.ts";
 import { firstPages, type Pages } from "./watched-rows.ts";
 
 /** What one process remembers of a chain between rounds; losing it costs a repetition and nothing else. */
@@ -22,28 +21,20 @@ export interface RelayMemory {
   foundReadAt: Map<string, number>;
   /** Rounds in a row in which an intent's nonce was used and none of its transactions was to be found. */
   missing: Map<string, number>;
-  /** Intents with a nonce that the simulation or the signer's rules refuse: since when, and when it last did. */
-  refused: Map<string, { since: number; last: number }>;
   inBlocks: Pages;
-  /** How far `listUnassigned` has come. */
+  /** How far `listUnsigned` has come. */
   waiting: bigint;
   view: { at: number; reading: Promise<ChainView> } | null;
   /** For how long one look at the chain serves all rounds. */
   viewMs: number;
-  signing: SignMemory;
+  /** Keeps other workers from signing the same; null where there are none. */
+  lease: SigningLease | null;
+  /** Requests of waiting clients that are worked on, and those that were tried in vain. */
+  working: Map<string, Promise<void>>;
+  tried: Map<string, Tried>;
 }
 
-/** What one worker remembers of the signatures that clients wait for on a chain. */
-export interface SignMemory {
-  /** Its name in the lease, and until when it has that, by its own clock. */
-  readonly worker: string;
-  leasedUntil: number;
-  /** Until when another worker is taken to have it. */
-  leasedElsewhere: number;
-  readonly working: Map<string, Promise<void>>;
-  readonly tried: Map<string, Tried>;
-}
-
+/** A try to sign what a client waits for. */
 export interface Tried {
   /** When its client had asked last, by the database's clock, and since when this process knows of that. */
   askedAt: Date;
@@ -51,27 +42,25 @@ export interface Tried {
   at: number;
   /** Something has to change first: it is not tried again before its client asks again. */
   held: boolean;
-  /** What its simulation said, and when. */
-  ready: Preflight | null;
-  readyAt: number;
   /** Why it waits, and when that was last written for its client. */
   reason: string | null;
-  saidAt: number;
+  saidAt: number | undefined;
 }
 
-export function createRelayMemory(viewMs = 0): RelayMemory {
+export function createRelayMemory(viewMs = 0, lease: SigningLease | null = null): RelayMemory {
   return {
     sent: new Map(),
     sentFound: new Map(),
     foundReadAt: new Map(),
     basisReadAt: new Map(),
     missing: new Map(),
-    refused: new Map(),
     inBlocks: { ...firstPages },
     waiting: -1n,
     view: null,
     viewMs,
-    signing: { worker: randomUUID(), leasedUntil: 0, leasedElsewhere: 0, working: new Map(), tried: new Map() },
+    lease,
+    working: new Map(),
+    tried: new Map(),
   };
 }
 
@@ -118,6 +107,5 @@ export async function send(
   all = false,
 ): Promise<void> {
   memory.sent.set(intent.id, performance.now());
-  services.relay.order.pass(intent.id);
   await broadcast(services, chain, intent, all ? 100 : 2);
 }

@@ -143,7 +143,7 @@ async function replace(
   const old = newest && { maxFeePerGas: BigInt(newest.max_fee), maxPriorityFeePerGas: BigInt(newest.tip) };
   const fees = old ? bumpFees(old, view.fees, cap) : view.fees.maxFeePerGas <= cap ? view.fees : null;
   if (!fees || (old && !isRaised(old, fees))) return await resend(services, chain, reservation, memory);
-  // The very call that was found, and nothing otherwise: its content was looked at when it was kept (nonce-basis.ts).
+  // The very call that was found, and nothing otherwise: its content was looked at when it was kept (take-basis.ts).
   const to = call?.to ?? wallet;
   const data: Hex = call?.data ?? "0x";
   const gas = call?.gas ?? cancellationGas;

@@ -5,20 +5,15 @@ import type { Intent } from "../store/intents.ts";
 import { isStale, replaceAttempt } from "../submit/replace-attempt.ts";
 import { watchIntent } from "./apply.ts";
 import { readLook } from "./evidence.ts";
+import { freshMs } from "./list-waiting.ts";
 import { attend, inParallel, type RelayMemory, send } from "./loop-steps.ts";
-import { freshMs } from "./page-waiting.ts";
 import { resubmitFound } from "./resubmit-imported.ts";
 import { refreshWallets } from "./watch-wallets.ts";
 import { listOpen, type WatchedIntent } from "./watched-rows.ts";
 
-/** An intent whose nonce the chain still refuses to use after this long gives it up, for those behind it. */
-const giveUpNonceMs = 60_000;
-/** A refusal that is older says nothing about now. */
-const refusalMs = 10_000;
-
 /**
  * One look at what has a nonce on a chain and is in no block: what became of it is recorded, what was lost is sent again,
- * what is too cheap is replaced, and what the chain keeps refusing gives its nonce up. However much there is, the look
+ * and what is too cheap is replaced. However much there is, the look
  * is bounded (watched-rows.ts), and the nonces that can be mined next come first. Any number of workers may do this at
  * once: each step is taken by whoever commits it first.
  *
@@ -52,8 +47,7 @@ export async function resubmitRound(
 
 function forget(memory: RelayMemory, open: readonly WatchedIntent[]): void {
   const ids = new Set(open.map(({ intent }) => intent.id));
-  for (const map of [memory.sent, memory.missing, memory.refused])
-    for (const id of map.keys()) if (!ids.has(id)) map.delete(id);
+  for (const map of [memory.sent, memory.missing]) for (const id of map.keys()) if (!ids.has(id)) map.delete(id);
 }
 
 function isDue(
@@ -63,7 +57,7 @@ function isDue(
   memory: RelayMemory,
   view: ChainView,
 ): boolean {
-  if (now.state === "assigned") return wantsCancellation(now, attempts) || gaveUp(now, memory);
+  if (now.state === "assigned") return wantsCancellation(now, attempts);
   if (now.state !== "signed" && now.state !== "in_flight") return false;
   if (
     wantsCancellation(now, attempts) ||
@@ -84,13 +78,6 @@ function wantsCancellation(intent: Intent, attempts: WatchedIntent["attempts"]):
   return intent.cancel_requested_at !== null && !attempts.some(({ kind }) => kind === "cancellation");
 }
 
-/** Never answered with a hash, and the simulation refuses it: those behind it must not wait for ever. */
-function gaveUp(intent: Intent, { refused }: RelayMemory): boolean {
-  const refusal = intent.state === "assigned" ? refused.get(intent.id) : undefined;
-  if (!refusal || performance.now() - refusal.last > refusalMs) return false;
-  return refusal.last - refusal.since > giveUpNonceMs;
-}
-
 /** Replaces what has waited too long or is cancelled, and sends. */
 async function resubmit(
   services: RelayContext,
@@ -101,7 +88,7 @@ async function resubmit(
   memory: RelayMemory,
 ): Promise<void> {
   const stale = isStale(chain, reservation, attempts[0], view.head, nextNonce(view, reservation));
-  if (wantsCancellation(now, attempts) || gaveUp(now, memory) || stale) {
+  if (wantsCancellation(now, attempts) || stale) {
     const replaced = await replaceAttempt(services, chain, now, reservation, attempts, {
       head: view.head,
       fees: view.fees,

@@ -8,8 +8,8 @@ import { undecidedStates } from "../lifecycle.ts";
 import { confirmRound } from "./confirm-loop.ts";
 import { createRelayMemory } from "./loop-steps.ts";
 import { resubmitRound } from "./resubmit-loop.ts";
-import { runSigning } from "./sign-loop.ts";
-import { submitRound } from "./submit-loop.ts";
+import { SigningLease } from "./signing-lease.ts";
+import { signForClients, submitRound } from "./submit-loop.ts";
 import { watchCounts } from "./watch-counts.ts";
 import { createRoleMemory, watchRoles } from "./watch-roles.ts";
 import { createSignerMemory, watchSigner } from "./watch-signer.ts";
@@ -55,7 +55,7 @@ async function runChain(services: RelayContext, chain: Chain, rounds: Rounds): P
   const where = chain.local ? "local" : "elsewhere";
   const pace = { periodMs: periods[where], rests: true, retryMs };
   const { signal } = rounds;
-  const memory = createRelayMemory(pace.periodMs);
+  const memory = createRelayMemory(pace.periodMs, new SigningLease(services.db, chain));
   const roles = createRoleMemory();
   // One look serves all loops that end a round together.
   let look: { until: number; next: Promise<Next> } = { until: 0, next: Promise.resolve("soon") };
@@ -72,7 +72,7 @@ async function runChain(services: RelayContext, chain: Chain, rounds: Rounds): P
     ["counts", () => watchCounts(services, chain, memory), { ...pace, periodMs: countPeriods[where] }],
   ];
   await Promise.all([
-    runSigning(services, chain, memory, rounds),
+    signForClients(services, chain, memory, rounds),
     ...loops.map(([loop, round, ofLoop]) => {
       const log = services.log.child({ chain: chain.name, loop });
       const then = async () => {
@@ -82,6 +82,7 @@ async function runChain(services: RelayContext, chain: Chain, rounds: Rounds): P
       return rounds.repeat(then, ofLoop, { log, failing: "relay loop failed", fields: loggable });
     }),
   ]);
+  await memory.lease?.leave();
 }
 
 /** Whether somebody waits for an outcome, or a nonce for its transaction. */

@@ -1,22 +1,136 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { sql } from "kysely";
 import type { Chain } from "../../chains.ts";
+import { ServiceError } from "../../errors/errors.ts";
+import type { Next, Pace, Rounds } from "../../rounds.ts";
 import type { RelayContext } from "../chain/context.ts";
-import { replacesRecord } from "../chain/operation.ts";
+import { loggable } from "../chain/node-failure.ts";
 import type { Intent } from "../store/intents.ts";
+import { broadcast } from "../submit/broadcast.ts";
 import { mostMints } from "../submit/form-batch.ts";
-import { refusalHolds } from "../submit/hold-intent.ts";
 import { mayShare } from "../submit/preflight.ts";
 import { submitIntent } from "../submit/submit-intent.ts";
-import { attend, type RelayMemory, send } from "./loop-steps.ts";
-import { expireIntents, listAssigned, listUnassigned } from "./page-waiting.ts";
+import { type Asked, askedSeconds, expireIntents, listAsked, listUnsigned } from "./list-waiting.ts";
+import { attend, inParallel, type RelayMemory, type Tried } from "./loop-steps.ts";
 import { refreshWallets } from "./watch-wallets.ts";
 
-/** Then it is a nonce's turn again that was given out meanwhile and not signed. */
-const roundMs = 5_000;
+/** Requests of waiting clients that are worked on at once. */
+const mostAtOnce = 128;
+const againMs = 200;
+/** Requests of so many milliseconds are read together. */
+const gatherMs = 5;
+/** A reason that changes with every try is not written as often. */
+const sayAgainMs = 1_000;
+
+/** Signs what clients wait for on a chain, until the signal. A wake-up ends its pause at once. */
+export async function signForClients(
+  services: RelayContext,
+  chain: Chain,
+  memory: RelayMemory,
+  rounds: Rounds,
+): Promise<void> {
+  const pace: Pace = { periodMs: againMs, rests: true, retryMs: 2_000, eager: () => true };
+  const log = services.log.child({ chain: chain.name, loop: "sign" });
+  const naming = { log, failing: "relay loop failed", fields: loggable };
+  await rounds.repeat(() => signRound(services, chain, memory), pace, naming);
+  await Promise.all(memory.working.values());
+}
 
 /**
- * One look at what has no signed bytes yet on a chain and is not worked on for a client (sign-loop.ts): what may go now gets its nonce, is signed and sent. What has a
- * nonce already goes first; the rest has its turn from round to round, for simulating all of it may take long. Any
- * number of workers may do this at once.
+ * Begins to sign whatever clients wait for on a chain now, each request on its own: those of one moment share questions,
+ * the wallet's row and, where they may, a transaction (submit/). One worker of several does this.
+ */
+async function signRound(services: RelayContext, chain: Chain, memory: RelayMemory): Promise<Next> {
+  const { working, tried } = memory;
+  await sleep(gatherMs);
+  // Their clients have stopped waiting.
+  const before = performance.now() - askedSeconds * 1_000;
+  for (const [id, { askedSince }] of tried) if (askedSince < before) tried.delete(id);
+  // What waits for others was tried a moment ago; what is held waits for its client to ask again.
+  const recently = performance.now() - againMs;
+  const later = [...tried].flatMap(([id, { held, at, askedAt }]) => (held || at > recently ? [{ id, askedAt }] : []));
+  const seen = { working: [...working.keys()], tried: [...tried.keys()], later };
+  const asked = await listAsked(services, chain, mostAtOnce, seen);
+  if (asked.length === 0) return working.size + tried.size === 0 ? "rest" : "soon";
+  const away = await signerAway(services);
+  // Its lease ends, and another worker may have a signer that answers.
+  if (away) {
+    for (const intent of asked) await remember(services, memory, intent, { reason: away });
+    return "soon";
+  }
+  if (memory.lease && !(await memory.lease.holds())) return "soon";
+  for (const intent of asked.slice(0, mostAtOnce - working.size)) {
+    const work = sign(services, chain, intent, memory).finally(() => working.delete(intent.id));
+    working.set(intent.id, work);
+  }
+  return "soon";
+}
+
+/** @returns why nothing can be signed now; null when it can. */
+async function signerAway({ relay }: RelayContext): Promise<string | null> {
+  try {
+    await relay.signing.requireAnswer();
+    return null;
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === "service_unavailable") return error.message;
+    throw error;
+  }
+}
+
+/** One try. What keeps it is remembered, and told to the client; never fails. */
+export async function sign(services: RelayContext, chain: Chain, intent: Asked, memory: RelayMemory): Promise<void> {
+  const last = memory.tried.get(intent.id);
+  await attend(services, intent, async () => {
+    // Whatever breaks it, it is not tried again at once.
+    await remember(services, memory, intent, { reason: last?.reason ?? null });
+    // Nobody else looks at the wallets while every request of a chain is held, and tried again and again for its client.
+    if (intent.state === "held") await refreshWallets(services, chain, memory).catch(() => undefined);
+    const submission = await submitIntent(services, chain, intent).catch((error: unknown) => {
+      if (error instanceof ServiceError && error.code === "service_unavailable") return { unavailable: error.message };
+      throw error;
+    });
+    if ("unavailable" in submission)
+      return await remember(services, memory, intent, { reason: submission.unavailable });
+    const { kind, intent: now } = submission;
+    if (kind === "waiting") return await remember(services, memory, intent, { reason: submission.reason });
+    // Its row has the reason, but of one that is being cancelled.
+    if (kind === "held") {
+      const reason = now.hold_reason === null ? submission.reason : null;
+      return await remember(services, memory, intent, { held: true, reason });
+    }
+    memory.tried.delete(intent.id);
+    // Who waits for the signature does not wait for the node: the bytes are on disk, and what is lost here is sent again.
+    if (now.state === "signed")
+      broadcast(services, chain, now).catch((error: unknown) =>
+        services.log.warn({ intent: now.id, ...loggable(error) }, "sending is left to the resubmit loop"),
+      );
+  });
+}
+
+/** @param tried `reason`: why it waits, for its client, who is told so when its time is over. */
+async function remember(
+  { db }: RelayContext,
+  { tried }: RelayMemory,
+  { id, chain_id: chainId, asked_at: askedAt }: Asked,
+  { held = false, reason }: { held?: boolean; reason: string | null },
+): Promise<void> {
+  const last = tried.get(id);
+  // What was said of it is gone when its client asks again.
+  const before = last?.askedAt.getTime() === askedAt.getTime() ? last : undefined;
+  const now = performance.now();
+  const next: Tried = { askedAt, askedSince: before?.askedSince ?? now, at: now, held, reason, saidAt: before?.saidAt };
+  tried.set(id, next);
+  if (reason === null || (before?.reason === reason && before.saidAt !== undefined)) return;
+  if (before?.saidAt !== undefined && now - before.saidAt < sayAgainMs) return;
+  await sql`
+    INSERT INTO service.signature_wait (intent_id, chain_id, asked_at, reason) VALUES (${id}, ${chainId}, ${askedAt}, ${reason})
+    ON CONFLICT (intent_id) DO UPDATE SET reason = excluded.reason`.execute(db);
+  tried.set(id, { ...next, saidAt: now });
+}
+
+/**
+ * One look at what has no signed bytes yet on a chain and is not worked on for a client: what may go now is signed and sent.
+ * There may be more of it than a round can take, so all of it has its turn from round to round.
  *
  * @throws whatever keeps the whole round from being done: the node, the database or the signer is away.
  */
@@ -26,59 +140,35 @@ export async function submitRound(
   memory: RelayMemory,
   signal?: AbortSignal,
 ): Promise<void> {
-  const end = performance.now() + roundMs;
   await expireIntents(services, chain);
-  const assigned = await listAssigned(services, chain);
-  const { intents, more } = await listUnassigned(services, chain, memory.waiting);
-  // At the end of the list: from the first again.
-  if (intents.length === 0) memory.waiting = -1n;
-  if (assigned.length + intents.length === 0) return;
+  const { intents, more } = await listUnsigned(services, chain, memory.waiting);
+  memory.waiting = more ? (intents.at(-1)?.seq ?? -1n) : -1n;
+  const waiting = intents.filter(({ id }) => !memory.working.has(id));
+  if (waiting.length === 0) return;
+  // Without it the lease is another worker's, which may have a signer that answers.
   await services.relay.signing.requireAnswer();
+  if (memory.lease && !(await memory.lease.holds())) return;
   await refreshWallets(services, chain, memory);
-  for (const intent of assigned) {
-    if (signal?.aborted) return;
-    if (!memory.signing.working.has(intent.id)) await submit(services, chain, intent, memory);
-  }
-  let full = false;
-  const taken = new Set<Intent>();
-  const isTaken = (intent: Intent) => taken.has(intent) || memory.signing.working.has(intent.id);
-  for (const [index, intent] of intents.entries()) {
-    if (signal?.aborted || performance.now() > end) return;
-    memory.waiting = intent.seq;
-    // These may wait for one another, and not for room.
-    const ordered = replacesRecord(intent.kind) || intent.kind === "token_update";
-    if (isTaken(intent) || (full && !ordered)) continue;
-    const together = listSharing(intent, intents.slice(index + 1)).filter((other) => !isTaken(other));
-    for (const other of together) taken.add(other);
-    const outcomes = await Promise.all([intent, ...together].map((one) => submit(services, chain, one, memory)));
-    full ||= outcomes.includes("waiting") && !ordered;
-  }
-  if (!more) memory.waiting = -1n;
+  // Mints that ask for a nonce at once share a transaction (submit/form-batch.ts).
+  const together = Map.groupBy(waiting, (intent) => (mayShare(intent) ? shareName(intent) : intent.id));
+  const groups = [...together.values()].flatMap((group) => chunksOf(group, mostMints));
+  const submitAll = async (group: readonly Intent[]) => {
+    await Promise.all(group.map((intent) => submit(services, chain, intent)));
+  };
+  await inParallel(groups, submitAll, signal);
 }
 
-/** Mints that ask for a nonce at once share a transaction (submit/form-batch.ts). */
-function listSharing(intent: Intent, later: readonly Intent[]): readonly Intent[] {
-  if (!mayShare(intent)) return [];
-  const sharing = later.filter(
-    (other) =>
-      mayShare(other) && other.tenant_id === intent.tenant_id && other.predicted_addr.equals(intent.predicted_addr),
-  );
-  return sharing.slice(0, mostMints - 1);
+function shareName({ tenant_id, predicted_addr }: Intent): string {
+  return `${tenant_id} ${predicted_addr.toString("hex")}`;
 }
 
-async function submit(services: RelayContext, chain: Chain, intent: Intent, memory: RelayMemory): Promise<string> {
-  let outcome = "failed";
+function chunksOf<T>(items: readonly T[], most: number): T[][] {
+  return Array.from({ length: Math.ceil(items.length / most) }, (_, n) => items.slice(n * most, (n + 1) * most));
+}
+
+async function submit(services: RelayContext, chain: Chain, intent: Intent): Promise<void> {
   await attend(services, intent, async () => {
-    const submission = await submitIntent(services, chain, intent);
-    outcome = submission.kind;
-    recordRefusal(memory, submission.intent);
-    if (submission.kind === "signed") await send(services, chain, submission.intent, memory);
+    const { kind, intent: now } = await submitIntent(services, chain, intent);
+    if (kind === "signed" && now.state === "signed") await broadcast(services, chain, now);
   });
-  return outcome;
-}
-
-function recordRefusal(memory: RelayMemory, { id, state, hold_reason: reason }: Intent): void {
-  const now = performance.now();
-  if (state !== "assigned" || (reason !== "simulation" && reason !== refusalHolds.roles)) memory.refused.delete(id);
-  else memory.refused.set(id, { since: memory.refused.get(id)?.since ?? now, last: now });
 }

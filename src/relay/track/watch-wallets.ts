@@ -3,7 +3,7 @@ import { toBytes } from "../../db/bytes.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { loggable } from "../chain/node-failure.ts";
 import { type ChainView, readChainView } from "../chain/view.ts";
-import { listWallets, type RelayerWallet } from "../store/wallets.ts";
+import { listWallets, nameWallet, type RelayerWallet } from "../store/wallets.ts";
 import { importFound } from "./import-found.ts";
 import type { RelayMemory } from "./loop-steps.ts";
 
@@ -27,6 +27,7 @@ export async function refreshWallets(services: RelayContext, chain: Chain, memor
 async function readWallets(services: RelayContext, chain: Chain, memory: RelayMemory): Promise<ChainView> {
   const wallets = services.relay.signers(chain).map(({ address }) => address);
   const view = await readChainView(services.relay.nodes(chain), chain, wallets);
+  for (const [wallet, { nonce }] of view.wallets) services.relay.wallets.sawMined(nameWallet(chain, wallet), nonce);
   await watchWallets(services, chain, view, memory);
   return view;
 }

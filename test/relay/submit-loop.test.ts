@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import type { Caller } from "../../src/auth/caller.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
@@ -37,8 +38,8 @@ afterAll(async () => {
 });
 
 /** @returns what ends it, as SIGTERM does. */
-function startWorker(): () => Promise<void> {
-  const services = createServices(loadConfig(h.environment()), "test-worker");
+function startWorker(env: Record<string, string> = {}): () => Promise<void> {
+  const services = createServices(loadConfig({ ...h.environment(), ...env }), "test-worker");
   const stop = new AbortController();
   const rounds = new Rounds(stop.signal);
   const listener = connectionOptions(h.database.url, "test-listener");
@@ -87,6 +88,44 @@ test("two workers sign requests of one moment, each once; the second goes on whe
   for (const id of ids) await h.untilState(id, ["confirmed", "finalized"]);
   expect(new Set(ids).size).toBe(24);
   expect((await h.announced()).length - before).toBe(24);
+});
+
+test("what one worker signs reaches the node in the order of the nonces", async () => {
+  startWorker();
+  const answers = await Promise.all(Array.from({ length: 24 }, () => deploy()));
+  const ids = answers.map(({ deployment }) => deployment.id);
+  for (const id of ids) await h.untilState(id, ["confirmed", "finalized"]);
+  // The node keeps no queue: it refuses a transaction whose predecessor it does not have.
+  const { rows } = await h.database.pool.query(
+    `SELECT DISTINCT e.outcome_code, e.detail FROM service.attempt_event e JOIN service.attempt a ON a.hash = e.attempt_hash
+     JOIN service.nonce_reservation s USING (chain_id, addr, nonce) WHERE s.intent_id = ANY ($1)`,
+    [ids],
+  );
+  expect(rows).toEqual([{ outcome_code: "accepted", detail: null }]);
+});
+
+test("requests that wait for a wallet with all it may have under way are not simulated meanwhile", async () => {
+  const simulations = () => h.proxy.seen.filter((method) => method === "eth_estimateGas").length;
+  const count =
+    "SELECT (SELECT count(*) FROM service.intent)::int AS asked, (SELECT count(*) FROM service.attempt)::int AS signed";
+  const rows = async () => (await h.database.pool.query<{ asked: number; signed: number }>(count)).rows[0];
+  const before = await rows();
+  await h.chain.setAutomine(false);
+  startWorker({ MAX_PENDING_GOERLI: "4" });
+  const asked = Array.from({ length: 12 }, () => deploy());
+  const all = { asked: (before?.asked ?? 0) + 12, signed: (before?.signed ?? 0) + 4 };
+  await expect.poll(rows, patient).toEqual(all);
+  // Tries that were under way end, and then nothing is asked for a second.
+  const isQuiet = async () => {
+    const seen = simulations();
+    await sleep(1_000);
+    return simulations() === seen;
+  };
+  await expect.poll(isQuiet, patient).toBe(true);
+  expect(await rows()).toEqual(all);
+  await h.chain.setAutomine(true);
+  await h.chain.mine({ blocks: 1 });
+  for (const { deployment } of await Promise.all(asked)) await h.untilState(deployment.id, ["confirmed", "finalized"]);
 });
 
 test("a request that is held says why at once, and is tried again when its client asks again", async () => {

@@ -8,47 +8,59 @@ import { type Intent, moveIntent } from "../store/intents.ts";
 import { doneElsewhere, holdDone } from "../submit/hold-intent.ts";
 import { attend } from "./loop-steps.ts";
 
-/** Younger ones are in the hands of the sign loop. */
+/** Younger ones are in the hands of those who sign for waiting clients. */
 export const freshMs = 1_000;
 const retryHeldMs = 5_000;
 /** Intents of one page; those that do not fit are the next round's. */
 const page = 100;
-/** Unsigned nonces of one wallet in a round, from the lowest: those behind them wait anyway. */
-const lowest = 20;
+/** As long as the most patient client waits that did not ask anew (requests/until-signed.ts). */
+export const askedSeconds = 35;
 
-/** Intents that have a nonce and no signed bytes, each wallet's lowest first: others wait behind them. */
-export async function listAssigned(services: RelayContext, chain: Chain): Promise<Intent[]> {
-  return await services.db
-    .selectFrom("service.intent as i")
-    .innerJoin(
-      (from) =>
-        from
-          .selectFrom("service.nonce_reservation as s")
-          .innerJoin("service.intent as w", "w.id", "s.intent_id")
-          .select("s.intent_id")
-          .select(sql<bigint>`row_number() OVER (PARTITION BY s.addr ORDER BY s.nonce)`.as("position"))
-          .where("s.chain_id", "=", chain.id)
-          .where("s.state", "=", "open")
-          .where("w.state", "=", "assigned")
-          .where(sql<boolean>`w.updated_at < ${msAgo(freshMs)}`)
-          .as("chosen"),
-      (join) => join.onRef("chosen.intent_id", "=", "i.id"),
-    )
-    .selectAll("i")
-    .where("chosen.position", "<=", BigInt(lowest))
-    .orderBy("chosen.position")
-    .limit(page)
-    .execute();
+const unsigned = sql.join([...unassignedStates, "assigned"].map((state) => sql.lit(state)));
+
+/** A request, with when its client asked last, by the database's clock. */
+export type Asked = Intent & { asked_at: Date };
+
+/**
+ * The first ones whose clients wait for the signature and that are to be tried now, in the order of acceptance.
+ *
+ * @param working requests that are worked on.
+ * @param tried requests that were tried, in an order that does not matter.
+ * @param later those of them that are not to be tried yet, unless they were asked for again since `askedAt`.
+ */
+export async function listAsked(
+  { db }: RelayContext,
+  { id }: Chain,
+  limit: number,
+  { working, tried, later }: { working: string[]; tried: string[]; later: { id: string; askedAt: Date }[] },
+): Promise<Asked[]> {
+  const since = sql`clock_timestamp() - make_interval(secs => ${askedSeconds})`;
+  const { rows } = await sql<Asked>`
+    SELECT i.*, asked.at AS asked_at
+    FROM (SELECT each.id, max(each.at) AS at FROM (
+        SELECT n.id, n.created_at AS at FROM service.intent n
+        WHERE n.chain_id = ${id} AND n.state IN (${unsigned}) AND n.created_at > ${since}
+        UNION ALL
+        SELECT w.intent_id, w.asked_at FROM service.signature_wait w WHERE w.chain_id = ${id} AND w.asked_at > ${since}) each
+      GROUP BY each.id) asked
+    JOIN service.intent i ON i.id = asked.id
+    WHERE i.state IN (${unsigned}) AND i.id <> ALL (${working}::uuid[])
+      AND NOT EXISTS (
+        SELECT FROM unnest(${later.map((each) => each.id)}::uuid[], ${later.map(({ askedAt }) => askedAt)}::timestamptz[]) AS t (id, at)
+        WHERE t.id = i.id AND t.at = date_trunc('milliseconds', asked.at))
+    -- Those that wait for their turn are tried again and again, and must not keep others from being tried at all.
+    ORDER BY i.id = ANY (${tried}::uuid[]), i.seq LIMIT ${limit}`.execute(db);
+  return rows;
 }
 
 /**
- * A page of the intents without a nonce, in the order of acceptance. Fresh ones are left to the sign loop.
+ * A page of the intents without signed bytes, in the order of acceptance, whoever waits for them. Fresh ones are left out.
  * Of the updates of one contract only the first that is in no block can be tried; the others would take all places for nothing.
  *
  * @param after the order of acceptance (`seq`) to go on behind.
  * @returns fewer than a page when there are no more.
  */
-export async function listUnassigned(
+export async function listUnsigned(
   services: RelayContext,
   chain: Chain,
   after: bigint,
@@ -62,7 +74,7 @@ export async function listUnassigned(
     .selectFrom("service.intent as i")
     .selectAll()
     .where("i.chain_id", "=", chain.id)
-    .where("i.state", "in", [...unassignedStates])
+    .where(sql<boolean>`i.state IN (${unsigned})`)
     .where("i.seq", ">", after)
     .where(sql<boolean>`i.updated_at < CASE i.state WHEN 'held' THEN ${msAgo(retryHeldMs)} ELSE ${msAgo(freshMs)} END`)
     .where(isFirst("update"))
