@@ -80,7 +80,7 @@ const underWay = new WeakMap<Services, Map<string, Promise<CarriedOut<ChainReque
  * end whatever happens to this process. The same request again is the same transaction.
  *
  * @throws ServiceError what `asked.draft` and `acceptIntent` throw; `plan_limit_exceeded`; `service_unavailable` when it
- *   could not be signed within ten seconds: it stays queued, and the same request asks for it again.
+ *   is held, or could not be signed within ten seconds: it stays accepted, and the same request asks for it again.
  */
 export async function carryOut<R extends ChainRequest>(
   services: Services,

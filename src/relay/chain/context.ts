@@ -60,6 +60,6 @@ export interface Relay {
   nodes(chain: Chain): Nodes;
   /** What this process saw, for metrics. */
   figures: RelayFigures;
-  /** What this process knows of the paying wallets beside their rows. */
+  /** What this process knows of the paying wallets that is not in their rows. */
   wallets: WalletMemory;
 }

@@ -46,8 +46,8 @@ interface SigningRequest extends Simulated {
 }
 
 /**
- * One line for each wallet: whatever goes first, the next one would only wait for the wallet's row, with a connection. What may
- * share a transaction waits for others that are simulated at the same time.
+ * One line for each wallet: a second commit would only wait for the wallet's row, with a connection. A mint that may share a
+ * transaction waits for others that are simulated at the same time.
  */
 const signInLine = batched(signAll, {
   most: 32,
