@@ -38,6 +38,8 @@ type Trouble =
   | "wallet_shared"
   /** What signs for its wallets does not, or not what it is asked for; the log of this process says why. */
   | `signer_${SignerTrouble}`
+  /** No worker that signs has reported in the last minute: accepted requests wait. */
+  | "worker_missing"
   /** A deployment has waited for its signature for ten minutes. */
   | "queue_stuck";
 
@@ -227,7 +229,7 @@ async function askStatus(services: Services): Promise<ServiceStatus> {
     database: row ? "ok" : fault,
     clock: { aheadSeconds: row?.clockLead ?? null, wrong: row !== null && clockTrouble(row.clockLead) !== null },
     replicas: services.index.pool.replicas(),
-    chains: services.chains.map((chain) => chainStatus(services, chain, row, signer.trouble)),
+    chains: services.chains.map((chain) => chainStatus(services, chain, row, signer)),
     metadata: Object.fromEntries((row?.metadata ?? []).map(({ status, items }) => [status, items])),
     pins: Object.fromEntries((row?.pins ?? []).map(({ state, items }) => [state, items])),
   };
@@ -237,7 +239,7 @@ function chainStatus(
   services: Services,
   chain: Services["chains"][number],
   row: Row | null,
-  signer: SignerTrouble | null,
+  signer: ServiceStatus["signer"],
 ): ChainStatus {
   const mine = <T extends { chain_id: number }>(rows: readonly T[] | undefined) =>
     (rows ?? []).filter((item) => item.chain_id === chain.id);
@@ -302,7 +304,7 @@ function chainStatus(
       undecodableLogs: flagged("undecodable"),
     },
   };
-  const unsigned = signer !== null && isDeployable(chain) ? [`signer_${signer}` as const] : [];
+  const unsigned = isDeployable(chain) ? signerTroubles(row, signer) : [];
   return {
     ...status,
     troubles: row
@@ -319,6 +321,11 @@ function chainStatus(
         ]
       : unsigned,
   };
+}
+
+function signerTroubles(row: Row | null, { kind, trouble }: ServiceStatus["signer"]): Trouble[] {
+  if (trouble !== null) return [`signer_${trouble}`];
+  return row && kind === null ? ["worker_missing"] : [];
 }
 
 /** A right, a schema, a database or a password that is missing (classes 28, 3D, 3F and 42 of PostgreSQL's error codes). */

@@ -85,7 +85,8 @@ const guides: Partial<Record<ErrorCode, ErrorGuide>> = {
   },
   not_implemented: { cause: "This operation is not built yet.", fix: "See /docs for what is." },
   service_unavailable: {
-    cause: "The database, a chain's node or the storage does not answer, the server is full, or a spending limit is.",
+    cause:
+      "The database, a chain's node, the signer or the storage does not answer, a paying wallet lacks funds, or the server or a spending limit is full.",
     fix: "Send the same request again after Retry-After seconds; nothing is done twice.",
   },
   storage_full: {

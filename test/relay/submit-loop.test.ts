@@ -1,11 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { readStatus } from "../../src/accounts/read-status.ts";
 import type { Caller } from "../../src/auth/caller.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import { connectionOptions } from "../../src/db/pool/pool.ts";
 import { setTenant, withTenantScope } from "../../src/db/tenancy/tenant.ts";
+import { ensureNftViews } from "../../src/indexing/nft-views.ts";
 import { wakeRounds } from "../../src/outbox/wake-rounds.ts";
 import { createServices } from "../../src/processes/create-services.ts";
 import { runRelay } from "../../src/relay/track/run-relay.ts";
@@ -65,6 +67,14 @@ test("a process without a signer knows the wallets, and signs nothing", async ()
   const [wallet] = api.relay.signers(goerli(api));
   expect(wallet?.address).toBe(h.relayer);
   await expect(wallet?.sign({} as never)).rejects.toThrow("this process has no signer");
+});
+
+test("without a worker the chain has a trouble, which ends with the first one that signs", async () => {
+  await ensureNftViews(h.database.url);
+  const troubles = async () => (await readStatus(api)).chains.find(({ chain }) => chain === "goerli")?.troubles;
+  await expect.poll(troubles, patient).toContain("worker_missing");
+  startWorker();
+  await expect.poll(troubles, patient).not.toContain("worker_missing");
 });
 
 test("without a worker a request is accepted and answered with its id, and the same request is the same when one is there", async () => {
