@@ -25,14 +25,25 @@ export const tooLittle = "the wallet that pays deployments has too little; the o
 const withoutRole = (of: "factory" | "operator") =>
   `no paying wallet has the ${of}'s relayer role; it goes on by itself once an administrator has granted it`;
 
+interface KnownWallet {
+  addr: Buffer;
+  state: string;
+  next: bigint;
+  /** Transactions that no look has found in a block. */
+  open: number;
+  found: boolean;
+  recovered: boolean;
+}
+
 /** Requests that come together look together. */
 const readTogether = batched(
   async (services: RelayContext, chainIds: readonly number[]) => {
-    const { rows } = await sql<{ addr: Buffer; state: string; next: bigint; found: boolean; recovered: boolean }>`
-      SELECT l.addr, l.state, l.next_nonce AS next, count(s.nonce) FILTER (WHERE s.intent_id IS NULL) > 0 AS found,
-        count(s.nonce) > 0 AS recovered
+    const { rows } = await sql<KnownWallet>`
+      SELECT l.addr, l.state, l.next_nonce AS next, count(s.nonce)::int AS open,
+        count(s.nonce) FILTER (WHERE s.found AND s.intent_id IS NULL) > 0 AS found,
+        count(s.nonce) FILTER (WHERE s.found) > 0 AS recovered
       FROM service.relayer_wallet l LEFT JOIN service.nonce_reservation s
-        ON s.chain_id = l.chain_id AND s.addr = l.addr AND s.found AND s.state = 'open'
+        ON s.chain_id = l.chain_id AND s.addr = l.addr AND s.state = 'open'
       WHERE l.chain_id = ANY (${chainIds}::int[]) GROUP BY l.chain_id, l.addr`.execute(services.db);
     return chainIds.map(() => rows);
   },
@@ -60,7 +71,7 @@ export async function chooseWallet(services: RelayContext, chain: Chain, intent:
   const candidates = senders.map((sender) => {
     const wallet = known.find(({ addr }) => toAddress(addr) === sender);
     const underWay = services.relay.wallets.underWay(nameWallet(chain, sender), wallet?.next ?? 0n);
-    return { sender, isNew: wallet === undefined, state: wallet?.state ?? "open", underWay };
+    return { sender, isNew: !wallet, state: wallet?.state ?? "open", open: wallet?.open ?? 0, underWay };
   });
   const open = candidates.filter(({ state }) => state === "open");
   // What has to keep its order goes to the first open wallet: nonces keep it. Mints may share the last free nonce.
@@ -68,7 +79,7 @@ export async function chooseWallet(services: RelayContext, chain: Chain, intent:
   const { maxPending } = chain.relay;
   const [best] = ordered
     ? open
-    : open.filter(({ underWay }) => underWay < maxPending || mayShare(intent)).sort((a, b) => a.underWay - b.underWay);
+    : open.filter(({ underWay }) => underWay < maxPending || mayShare(intent)).sort((a, b) => a.open - b.open);
   if (best) return { kind: "wallet", sender: best.sender, isNew: best.isNew, ...seen };
   const [full] = open;
   if (full) return { kind: "full", reason: `${full.underWay} transactions are under way`, ...seen };
