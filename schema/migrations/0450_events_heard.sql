@@ -1,5 +1,5 @@
 -- A transaction that notifies holds one lock of the whole server until its commit is on disk, so such commits wait for one
--- another, and with them whoever waits for their rows. Each step of a request and each block has events: they are notified of
+-- another, and so do statements that wait for their rows. Each step of a request and each block has events: they are notified of
 -- only while somebody listens. A listener holds this advisory lock shared, until it is left or its session ends. What is
 -- written while a listener begins is found when it looks, which it does without notifications too.
 CREATE FUNCTION service.hear_events(hears boolean) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $$

@@ -10,8 +10,8 @@ import { toHash } from "../../src/db/bytes.ts";
 import { verifyDeployment } from "../../src/relay/chain/verify-deployment.ts";
 import { getIntent, type Intent } from "../../src/relay/store/intents.ts";
 import { findReservation, listAttempts } from "../../src/relay/store/nonces.ts";
+import { reconcileNonces } from "../../src/relay/submit/reconcile-nonces.ts";
 import { submitIntent } from "../../src/relay/submit/submit-intent.ts";
-import { takeBasis } from "../../src/relay/submit/take-basis.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
 import { runRelay } from "../../src/relay/track/run-relay.ts";
 import { Rounds } from "../../src/rounds.ts";
@@ -55,7 +55,7 @@ test("killed after the request was stored: a worker deploys it", async () => {
 
 test("a nonce that an earlier version gave and did not sign is signed later, the same one", async () => {
   const intent = await accept();
-  expect(await takeBasis(api, goerli(api), h.relayer)).toBeNull();
+  expect(await reconcileNonces(api, goerli(api), h.relayer)).toBeNull();
   await giveNonce(api, intent, h.relayer);
   const reservation = await findReservation(api.db, intent.id);
   await h.until(worker, intent.id, done);

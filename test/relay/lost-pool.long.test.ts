@@ -5,7 +5,7 @@ import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import { deployments } from "../../src/collections/deployment-payload.ts";
 import { createServices } from "../../src/processes/create-services.ts";
 import { findReservation } from "../../src/relay/store/nonces.ts";
-import { takeBasis } from "../../src/relay/submit/take-basis.ts";
+import { reconcileNonces } from "../../src/relay/submit/reconcile-nonces.ts";
 import { getRequest } from "../../src/transactions/requests.ts";
 import { rpc } from "../chaos/fleet.ts";
 import { RelayFixture, request, TestNodes } from "../chaos/relay-fixture.ts";
@@ -91,7 +91,7 @@ test.each(["waits in a mempool", "is in a block"])(
     if (where === "is in a block") await fixture.mine();
     else {
       const restarted = createServices(services.config, "fixture");
-      expect(await takeBasis(restarted, chain, wallet)).toBe(null);
+      expect(await reconcileNonces(restarted, chain, wallet)).toBe(null);
       await restarted.pool.end();
       await restarted.content.close();
     }

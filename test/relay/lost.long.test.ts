@@ -10,7 +10,7 @@ import { cancelIntent } from "../../src/relay/requests/cancel-intent.ts";
 import { getIntent } from "../../src/relay/store/intents.ts";
 import { findReservation } from "../../src/relay/store/nonces.ts";
 import { importDeployment } from "../../src/relay/submit/import-deployment.ts";
-import { takeBasis } from "../../src/relay/submit/take-basis.ts";
+import { reconcileNonces } from "../../src/relay/submit/reconcile-nonces.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
 import { resubmitFound } from "../../src/relay/track/resubmit-imported.ts";
 import { refreshWallets } from "../../src/relay/track/watch-wallets.ts";
@@ -134,7 +134,7 @@ test("two workers that fill the same nonce at once sign one transaction for it",
   const nonce = (await findReservation(before.db, lost.deployment.id))?.nonce;
   await loseRows(h.database.pool, [lost.deployment.id], h.relayer);
   const workers = [h.process(), h.process()].map((services) => ({ services, memory: createRelayMemory(60_000) }));
-  await takeBasis(before, goerli(before), h.relayer);
+  await reconcileNonces(before, goerli(before), h.relayer);
   await node().dropTransaction({ hash: lost.deployment.transactionHash });
   // Each looked at the chain when its fees were others.
   for (const { services, memory } of workers) {

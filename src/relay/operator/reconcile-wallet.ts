@@ -5,7 +5,7 @@ import type { RelayContext } from "../chain/context.ts";
 import { findNonces } from "../chain/find-nonces.ts";
 import { askNode } from "../chain/node-failure.ts";
 import { rootOf } from "../chain/own-content.ts";
-import { keepFoundBytes } from "../submit/take-basis.ts";
+import { keepFoundBytes } from "../submit/reconcile-nonces.ts";
 import { followLost } from "../track/confirm-loop.ts";
 import { type FoundNonce, importFound, kindOnChain } from "../track/import-found.ts";
 

@@ -12,7 +12,7 @@ import { askNode } from "../chain/node-failure.ts";
 import { isFirstNonce } from "../chain/pending-nonces.ts";
 import { calls, parseQuantity } from "../chain/reads.ts";
 import { listWallets, lockWallet } from "../store/wallets.ts";
-import { takeBasis } from "../submit/take-basis.ts";
+import { reconcileNonces } from "../submit/reconcile-nonces.ts";
 
 /** The call by which an administrator of the factory lets a wallet deploy. */
 export function encodeGrant(wallet: Address) {
@@ -70,7 +70,7 @@ export async function signGrant(
       "service_unavailable",
       `the endpoints do not agree on the transactions of ${signer.address}`,
     );
-  const unclear = await takeBasis(services, chain, signer.address);
+  const unclear = await reconcileNonces(services, chain, signer.address);
   if (unclear) throw new ServiceError("service_unavailable", unclear.reason);
   const { genesisHash } = await services.relay.factory(chain);
   return await services.db.transaction().execute(async (transaction) => {

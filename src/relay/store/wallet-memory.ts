@@ -8,7 +8,7 @@ interface WalletRow {
 /**
  * What a process knows of each paying wallet that is not in its row. Losing it costs a question to the endpoints.
  *
- * A wallet is reconciled once blocks and mempools were asked which of its nonces are in use (`takeBasis`). It gives out no
+ * A wallet is reconciled once blocks and mempools were asked which of its nonces are in use (`reconcileNonces`). It gives out no
  * nonce before: at the start of a process, in a database that is another one than they were last asked in
  * (`service.incarnation()`), and where its counter went back.
  */

@@ -36,6 +36,8 @@ export async function broadcast(services: RelayContext, chain: Chain, intent: In
   const attempts = (await readTogether(services, "", intent.id)).slice(0, only);
   if (attempts.length === 0) return;
   const nodes = await services.relay.nodes(chain).all();
+  // What was sent to nobody does not count as sent.
+  if (nodes.length === 0) return;
   const answers = await Promise.all(
     nodes.map((node) => sendTogether(services, `${chain.id} ${node.name}`, { chain, node, attempts })),
   );

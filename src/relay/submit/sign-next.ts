@@ -24,8 +24,8 @@ import {
   worstCase,
 } from "./form-batch.ts";
 import { mayShare } from "./preflight.ts";
+import { reconcileNonces } from "./reconcile-nonces.ts";
 import { planOf, type SignedAttempt, signPlan, storeSigned } from "./sign-attempt.ts";
-import { takeBasis } from "./take-basis.ts";
 
 export type Outcome =
   /** Its bytes are on disk, or it is in the transaction of another one, whose bytes are. */
@@ -88,7 +88,7 @@ async function signAll(services: RelayContext, requests: readonly SigningRequest
   for (let pass = 0; pass < 2; pass += 1) {
     const outcomes = await services.db.transaction().execute((db) => signWithin(services, db, first, requests));
     if (outcomes !== "unreconciled") return outcomes;
-    const unready = await takeBasis(services, chain, ready.sender);
+    const unready = await reconcileNonces(services, chain, ready.sender);
     if (unready) return same(unready.soon ? { kind: "wait", reason: unready.reason } : hold("wallet", unready.reason));
   }
   return same({ kind: "again" });

@@ -13,7 +13,7 @@ import { isTokenSuperseded, waitForTokenTurn } from "../store/token-order.ts";
 import { waitForThoseAhead, waitForTurn } from "../store/update-order.ts";
 import { nameWallet } from "../store/wallets.ts";
 import { chooseWallet, sendersOf, type WalletChoice } from "./choose-wallet.ts";
-import { takeFound } from "./claim-found.ts";
+import { takeRecovered } from "./claim-recovered.ts";
 import { endIfDoneElsewhere } from "./done-elsewhere.ts";
 import {
   holdDone,
@@ -27,10 +27,10 @@ import {
 } from "./hold-intent.ts";
 import { importDeployment } from "./import-deployment.ts";
 import { mayShare, preflight } from "./preflight.ts";
+import { needsReconcile, reconcileNonces } from "./reconcile-nonces.ts";
 import { replaceAttempt } from "./replace-attempt.ts";
 import { planOf, signAttempt } from "./sign-attempt.ts";
 import { signNext } from "./sign-next.ts";
-import { lacksBasis, takeBasis } from "./take-basis.ts";
 
 /** How far an intent came on its way to signed bytes. */
 export type Submission = Exclude<Step, Intent>;
@@ -96,7 +96,7 @@ async function startUnsigned(services: RelayContext, chain: Chain, intent: Inten
     (await waitForTurn(services.db, intent, null, null)) ?? (await waitForTokenTurn(services.db, intent, null));
   if (turn) return { kind: "waiting", intent, reason: turn };
   const choice = await chooseWallet(services, chain, intent);
-  const found = choice.found || choice.recovered ? await takeFound(services, chain, intent, choice) : null;
+  const found = choice.found || choice.recovered ? await takeRecovered(services, chain, intent, choice) : null;
   if (found) return found;
   switch (choice.kind) {
     case "full":
@@ -179,7 +179,8 @@ async function takeRefusal(
   services.relay.forgetRoles(chain);
   if (!(await sendersOf(services, chain, intent)).includes(sender)) return intent;
   // A node may simulate on top of its mempool, and this very request may wait there, forgotten here.
-  if ((await lacksBasis(services, chain, sender)) && (await takeBasis(services, chain, sender)) === null) return intent;
+  if ((await needsReconcile(services, chain, sender)) && (await reconcileNonces(services, chain, sender)) === null)
+    return intent;
   // Such a node also says that the operator has done it, which the chain does not show yet.
   if (await askNode(chain, () => isIntentPending(services, chain, intent)))
     return await holdDone(services, chain, intent);

@@ -13,7 +13,7 @@ import { type BlockStep, markUnmined, type NonceReservation, takeBlockStep, take
 import { endElsewhere } from "../submit/done-elsewhere.ts";
 import { recordSentElsewhere } from "../submit/external-transactions.ts";
 import { takeDeployment } from "../submit/import-deployment.ts";
-import { keepFoundBytes } from "../submit/take-basis.ts";
+import { keepFoundBytes } from "../submit/reconcile-nonces.ts";
 import { Inquiry, type Look, seenOf } from "./evidence.ts";
 import { txOf, type Watched } from "./watched-rows.ts";
 

@@ -8,7 +8,7 @@ import { type ContentKind, isOwnCollection, kindOfContent, rootOf } from "../cha
 import { costOf } from "../chain/reads.ts";
 import { lockWallet, missingNonces } from "../store/wallets.ts";
 import { recordSentElsewhere } from "../submit/external-transactions.ts";
-import { keepFoundBytes } from "../submit/take-basis.ts";
+import { keepFoundBytes } from "../submit/reconcile-nonces.ts";
 
 /** A nonce that the chain has and the database had not. */
 export interface FoundNonce {

@@ -54,7 +54,7 @@ export async function listAsked(
 }
 
 /**
- * A page of the intents without signed bytes, in the order of acceptance, whoever waits for them. Fresh ones are left out.
+ * A page of the intents without signed bytes, in the order of acceptance, asked for or not. Fresh ones are left out.
  * Of the updates of one contract only the first that is in no block can be tried; the others would take all places for nothing.
  *
  * @param after the order of acceptance (`seq`) to go on behind.

@@ -12,7 +12,7 @@ import { loggable } from "../chain/node-failure.ts";
 import { calls } from "../chain/reads.ts";
 import type { ChainView } from "../chain/view.ts";
 import type { Attempt } from "../store/nonces.ts";
-import { takeBasis } from "../submit/take-basis.ts";
+import { reconcileNonces } from "../submit/reconcile-nonces.ts";
 import type { RelayMemory } from "./loop-steps.ts";
 import { refreshWallets } from "./watch-wallets.ts";
 
@@ -68,7 +68,7 @@ async function takeMissingBases(services: RelayContext, chain: Chain, { basisRea
     const waitMs = chain.local ? 1_000 : 15_000;
     if (performance.now() - (basisReadAt.get(wallet) ?? Number.NEGATIVE_INFINITY) < waitMs) continue;
     basisReadAt.set(wallet, performance.now());
-    const unready = await takeBasis(services, chain, wallet).catch((error: unknown) => loggable(error));
+    const unready = await reconcileNonces(services, chain, wallet).catch((error: unknown) => loggable(error));
     if (unready) services.log.warn({ wallet, ...unready }, "the nonces in use of a paying wallet are not known yet");
   }
 }
@@ -143,7 +143,7 @@ async function replace(
   const old = newest && { maxFeePerGas: BigInt(newest.max_fee), maxPriorityFeePerGas: BigInt(newest.tip) };
   const fees = old ? bumpFees(old, view.fees, cap) : view.fees.maxFeePerGas <= cap ? view.fees : null;
   if (!fees || (old && !isRaised(old, fees))) return await resend(services, chain, reservation, memory);
-  // The very call that was found, and nothing otherwise: its content was looked at when it was kept (take-basis.ts).
+  // The very call that was found, and nothing otherwise: its content was looked at when it was kept (reconcile-nonces.ts).
   const to = call?.to ?? wallet;
   const data: Hex = call?.data ?? "0x";
   const gas = call?.gas ?? cancellationGas;

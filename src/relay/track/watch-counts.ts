@@ -3,13 +3,13 @@ import type { Chain } from "../../chains.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { calls, parseQuantity } from "../chain/reads.ts";
 import { listWallets } from "../store/wallets.ts";
-import { takeBasis } from "../submit/take-basis.ts";
+import { reconcileNonces } from "../submit/reconcile-nonces.ts";
 import type { RelayMemory } from "./loop-steps.ts";
 import { refreshWallets } from "./watch-wallets.ts";
 
 /**
  * Notices transactions of a wallet that this database did not send also while no request is under way: then they are
- * read at once, and what they are is recorded (`takeBasis`, `refreshWallets`).
+ * read at once, and what they are is recorded (`reconcileNonces`, `refreshWallets`).
  *
  * @throws NodeFault while no endpoint answers.
  */
@@ -26,7 +26,7 @@ export async function watchCounts(services: RelayContext, chain: Chain, memory: 
   for (const wallet of await listWallets(services.db, chain.id)) {
     const count = counts[wallets.indexOf(wallet.address)];
     if (count === undefined || count <= wallet.nextNonce || wallet.state !== "open") continue;
-    await takeBasis(services, chain, wallet.address);
+    await reconcileNonces(services, chain, wallet.address);
     await refreshWallets(services, chain, memory);
   }
 }

@@ -58,7 +58,7 @@ async function watchWallets(services: RelayContext, chain: Chain, view: ChainVie
 
 /**
  * What cannot be read keeps nothing else from being done, and closes nothing: a wallet whose chain is ahead gives out no
- * nonce before its transactions were read (`takeBasis`).
+ * nonce before its transactions were read (`reconcileNonces`).
  */
 async function importNewlyFound(
   services: RelayContext,

@@ -29,7 +29,7 @@ const mostRead = 50;
  * @returns null when the wallet may go on.
  * @throws ServiceError `service_unavailable` while no endpoint answers.
  */
-export async function takeBasis(services: RelayContext, chain: Chain, wallet: Address): Promise<Unready | null> {
+export async function reconcileNonces(services: RelayContext, chain: Chain, wallet: Address): Promise<Unready | null> {
   const pending = await askNode(chain, () => readPendingNonces(services, chain, wallet));
   if (!pending)
     return { reason: "the endpoints do not agree on which nonces of the paying wallet are in use", soon: true };
@@ -85,7 +85,7 @@ export async function takeBasis(services: RelayContext, chain: Chain, wallet: Ad
 }
 
 /** Whether a wallet's nonces in use have to be asked for first; `signNext` asks the same with the row locked. */
-export async function lacksBasis(services: RelayContext, chain: Chain, wallet: Address): Promise<boolean> {
+export async function needsReconcile(services: RelayContext, chain: Chain, wallet: Address): Promise<boolean> {
   const walletRow = await services.db
     .selectFrom("service.relayer_wallet")
     .select(["basis", "next_nonce", sql<string>`service.incarnation()`.as("incarnation")])

@@ -20,13 +20,13 @@ import { reserveFound } from "./raise-reservation.ts";
  * @param intent without a nonce.
  * @returns null when it may have a transaction of its own.
  */
-export async function takeFound(
+export async function takeRecovered(
   services: RelayContext,
   chain: Chain,
   intent: Intent,
   { found, recovered, kind }: WalletChoice,
 ): Promise<Step | null> {
-  const claimed = found ? await claimFound(services, chain, intent) : null;
+  const claimed = found ? await claimRecovered(services, chain, intent) : null;
   if (claimed) return claimed;
   if (kind === "wallet" && recovered && (await isInFoundBatch(services, chain, intent)))
     return { kind: "waiting", intent, reason: "a transaction that was found of the paying wallet carries it out" };
@@ -41,7 +41,7 @@ export async function takeFound(
  *
  * @returns the intent, `signed`; null when nothing of it was found, or another process moved it.
  */
-async function claimFound(services: RelayContext, chain: Chain, intent: Intent): Promise<Intent | null> {
+async function claimRecovered(services: RelayContext, chain: Chain, intent: Intent): Promise<Intent | null> {
   const rows = await services.db
     .selectFrom("service.nonce_reservation as s")
     .innerJoin("service.attempt as a", (join) =>
