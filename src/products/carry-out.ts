@@ -17,7 +17,13 @@ import { countGas } from "../relay/submit/gas-ceiling.ts";
 import { NodeFault, type RpcCall } from "../rpc/batch.ts";
 import type { Services } from "../services.ts";
 import { relayerRole } from "../signing/rules.ts";
-import { type CarriedOut as Carried, checkKey, idOfKey, carryOut as request } from "../transactions/carry-out.ts";
+import {
+  type CarriedOut as Carried,
+  checkKey,
+  idOfKey,
+  type ListPlace,
+  carryOut as request,
+} from "../transactions/carry-out.ts";
 import { costOf, type PlannedCost, readEstimate, type Simulated, simulate } from "../transactions/simulate.ts";
 import { type ProductRequest, productRequests } from "./contract-payload.ts";
 
@@ -31,6 +37,7 @@ export interface Operation {
   canonical: string;
   /** As sent. */
   idempotencyKey: string | undefined;
+  place?: ListPlace;
   /** What follows from the request's id, which follows from its key: the same for the same request, whatever was lost. */
   draft(id: string): Promise<OperationDraft>;
   /** Whether an equal request's effect is still there: without a key of the client's own this one repeats it only then. */
@@ -70,9 +77,10 @@ export type CarriedOut = Carried<ProductRequest>;
  * @throws ServiceError `value_error` when the chain would refuse it, before anything is stored or spent; what that throws.
  */
 export async function carryOut(services: Services, caller: Caller, operation: Operation): Promise<CarriedOut> {
-  const { chain, kind, canonical, idempotencyKey, stands, store } = operation;
+  const { chain, kind, canonical, idempotencyKey, place, stands, store } = operation;
   return await request(services, caller, {
     ...{ family: productRequests, chain, kind, canonical, idempotencyKey },
+    ...(place ? { place } : {}),
     ...(stands ? { stands } : {}),
     draft: async (id, repeated) => {
       // A repeat is neither simulated nor held against what it did itself.
@@ -132,7 +140,7 @@ export interface OperationPlan extends PlannedCost {
  */
 export async function planOperation(services: Services, caller: Caller, operation: Operation): Promise<OperationPlan> {
   const idempotencyKey = checkKey(operation.idempotencyKey) ?? randomUUID();
-  const { draft, call } = await draftOf(operation, idOfKey(caller, storedKey(idempotencyKey)));
+  const { draft, call } = await draftOf(operation, idOfKey(caller, storedKey(idempotencyKey), operation.place));
   await operation.findEarlier?.(draft);
   const simulated = await simulateCall(services, operation.chain, call);
   if (simulated.refusal !== null) throw refusedBy(simulated.refusal);
@@ -161,7 +169,13 @@ const soundsClosed = /^(OperatorPaused|MissingRole)\b/;
  * @returns why it would be refused; null when it would not, or was done already.
  * @throws ServiceError `service_unavailable` while too few endpoints answer, or while the operator refuses every call.
  */
-async function simulateCall(services: Services, chain: Chain, { to, data, intent }: SimulatedCall): Promise<Simulated> {
+async function simulateCall(
+  services: Services,
+  chain: Chain,
+  call: SimulatedCall,
+  isRepeated = false,
+): Promise<Simulated> {
+  const { to, data, intent } = call;
   const [sender] = await services.relay.operating(chain);
   // Without a wallet that may send it there is nothing to ask: the request waits for one.
   const from = sender ?? services.relay.account(chain).address;
@@ -174,11 +188,13 @@ async function simulateCall(services: Services, chain: Chain, { to, data, intent
   ]);
   const dissent = answers.find(({ refusal }) => refusal === null);
   if (dissent) return { ...simulated, gas: dissent.gas, refusal: null };
-  if (answers.some(({ refusal }) => soundsClosed.test(refusal ?? "")) && (await isClosed(services, chain, to, sender)))
+  if (!answers.some(({ refusal }) => soundsClosed.test(refusal ?? ""))) return simulated;
+  if (await isClosed(services, chain, to, sender))
     throw new ServiceError("service_unavailable", "the operator of product contracts takes no requests now", {
       retryAfterSeconds: 10,
     });
-  return simulated;
+  // It was opened since, or the words are those of a contract that is called.
+  return isRepeated ? simulated : await simulateCall(services, chain, call, true);
 }
 
 /**

@@ -91,7 +91,9 @@ function split(services: Services, caller: Caller, product: Product, { tokens, i
     const before = equal.get(mint.canonical) ?? 0;
     equal.set(mint.canonical, before + 1);
     const canonical = before === 0 ? mint.canonical : `${mint.canonical} ${before}`;
-    return { ...mint, canonical, store: storeOf(tokens.slice(index, index + 1)) };
+    const store = storeOf(tokens.slice(index, index + 1));
+    // Without a key a token is known by what it asks for, in whichever list it comes again.
+    return { ...mint, canonical, store, ...(key === undefined ? {} : { place: { list: key, index } }) };
   });
 }
 

@@ -3,6 +3,7 @@ import type { Caller } from "../auth/caller.ts";
 import { toBytes } from "../db/bytes.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { FreedClaim } from "../relay/requests/accept-intent.ts";
+import { batched } from "../relay/store/batch.ts";
 import { getIntent, newestRetry } from "../relay/store/intents.ts";
 import { type OperationToken, type TokensPayload, tokensOf } from "../relay/store/operation-payload.ts";
 import type { Services } from "../services.ts";
@@ -80,6 +81,22 @@ function drawId(requestId: string, index: number): string {
   return BigInt(`0x${hex.slice(0, 32)}`).toString();
 }
 
+/** Those of several mints of one account and contract at once. */
+const readClaims = batched(
+  async ({ db }: Services, asked: readonly { product: Product; tokens: readonly OperationToken[] }[]) => {
+    const ids = asked.flatMap(({ tokens }) => tokens.map(({ tokenId }) => tokenId));
+    const rows = await db
+      .selectFrom("service.token_claim")
+      .select(["token_id", "root_id"])
+      .where("chain_id", "=", asked[0]?.product.chain.id ?? 0)
+      .where("contract", "=", toBytes(asked[0]?.product.address ?? "0x"))
+      .where("token_id", "in", ids)
+      .execute();
+    return asked.map(({ tokens }) => rows.filter(({ token_id }) => tokens.some(({ tokenId }) => tokenId === token_id)));
+  },
+  { most: 32, retryIndividually: false },
+);
+
 function canonicalOf(tokens: readonly Partial<OperationToken>[]): string {
   return JSON.stringify(
     tokens.map(({ tokenId, to, uri, quantity }) => [tokenId ?? null, to?.toLowerCase(), uri, quantity]),
@@ -99,17 +116,8 @@ async function findClaims(
   { payload }: OperationDraft,
 ): Promise<Earlier> {
   const { tokens } = payload as TokensPayload;
-  const claims = await services.db
-    .selectFrom("service.token_claim")
-    .select(["token_id", "root_id"])
-    .where("chain_id", "=", product.chain.id)
-    .where("contract", "=", toBytes(product.address))
-    .where(
-      "token_id",
-      "in",
-      tokens.map(({ tokenId }) => tokenId),
-    )
-    .execute();
+  const name = `${caller.accountId} ${product.chain.id} ${product.address}`;
+  const claims = await readClaims(services, name, { product, tokens });
   const freed: FreedClaim[] = [];
   for (const { token_id, root_id } of claims) {
     const earlier = await newestRetry(services.db, await getIntent(services.db, root_id));

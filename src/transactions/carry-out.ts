@@ -33,6 +33,8 @@ export interface Asked<R extends ChainRequest> {
   beside?: string;
   /** As sent. */
   idempotencyKey: string | undefined;
+  /** Of a token of a list. */
+  place?: ListPlace;
   /** Whether an equal request's effect is still there: without a key of the client's own this one repeats it only then. */
   stands?(earlier: Intent): Promise<boolean>;
   /**
@@ -46,6 +48,17 @@ export interface Asked<R extends ChainRequest> {
   draft(id: string, repeated: () => Promise<Intent | null>): Promise<Draft | { earlier: Intent }>;
   /** Begins what follows the commit; nobody waits for it. */
   accepted?(intent: Intent): void;
+}
+
+/**
+ * Where a request stands in a list. Ids of a list differ in their last byte only: the operator notes in one word of storage
+ * that they are carried out, and a token costs a fifth less gas.
+ */
+export interface ListPlace {
+  /** The client's key of the list: place and key are the same whatever was lost, and whatever else is asked for with it. */
+  list: string;
+  /** From 0, up to 255. */
+  index: number;
 }
 
 /** What is stored of a request. */
@@ -154,7 +167,7 @@ export async function accept<R extends ChainRequest>(
     ]);
     if (repeats && ((await asked.stands?.(repeats)) ?? true)) return repeats;
     const own = { tenantId, key, requestHash };
-    const id = idOfKey(caller, key);
+    const id = idOfKey(caller, key, asked.place);
     const drafted = await asked.draft(id, async () => (given === null ? null : await findRepeated(services.db, own)));
     if ("earlier" in drafted) return drafted.earlier;
     const { bytes, estimate = null, tokens = 1, store, ...columns } = drafted;
@@ -185,11 +198,14 @@ export async function accept<R extends ChainRequest>(
  * The id of what an account asks for under a key, and with it the address of what it deploys: both are known before
  * anything is stored, so a dry run can name them.
  */
-export function idOfKey(caller: Caller, { stored }: IntentKey): string {
-  const hex = createHash("sha256")
-    // Older rows have this word for every kind.
-    .update(`deployment ${caller.accountId} ${stored.replace(/^client:/, "")}`)
-    .digest("hex");
+export function idOfKey(caller: Caller, { stored }: IntentKey, place?: ListPlace): string {
+  if (place && place.index > 255) throw new Error("the last byte of an id has no more places");
+  // Older rows have the first word for every kind.
+  const text = place
+    ? `list ${caller.accountId} ${place.list}`
+    : `deployment ${caller.accountId} ${stored.replace(/^client:/, "")}`;
+  const hash = createHash("sha256").update(text).digest("hex");
+  const hex = place ? hash.slice(0, 30) + place.index.toString(16).padStart(2, "0") : hash;
   const variant = ((Number.parseInt(hex.charAt(16), 16) & 3) | 8).toString(16);
   // A UUID of version 8: its bits are the hash's.
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;

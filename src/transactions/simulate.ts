@@ -6,6 +6,8 @@ import { askMarket, dataFee, dataRoom } from "../relay/chain/market.ts";
 import { askNode } from "../relay/chain/node-failure.ts";
 import { calls, parseQuantity } from "../relay/chain/reads.ts";
 import { explainRevert, isRefusal } from "../relay/chain/revert.ts";
+import type { Node } from "../relay/chain/rpc-nodes.ts";
+import { batched } from "../relay/store/batch.ts";
 import { NodeFault, type RpcResult } from "../rpc/batch.ts";
 import type { Services } from "../services.ts";
 
@@ -35,17 +37,50 @@ export interface PlannedCost {
 }
 
 /**
- * Runs a call on one node, without a transaction.
+ * Runs a call on one node, without a transaction. Calls that come together are one request to it, and what a node cannot
+ * simulate of them is asked for alone: it may be the call's own fault.
  *
  * @throws ServiceError `service_unavailable` while no node answers.
  */
-export async function simulate(services: Services, chain: Chain, { from, to, data }: Call): Promise<Simulated> {
+export async function simulate(services: Services, chain: Chain, call: Call): Promise<Simulated> {
+  const simulated = await simulateTogether(services, String(chain.id), { chain, call });
+  if (simulated) return simulated;
   return await askNode(chain, () =>
     services.relay.nodes(chain).first(async (node) => {
-      const { market, answers } = await askMarket(node, chain, [calls.estimate(from, to, data)]);
-      return { ...readEstimate(answers[0]), fees: freshFees(chain, market), dataWei: dataFee(market, data) };
+      const [alone] = await readSimulations(node, chain, [call]);
+      if (!alone) throw new NodeFault("the node cannot simulate it now");
+      return alone;
     }),
   );
+}
+
+const simulateTogether = batched(
+  async (services: Services, asked: readonly { chain: Chain; call: Call }[]) => {
+    const [first] = asked;
+    if (!first) return [];
+    const { chain } = first;
+    const all = asked.map(({ call }) => call);
+    return await askNode(chain, () =>
+      services.relay.nodes(chain).first(async (node) => {
+        const simulated = await readSimulations(node, chain, all);
+        if (simulated.every((one) => one === null)) throw new NodeFault("the node cannot simulate now");
+        return simulated;
+      }),
+    );
+  },
+  { most: 16, retryIndividually: false },
+);
+
+/** @returns null for what the node cannot simulate now. */
+async function readSimulations(node: Node, chain: Chain, asked: readonly Call[]): Promise<(Simulated | null)[]> {
+  const estimates = asked.map(({ from, to, data }) => calls.estimate(from, to, data));
+  const { market, answers } = await askMarket(node, chain, estimates);
+  const fees = freshFees(chain, market);
+  return asked.map(({ data }, index) => {
+    const answer = answers[index];
+    if (answer && "error" in answer && !isRefusal(answer.error)) return null;
+    return { ...readEstimate(answer), fees, dataWei: dataFee(market, data) };
+  });
 }
 
 /** @throws NodeFault when the node cannot simulate now: that says nothing of the call. */

@@ -57,6 +57,48 @@ test("equal tokens of a list are several mints without a key too, and the list a
   expect(again.requests).toEqual(first.requests);
 });
 
+test("under a key ids of a list differ in their last byte only, so that the operator has one word of storage for all", async () => {
+  const tokens = [1, 2, 3].map(() => ({ to: randomAddress(), uri }));
+  const { requests } = await mintBatch(tokens, { key: "one-word" });
+  expect(new Set(requests.map(({ id }) => id.slice(0, -2))).size).toBe(1);
+  expect(requests.map(({ id }) => Number.parseInt(id.slice(-2), 16))).toEqual([0, 1, 2]);
+  expect((await mintBatch(tokens, { key: "one-word" })).requests).toEqual(requests);
+  const other = await mintBatch(tokens, { key: "another" });
+  expect(other.requests[0]?.id.slice(0, -2)).not.toBe(requests[0]?.id.slice(0, -2));
+});
+
+test("without a key a token has the same id in whichever list it is asked for, so that none is minted twice after lost rows", async () => {
+  const tokens = [1, 2, 3].map(() => ({ to: randomAddress(), uri }));
+  const plan = async (list: object[]) => {
+    const { rows } = await s.services.pool.query("SELECT id FROM service.intent WHERE id = ANY ($1) ORDER BY id", [
+      (await mintBatch(list)).requests.map(({ id }) => id),
+    ]);
+    return rows.map(({ id }) => id);
+  };
+  const all = await plan(tokens);
+  expect(new Set(all.map((id: string) => id.slice(0, -2))).size).toBe(3);
+  expect(await plan([tokens[2] ?? {}, tokens[0] ?? {}, tokens[1] ?? {}])).toEqual(all);
+});
+
+test("tokens of a list take 83,000 gas each and what their transaction takes once", async () => {
+  const tokens = Array.from({ length: 16 }, () => ({ to: randomAddress(), uri }));
+  const { requests } = await mintBatch(tokens, { key: "gas-of-a-list" });
+  const ids = requests.map(({ id }) => id);
+  await s.h.until(s.services, ids[0] ?? "", ["finalized"]);
+  const { rows } = await s.services.pool.query<{ hash: Hex; tokens: number }>(
+    `SELECT '0x' || encode(r.mined_attempt, 'hex') AS hash, count(*)::int AS tokens FROM service.intent i
+     JOIN service.nonce_reservation r ON r.intent_id = coalesce(i.batch_lead, i.id)
+     WHERE i.id = ANY ($1) GROUP BY 1 ORDER BY 2 DESC LIMIT 1`,
+    [ids],
+  );
+  const [most] = rows;
+  if (!most) throw new Error("no transaction");
+  const { gasUsed } = await s.h.chain.getTransactionReceipt({ hash: most.hash });
+  // Its base, and the operator's storage word.
+  const once = 65_000n;
+  expect(gasUsed).toBeLessThan(once + 83_000n * BigInt(most.tokens));
+});
+
 test("a token that the chain refuses hides none of the others, and is named", async () => {
   const refused = { to: s.h.operator?.address ?? "", uri };
   const good = [randomAddress(), randomAddress()].map((to) => ({ to, uri }));

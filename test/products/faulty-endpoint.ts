@@ -63,11 +63,13 @@ export class FaultyEndpoint {
     });
   }
 
-  /** Its node cannot estimate gas, for a reason of its own. @param next the error of the next estimate; null: none. */
-  static async unableToEstimate(target: string, next: () => Answer["error"] | null): Promise<FaultyEndpoint> {
+  /** Its node cannot simulate, for a reason of its own. @param next the error of the next simulation; null: none. */
+  static async unableToSimulate(target: string, next: () => Answer["error"] | null): Promise<FaultyEndpoint> {
     return await FaultyEndpoint.start(target, {
-      answer: ({ method }, answer) => {
-        const error = method === "eth_estimateGas" ? next() : null;
+      answer: ({ method, params }, answer) => {
+        const [call] = (params ?? []) as { gas?: Hex }[];
+        const simulates = method === "eth_estimateGas" || (method === "eth_call" && call?.gas !== undefined);
+        const error = simulates ? next() : null;
         if (error) refuse(answer, error);
       },
     });

@@ -44,12 +44,14 @@ export function leadsBatch(intent: Called, data: Hex): boolean {
  *   receipt has no such log of this intent.
  */
 export function refusalInBatch(receipt: Pick<Receipt, "logs">, intent: Intent): string | null {
-  const logs = parseEventLogs({
-    abi: productOperatorAbi,
-    eventName: "IntentFailed",
-    logs: receipt.logs.filter(({ address }) => address === toAddress(intent.factory)) as unknown as Log[],
+  // Decoding is dear, and each request of a batch looks through the logs of all.
+  const named = receipt.logs.filter(
+    ({ address, topics }) => address === toAddress(intent.factory) && topics[1] === intentName(intent.root_id),
+  );
+  const [own] = parseEventLogs({
+    ...{ abi: productOperatorAbi, eventName: "IntentFailed" },
+    logs: named as unknown as Log[],
   });
-  const own = logs.find(({ args }) => args.intent === intentName(intent.root_id));
   if (!own) return null;
   return own.args.reason === "0x" ? "" : explainRevert({ message: "", data: own.args.reason });
 }

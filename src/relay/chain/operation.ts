@@ -1,4 +1,4 @@
-import { decodeFunctionData, encodeEventTopics, encodeFunctionData, type Hex, type Log, parseEventLogs } from "viem";
+import { decodeFunctionData, encodeEventTopics, encodeFunctionData, type Hex, pad } from "viem";
 import { productOperatorAbi } from "../../../contracts/abi/product-operator.ts";
 import { toAddress, toHex } from "../../db/bytes.ts";
 import type { CallKind, IntentKind } from "../../db/tables/relay.ts";
@@ -55,34 +55,22 @@ export function nameInOperation(data: Hex): Hex | null {
   }
 }
 
+const [executedTopic] = encodeEventTopics({ abi: productOperatorAbi, eventName: "IntentExecuted" });
+const [deployedTopic] = encodeEventTopics({ abi: productOperatorAbi, eventName: "ProductDeployed" });
+
 /** Topics of the operator's event that an intent was carried out. */
-export function operationTopics(intent: Intent): readonly unknown[] {
-  const name = intentName(intent.root_id);
-  const target = toAddress(intent.predicted_addr);
+export function operationTopics(intent: Intent): readonly Hex[] {
+  const named = [intentName(intent.root_id), pad(toAddress(intent.predicted_addr))];
   return intent.kind === "contract"
-    ? encodeEventTopics({
-        abi: productOperatorAbi,
-        eventName: "ProductDeployed",
-        args: { product: target, intent: name },
-      })
-    : encodeEventTopics({ abi: productOperatorAbi, eventName: "IntentExecuted", args: { intent: name, target } });
+    ? [deployedTopic, ...named, pad(toAddress(intent.owner))]
+    : [executedTopic, ...named];
 }
 
 /** True when the operator says in this receipt that it did what the intent asks for. */
 export function announcesOperation(receipt: Pick<Receipt, "logs">, intent: Intent): boolean {
-  const name = intentName(intent.root_id);
-  const target = toAddress(intent.predicted_addr);
-  const logs = parseEventLogs({
-    abi: productOperatorAbi,
-    logs: receipt.logs.filter((log) => log.address === toAddress(intent.factory)) as unknown as Log[],
-  });
-  return logs.some((log) =>
-    intent.kind === "contract"
-      ? log.eventName === "ProductDeployed" &&
-        log.args.intent === name &&
-        log.args.product.toLowerCase() === target &&
-        log.args.owner.toLowerCase() === toAddress(intent.owner)
-      : log.eventName === "IntentExecuted" && log.args.intent === name && log.args.target.toLowerCase() === target,
+  const topics = operationTopics(intent);
+  return receipt.logs.some(
+    (log) => log.address === toAddress(intent.factory) && topics.every((topic, at) => topic === log.topics[at]),
   );
 }
 

@@ -68,6 +68,11 @@ export const calls = {
     method: "eth_estimateGas",
     params: [{ from, to, data, value: "0x0" }],
   }),
+  /** As a transaction with so much gas would run it now; an error where it would not. */
+  run: (from: Address, to: Address, data: Hex, gas: bigint): RpcCall => ({
+    method: "eth_call",
+    params: [{ from, to, data, value: "0x0", gas: toQuantity(gas) }, "latest"],
+  }),
   logs: (of: { address: Address; block: bigint }, topics: readonly unknown[]): RpcCall => ({
     method: "eth_getLogs",
     params: [{ address: of.address, topics, fromBlock: toQuantity(of.block), toBlock: "latest" }],

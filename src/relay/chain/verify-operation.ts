@@ -2,9 +2,12 @@ import {
   decodeFunctionResult,
   encodeFunctionData,
   type Hash,
+  type Hex,
   type Log,
+  numberToHex,
   parseAbi,
   parseEventLogs,
+  toEventSelector,
   zeroAddress,
 } from "viem";
 import type { Chain } from "../../chains.ts";
@@ -28,6 +31,8 @@ const movements = parseAbi([
   "event TransferSingle(address indexed operator, address indexed from, address indexed to, uint256 id, uint256 value)",
   "event TransferBatch(address indexed operator, address indexed from, address indexed to, uint256[] ids, uint256[] values)",
 ]);
+const movementTopics = new Set<Hex | undefined>(movements.map(toEventSelector));
+const transferTopic = toEventSelector(movements[0]);
 const uris = parseAbi([
   "function tokenURI(uint256 tokenId) view returns (string)",
   "function uri(uint256 id) view returns (string)",
@@ -130,10 +135,14 @@ function findMissing(
 }
 
 function listMovements(receipt: Receipt, intent: Intent) {
-  const logs = parseEventLogs({
-    abi: movements,
-    logs: receipt.logs.filter(({ address }) => address === toAddress(intent.predicted_addr)) as unknown as Log[],
-  });
+  const contract = toAddress(intent.predicted_addr);
+  const ids = new Set(tokensOf(intent).tokens.map(({ tokenId }) => numberToHex(BigInt(tokenId), { size: 32 })));
+  // Decoding is dear, and each mint of a batch looks through the logs of all.
+  const own = receipt.logs.filter(
+    ({ address, topics: [event, , , id] }) =>
+      address === contract && movementTopics.has(event) && (event !== transferTopic || (id && ids.has(id))),
+  );
+  const logs = parseEventLogs({ abi: movements, logs: own as unknown as Log[] });
   return logs.flatMap((log) => {
     const from = log.args.from.toLowerCase();
     const to = log.args.to.toLowerCase();

@@ -4,19 +4,13 @@ import type { Address, Hex } from "viem";
 import { toBytes } from "../../db/bytes.ts";
 import type { Database } from "../../db/database.ts";
 import type { IntentKind } from "../../db/tables/relay.ts";
+import { setTenant, withTenantScope } from "../../db/tenancy/tenant.ts";
 import { ServiceError } from "../../errors/errors.ts";
+import { replacesRecord } from "../chain/operation.ts";
 import { batched } from "../store/batch.ts";
 import { failpoint } from "../store/failpoint.ts";
 import { type Intent, lostRequest, newestRetry } from "../store/intents.ts";
-import {
-  fullLimit,
-  type GasReservation,
-  keepLimits,
-  type Limit,
-  readLimit,
-  refusalOf,
-  wantedLimits,
-} from "../submit/budget.ts";
+import { fullLimit, type GasReservation, keepLimits, type Limit, readLimit, refusalOf } from "../submit/budget.ts";
 import type { CountedGas } from "../submit/gas-ceiling.ts";
 
 /** What makes two requests one: see `findKey`. */
@@ -68,7 +62,10 @@ export interface NewIntent {
  * @throws ServiceError `value_error` when the key was used for another request; a limit of `planGasReservation`.
  */
 export async function acceptIntent(db: Kysely<Database>, intent: NewIntent): Promise<Intent> {
-  const inserted = await withRoom(db, intent.reservation.limits, () => insertIntent(db, intent));
+  // A long list has a statement of its own: others would wait for it. So has what holds by its place among others of its kind.
+  const isAlone = isListed(intent) || replacesRecord(intent.kind) || intent.kind === "token_update";
+  const name = isAlone ? intent.id : `${intent.tenantId} ${intent.chainId}`;
+  const inserted = await withRoom(db, intent.reservation.limits, () => insertTogether(db, name, intent));
   const accepted = inserted ?? (await findByKey(db, intent));
   if (accepted.id === intent.id) failpoint("accept-after-commit");
   return await newestRetry(db, accepted);
@@ -168,52 +165,87 @@ export function storedKey(given: string): IntentKey {
 }
 
 /**
- * One statement and nothing around it: from its start to its commit everybody who spends from the same limits waits.
+ * One statement and nothing around it: from its start to its commit everybody who spends from the same limits waits. Requests
+ * of one account and chain that come meanwhile share the next one; where it is refused, each is tried alone.
  *
  * @returns undefined when the key was used.
  */
-async function insertIntent(db: Kysely<Database>, intent: NewIntent): Promise<Intent | undefined> {
-  const { allowlist, key } = intent;
-  const freed = intent.freed ?? [];
-  const listed = allowlist !== null && allowlist.entries.length > 0;
-  const asked = sql<Intent & { kept: string[]; synchronous: string }>`
-    WITH ${wantedLimits(intent.reservation)},
-    inserted AS (
+const insertTogether = batched(
+  (db: Kysely<Database>, intents: readonly NewIntent[]) =>
+    // The scope of the first request may be of another account by now: one document can sign up as somebody else.
+    withTenantScope(() => {
+      setTenant(intents[0]?.tenantId ?? "");
+      return insertIntents(db, intents);
+    }),
+  { most: 16, retryIndividually: true },
+);
+
+async function insertIntents(
+  db: Kysely<Database>,
+  asked: readonly NewIntent[],
+): Promise<readonly (Intent | undefined)[]> {
+  // Two processes that are sent the same requests take their keys in the same order.
+  const intents = [...new Map(asked.map((intent) => [intent.id, intent] as const)).values()].sort((a, b) =>
+    a.key.stored < b.key.stored ? -1 : 1,
+  );
+  const statement = sql<Intent & { kept: string[]; synchronous: string }>`
+    WITH inserted AS (
       INSERT INTO service.intent (id, root_id, tenant_id, idem_key, idem_derived, req_hash, chain_id, kind, payload,
         allowlist_id, factory, template, owner, init_data, salt, predicted_addr, reserved_wei, gas, gas_ceiling)
-      VALUES (${intent.id}, ${intent.id}, ${intent.tenantId}, ${key.stored}, ${key.derived}, ${intent.requestHash},
-        ${intent.chainId}, ${intent.kind}, ${JSON.stringify(intent.payload)}, ${listed ? intent.id : null},
-        ${toBytes(intent.factory)}, ${toBytes(intent.template)}, ${toBytes(intent.owner)}, ${toBytes(intent.initData)},
-        ${toBytes(intent.salt)}, ${toBytes(intent.predicted)}, ${intent.reservation.wei},
-        ${intent.gas.gas}, ${intent.gas.ceiling})
+      VALUES ${sql.join(intents.map(valuesOf))}
       ON CONFLICT (tenant_id, idem_key) DO NOTHING
       RETURNING *),
-    list AS (
-      INSERT INTO service.allowlist (id, tenant_id, root, entries)
-      SELECT id, tenant_id, ${toBytes(allowlist?.root ?? "0x")}, ${[...(allowlist?.entries ?? [])]}::text[] FROM inserted WHERE ${listed}),
-    ${
-      freed.length === 0
-        ? sql``
-        : sql`freed AS (
-      -- The trigger that claims the ids for this mint runs after it.
-      DELETE FROM service.token_claim c USING inserted,
-        unnest(${freed.map(({ tokenId }) => tokenId)}::numeric[], ${freed.map(({ rootId }) => rootId)}::uuid[]) AS f (token_id, root_id)
-      WHERE c.chain_id = inserted.chain_id AND c.contract = inserted.predicted_addr AND c.token_id = f.token_id
-        AND c.root_id = f.root_id),`
-    }
-    ${keepLimits(sql`inserted`)}
-    SELECT inserted.*, service.require_limits((SELECT count(*) FROM wanted), (SELECT array_agg(scope) FROM kept)) AS kept,
+    ${listsOf(intents)} ${freedBy(intents)} ${keepLimits(intents)}
+    SELECT inserted.*, service.require_limits((SELECT count(*) FROM sums), (SELECT array_agg(scope) FROM kept)) AS kept,
       -- A later commit that waits for the disk brings this one with it, and its client is not answered before: that of the
       -- signature, or of the reason why there is none. So those who wait for the same limits do not wait for the disk.
       set_config('synchronous_commit', 'off', true) AS synchronous
     FROM inserted`.execute(db);
   // Everything is decided and nothing is stored: the statement is not on its way yet.
   failpoint("accept-before-commit");
-  const { rows } = await asked;
-  const [row] = rows;
-  if (!row) return undefined;
-  const { kept: _kept, synchronous: _synchronous, ...inserted } = row;
-  return inserted;
+  const { rows } = await statement;
+  const inserted = new Map(rows.map(({ kept: _kept, synchronous: _synchronous, ...row }) => [row.id, row] as const));
+  return asked.map(({ id, requestHash }) => {
+    const row = inserted.get(id);
+    // Another request under the same key has the same id.
+    return row?.req_hash.equals(requestHash) ? row : undefined;
+  });
+}
+
+function valuesOf(intent: NewIntent) {
+  const { id, key, reservation, gas } = intent;
+  return sql`(${id}, ${id}, ${intent.tenantId}, ${key.stored}, ${key.derived}, ${intent.requestHash}, ${intent.chainId},
+    ${intent.kind}, ${JSON.stringify(intent.payload)}, ${isListed(intent) ? id : null}, ${toBytes(intent.factory)},
+    ${toBytes(intent.template)}, ${toBytes(intent.owner)}, ${toBytes(intent.initData)}, ${toBytes(intent.salt)},
+    ${toBytes(intent.predicted)}, ${reservation.wei}, ${gas.gas}, ${gas.ceiling})`;
+}
+
+function isListed({ allowlist }: NewIntent): boolean {
+  return allowlist !== null && allowlist.entries.length > 0;
+}
+
+function listsOf(intents: readonly NewIntent[]) {
+  const listed = intents.filter(isListed);
+  if (listed.length === 0) return sql``;
+  const lists = listed.map(
+    ({ id, allowlist }) =>
+      sql`(${id}::uuid, ${toBytes(allowlist?.root ?? "0x")}::bytea, ${[...(allowlist?.entries ?? [])]}::text[])`,
+  );
+  return sql`lists AS (
+    INSERT INTO service.allowlist (id, tenant_id, root, entries)
+    SELECT id, tenant_id, root, entries FROM inserted JOIN (VALUES ${sql.join(lists)}) AS l (id, root, entries) USING (id)),`;
+}
+
+/** The trigger that claims the ids for these mints runs after it. */
+function freedBy(intents: readonly NewIntent[]) {
+  const freed = intents.flatMap(({ id, freed = [] }) => freed.map((claim) => ({ id, ...claim })));
+  if (freed.length === 0) return sql``;
+  return sql`freed AS (
+    DELETE FROM service.token_claim c USING inserted,
+      unnest(${freed.map(({ id }) => id)}::uuid[], ${freed.map(({ tokenId }) => tokenId)}::numeric[],
+        ${freed.map(({ rootId }) => rootId)}::uuid[]) AS f (id, token_id, root_id)
+    WHERE f.id = inserted.id AND c.chain_id = inserted.chain_id AND c.contract = inserted.predicted_addr
+      AND c.token_id = f.token_id AND c.root_id = f.root_id),`;
 }
 
 const withinMs = 2_000;

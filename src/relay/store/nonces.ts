@@ -3,6 +3,7 @@ import { sql } from "kysely";
 import type { Hash, Hex } from "viem";
 import { toBytes } from "../../db/bytes.ts";
 import type { Database } from "../../db/database.ts";
+import { endedStates } from "../lifecycle.ts";
 import { batched } from "./batch.ts";
 import { type Intent, moveIntent } from "./intents.ts";
 
@@ -66,8 +67,8 @@ export interface BlockStep {
 /**
  * Moves intents and notes where they are mined, both or neither, in one statement.
  *
- * @param steps of intents of which none shares a transaction with others (`finalize_members`); of an intent that is there
- *   twice, seen before and after it moved, one step is taken at most.
+ * @param steps of which none ends the lead of a batch, but one alone (`finalize_members`); of an intent that is there twice,
+ *   seen before and after it moved, one step is taken at most.
  * @returns for each the intent as it stands then; null where another process moved it.
  */
 export async function takeBlockSteps(
@@ -115,10 +116,63 @@ const stepTogether = batched(takeBlockSteps, { most: 64, retryIndividually: true
 
 /** @returns the intent as it stands then; null when another process moved it. */
 export async function takeBlockStep(db: Kysely<Database>, step: BlockStep): Promise<Intent | null> {
-  const { intent } = step;
-  // What shares a transaction moves others too, and each step locks what it moves.
-  if (intent.batch_call || intent.batch_lead) return (await takeBlockSteps(db, [step]))[0] ?? null;
+  // The end of a batch's lead moves its members too, and each step locks what it moves.
+  const movesOthers = step.intent.batch_call !== null && step.to === "finalized";
+  if (movesOthers) return (await takeBlockSteps(db, [step]))[0] ?? null;
   return await stepTogether(db, "", step);
+}
+
+/** A member of a batch whose transaction was seen to have carried it out, in a block. */
+export interface MemberStep {
+  intent: Intent;
+  lead: NonceReservation;
+}
+
+/**
+ * Confirms members of one batch, in one commit. Their lead's reservation is locked: nobody takes the block back meanwhile
+ * (`markUnmined`).
+ *
+ * @param steps all by the same reservation as it was seen.
+ * @returns for each the intent as it stands then; null where the block was taken back, or another process moved it.
+ */
+const confirmMembers = batched(
+  async (db: Kysely<Database>, steps: readonly MemberStep[]): Promise<readonly (Intent | null)[]> => {
+    const [first] = steps;
+    const leadId = first?.intent.batch_lead;
+    if (!first || leadId == null) throw new Error("only members of a batch are confirmed with others");
+    const { mined_attempt, mined_block, mined_block_hash } = first.lead;
+    return await db.transaction().execute(async (transaction) => {
+      const { rows: confirmed } = await sql<Intent>`
+        WITH held AS (
+          SELECT intent_id FROM service.nonce_reservation WHERE intent_id = ${leadId}::uuid AND state = 'mined'
+            AND mined_attempt = ${mined_attempt} AND mined_block_hash = ${mined_block_hash} FOR SHARE),
+        seen AS (
+          SELECT i.id FROM held CROSS JOIN service.intent i
+          JOIN unnest(${steps.map(({ intent }) => intent.id)}::uuid[], ${steps.map(({ intent }) => intent.version)}::int[])
+            AS step (id, version) ON step.id = i.id AND step.version = i.version
+          WHERE i.state = 'batched' ORDER BY i.id FOR NO KEY UPDATE OF i)
+        UPDATE service.intent i SET state = 'confirmed', version = i.version + 1, hold_reason = NULL, hold_detail = NULL,
+          found_tx = ${mined_attempt}, found_block = ${mined_block}
+        FROM seen WHERE i.id = seen.id RETURNING i.*`.execute(transaction);
+      // A statement of its own, which sees what was committed before the reservation was locked: a lead that has ended since
+      // has looked for confirmed members already.
+      const { rows: finalized } = await sql<Intent>`
+        UPDATE service.intent i SET state = 'finalized', version = i.version + 1
+        WHERE i.id = ANY (${confirmed.map(({ id }) => id)}::uuid[]) AND i.state = 'confirmed'
+          AND (SELECT l.state FROM service.intent l WHERE l.id = ${leadId}::uuid) = ANY (${endedStates}::text[])
+        RETURNING i.*`.execute(transaction);
+      const now = new Map([...confirmed, ...finalized].map((intent) => [intent.id, intent] as const));
+      return steps.map(({ intent }) => now.get(intent.id) ?? null);
+    });
+  },
+  { most: 64, retryIndividually: true, gatherMs: () => 3 },
+);
+
+/** @returns the intent as it stands then; null where it was not confirmed. */
+export async function confirmMember(db: Kysely<Database>, step: MemberStep): Promise<Intent | null> {
+  const { intent_id, mined_attempt, mined_block_hash } = step.lead;
+  const name = [intent_id, mined_attempt?.toString("hex"), mined_block_hash?.toString("hex")].join(" ");
+  return await confirmMembers(db, name, step);
 }
 
 /** Takes being mined back: the block is no longer on the chain. Of a batch this holds for all members at once. */
@@ -134,7 +188,7 @@ export async function markUnmined(transaction: Transaction<Database>, intent: In
   return moved;
 }
 
-/** The reservation is locked first: who confirms a member holds it meanwhile (track/apply.ts). */
+/** The reservation is locked first: who confirms members holds it meanwhile. */
 async function takeMembersBack(transaction: Transaction<Database>, leadId: string): Promise<void> {
   await sql`SELECT FROM service.nonce_reservation WHERE intent_id = ${leadId}::uuid FOR UPDATE`.execute(transaction);
   await sql`

@@ -156,31 +156,28 @@ export function limitsOf(
   ];
 }
 
-/** The limits as rows `wanted`, for a statement that also has `keepLimits`. */
-export function wantedLimits({ limits }: GasReservation): RawBuilder<unknown> {
-  const column = (name: "scope" | "unit" | "amount" | "allowed") => limits.map((limit) => String(limit[name]));
-  return sql`wanted AS (
-    SELECT * FROM unnest(${column("scope")}::text[], ${column("unit")}::text[], ${column("amount")}::numeric[],
-      ${column("allowed")}::numeric[]) AS w (scope, unit, amount, allowed))`;
-}
-
 /**
- * Sets the likely cost aside in the statement that accepts the intent, as rows `kept` with the scopes that had room.
- * Everybody takes the rows in the same order. `service.require_limits` takes the statement back when one is missing.
- *
- * @param accepted rows with the new intent's `id`; nothing is set aside when there are none.
+ * Sets likely costs aside in the statement that accepts requests of one account and chain, as rows `kept` with the scopes that
+ * had room. Everybody takes the rows in the same order. `service.require_limits` takes the statement back when there are
+ * fewer than in `sums`. The statement has rows `inserted`, with the `id` of each request that is new.
  */
-export function keepLimits(accepted: RawBuilder<unknown>): RawBuilder<unknown> {
-  return sql`kept AS (
+export function keepLimits(requests: readonly { id: string; reservation: GasReservation }[]): RawBuilder<unknown> {
+  const rows = requests.flatMap(({ id, reservation }) => reservation.limits.map((limit) => ({ id, ...limit })));
+  const column = (name: "id" | "scope" | "unit" | "amount" | "allowed") => rows.map((row) => String(row[name]));
+  return sql`wanted AS (
+      SELECT w.* FROM inserted i JOIN unnest(${column("id")}::uuid[], ${column("scope")}::text[], ${column("unit")}::text[],
+        ${column("amount")}::numeric[], ${column("allowed")}::numeric[]) AS w (id, scope, unit, amount, allowed) USING (id)),
+    sums AS (
+      SELECT scope, unit, min(allowed) AS allowed, sum(amount) AS amount FROM wanted GROUP BY scope, unit),
+    kept AS (
       INSERT INTO service.budget AS b (scope, period, allowed, reserved)
-      SELECT scope, date_trunc(unit, clock_timestamp()), allowed, amount FROM wanted
-      WHERE amount <= allowed AND EXISTS (SELECT FROM ${accepted}) ORDER BY scope
+      SELECT scope, date_trunc(unit, clock_timestamp()), allowed, amount FROM sums WHERE amount <= allowed ORDER BY scope
       ON CONFLICT (scope, period) DO UPDATE SET reserved = b.reserved + excluded.reserved, allowed = excluded.allowed
       WHERE b.reserved + b.spent + excluded.reserved <= excluded.allowed
       RETURNING b.scope, b.period),
     entries AS (
       INSERT INTO service.budget_entry (intent_id, scope, period, amount)
-      SELECT a.id, k.scope, k.period, w.amount FROM kept k JOIN wanted w USING (scope), ${accepted} a)`;
+      SELECT w.id, scope, k.period, w.amount FROM kept k JOIN wanted w USING (scope))`;
 }
 
 /** The first limit without room, of a refusal of `service.require_limits`; null for other errors. */

@@ -13,6 +13,7 @@ import { agreeOnBytes, agreeOnOutcome } from "../chain/quorum.ts";
 import { calls, parseQuantity } from "../chain/reads.ts";
 import { explainRevert, isRefusal } from "../chain/revert.ts";
 import type { Node } from "../chain/rpc-nodes.ts";
+import { gasOfTrial, hasRun, simulation } from "../chain/trial.ts";
 import { batched } from "../store/batch.ts";
 import type { Intent } from "../store/intents.ts";
 import { tokensOf } from "../store/operation-payload.ts";
@@ -96,7 +97,7 @@ async function preflightUpdate(
         waits = call;
         throw new LaggingNode(call.waits);
       }
-      const [answer] = await readAll(node, chain, sender, [{ intent, call }]);
+      const [answer] = await readAll(node, chain, sender, [{ intent, call, trial: null }]);
       if (!answer) throw new NodeFault("no answer to a simulation");
       return answer;
     });
@@ -114,8 +115,18 @@ async function simulateAll(
   const [first] = questions;
   if (!first) return [];
   const { chain, sender } = first;
-  const wanted = questions.map(({ intent }) => ({ intent, call: encodeFrozen(intent) }));
+  const wanted = questions.map(({ intent }) => {
+    const call = encodeFrozen(intent);
+    return { intent, call, trial: gasOfTrial(intent, call) };
+  });
   return await askNode(chain, () => services.relay.nodes(chain).first((node) => readAll(node, chain, sender, wanted)));
+}
+
+interface Wanted {
+  intent: Intent;
+  call: IntentCall;
+  /** With what gas it is run; null: it is estimated. */
+  trial: bigint | null;
 }
 
 /** @returns one answer per call, in their order. */
@@ -123,13 +134,13 @@ async function readAll(
   node: Node,
   chain: Chain,
   sender: Address,
-  wanted: readonly { intent: Intent; call: IntentCall }[],
+  wanted: readonly Wanted[],
 ): Promise<(Preflight | Refusal | NotYet)[]> {
   const receivers = [...new Set(wanted.flatMap(({ intent }) => receiversOf(intent)))];
   const { market: read, answers } = await askMarket(node, chain, [
     calls.balance(sender),
     calls.count(sender, "latest"),
-    ...wanted.map(({ call }) => calls.estimate(sender, call.to, call.data)),
+    ...wanted.map(({ call, trial }) => simulation(sender, call, trial)),
     ...receivers.map((address) => calls.code(address, "latest")),
   ]);
   const [balance, count, ...rest] = answers;
@@ -145,7 +156,7 @@ async function readAll(
     chainNonce: parseQuantity(count, "a count"),
   };
   const called = new Set(receivers.filter((_, index) => hasCode(rest[wanted.length + index])));
-  const estimates = wanted.map(({ call }, index) => readEstimate(rest[index], intrinsicGas(call.data)));
+  const estimates = await readEstimates(node, sender, wanted, rest);
   // Another endpoint may have time for all of them; for a few it is enough to come again.
   if (estimates.every((estimate) => typeof estimate === "object" && "waits" in estimate))
     throw new NodeFault("the node cannot simulate now, or estimates what cannot be");
@@ -195,6 +206,33 @@ export function feeCap(chain: Chain, intent: Intent, { gas, dataWei }: Pick<Pref
 function withinCap(fees: Fees, base: bigint, cap: bigint): Fees | null {
   if (fees.maxFeePerGas <= cap) return fees;
   return cap >= base + fees.maxPriorityFeePerGas ? { ...fees, maxFeePerGas: cap } : null;
+}
+
+/** What does not run with the gas of its acceptance is estimated, which says why. */
+async function readEstimates(
+  node: Node,
+  sender: Address,
+  wanted: readonly Wanted[],
+  answers: readonly RpcResult[],
+): Promise<(bigint | Refusal | NotYet)[]> {
+  const failed = wanted.filter(({ intent, trial }, index) => trial !== null && !hasRun(intent, answers[index]));
+  const questions = failed.map(({ call }) => simulation(sender, call, null));
+  // A node may be at its end now: what ran has run. The count is no simulation, so that an endpoint which refuses all of
+  // those is not taken for one that refuses everything.
+  const [, ...anew] =
+    failed.length === 0
+      ? []
+      : await node.ask([calls.count(sender, "latest"), ...questions]).catch((error: unknown) => {
+          if (error instanceof NodeFault) return [];
+          throw error;
+        });
+  return wanted.map((each, index) => {
+    const floor = intrinsicGas(each.call.data);
+    if (each.trial === null) return readEstimate(answers[index], floor);
+    const at = failed.indexOf(each);
+    if (at < 0) return each.trial;
+    return anew[at] ? readEstimate(anew[at], floor) : busy;
+  });
 }
 
 const busy: NotYet = { waits: "the node cannot simulate it now" };

@@ -6,10 +6,17 @@ import type { Database } from "../../db/database.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { rootOf } from "../chain/own-content.ts";
 import { costOf } from "../chain/reads.ts";
-import { decide, endedStates, inBlockStates, type Next, type Outcome } from "../lifecycle.ts";
+import { decide, inBlockStates, type Next, type Outcome } from "../lifecycle.ts";
 import { failpoint } from "../store/failpoint.ts";
-import { getIntent, type Intent, moveIntent } from "../store/intents.ts";
-import { type BlockStep, markUnmined, type NonceReservation, takeBlockStep, takeBlockSteps } from "../store/nonces.ts";
+import { type Intent, moveIntent } from "../store/intents.ts";
+import {
+  type BlockStep,
+  confirmMember,
+  markUnmined,
+  type NonceReservation,
+  takeBlockStep,
+  takeBlockSteps,
+} from "../store/nonces.ts";
 import { endElsewhere } from "../submit/done-elsewhere.ts";
 import { recordSentElsewhere } from "../submit/external-transactions.ts";
 import { takeDeployment } from "../submit/import-deployment.ts";
@@ -202,28 +209,15 @@ async function passNonceOn(
   if (sent.raw) await keepFoundBytes(db, { chain_id, addr }, { ...sent, raw: sent.raw });
 }
 
-/** Its lead's reservation is locked: nobody takes the block back meanwhile (`markUnmined`). */
 async function endMember(
   { services, item }: Case,
   { to, why, detail }: Extract<Next, { do: "move" }>,
 ): Promise<Intent | null> {
   const { intent, reservation } = item;
   if (!reservation) throw new Error(`${intent.id} is mined nowhere`);
-  const { mined_attempt: hash, mined_block_hash: blockHash, mined_block: found_block } = reservation;
-  const place = { found_tx: hash, found_block };
-  if (to !== "confirmed") return await moveIntent(services.db, intent, to, why, detail, place);
-  const leadId = intent.batch_lead ?? "";
-  return await services.db.transaction().execute(async (db) => {
-    const { rows } = await sql`
-      SELECT FROM service.nonce_reservation WHERE intent_id = ${leadId}::uuid AND state = 'mined'
-        AND mined_attempt = ${hash} AND mined_block_hash = ${blockHash} FOR SHARE`.execute(db);
-    const moved = rows.length === 0 ? null : await moveIntent(db, intent, to, null, null, place);
-    if (!moved) return null;
-    // A statement of its own, which sees what was committed before the reservation was locked: a lead that has ended since
-    // has looked for confirmed members already.
-    const { state } = await getIntent(db, leadId);
-    return (endedStates as readonly string[]).includes(state) ? await moveIntent(db, moved, "finalized") : moved;
-  });
+  if (to === "confirmed") return await confirmMember(services.db, { intent, lead: reservation });
+  const place = { found_tx: reservation.mined_attempt, found_block: reservation.mined_block };
+  return await moveIntent(services.db, intent, to, why, detail, place);
 }
 
 /**
