@@ -5,6 +5,7 @@ import { explainIntent } from "../../src/relay/requests/explain-intent.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
 import { loseRows } from "../relay/lost-rows.ts";
 import { patient, slowness } from "../setup/wait.ts";
+import { FaultyEndpoint } from "./faulty-endpoint.ts";
 import { ProductScenario } from "./scenario.ts";
 import { WaitingMints, type Wanted } from "./waiting-mints.ts";
 
@@ -52,6 +53,27 @@ test("mints that wait at once are one transaction, and cost less than those that
   expect((await mints.budgets()).reserved).toBe("0");
   const lines = (await explainIntent(s.h.database.db, ids[1] ?? ""))?.join("\n");
   expect(lines).toContain(`in the transaction of ${ids[0]}`);
+});
+
+test("a mint waits for others of its contract that are still being simulated, and they share its transaction", async () => {
+  const contract = await mints.contract();
+  const endpoint = await FaultyEndpoint.start(s.h.node.url, {
+    ask: async ({ params }) => {
+      const [call] = (params ?? []) as { gas?: string }[];
+      // Each list of simulations takes its time, and the first one has one of them.
+      if (call?.gas !== undefined) await new Promise((done) => setTimeout(done, 15));
+    },
+  });
+  try {
+    mints.services = s.h.process({ FINALITY_GOERLI: "10", RPC_URL_GOERLI: endpoint.url });
+    const ids = await mints.waiting(contract, mints.wanted(5));
+    await mints.submit();
+    expect(new Set(await mints.hashes(ids)).size).toBe(1);
+    await mints.settled(ids, ["finalized"]);
+  } finally {
+    mints.process();
+    await endpoint.stop();
+  }
 });
 
 test("what the chain refuses of a batch takes none of the others down, its lead neither", async () => {

@@ -1,14 +1,12 @@
-import { setTimeout as sleep } from "node:timers/promises";
-
-interface Options<Item> {
+interface Options<Owner, Item> {
   /** Items in one batch. */
   most: number;
   /** When the work fails for several, each is done again alone, at once or in turn: one item's trouble is not the others'. */
   retryIndividually: boolean | "in turn";
   /** A batch that takes longer hangs at a node or a connection, and the next one does not wait for it. Default 250. */
   timeoutMs?: number;
-  /** How long the first batch waits for others, by its first item. Default: for those of the same turn. */
-  gatherMs?: (first: Item) => number;
+  /** Ends when the first batch may begin, with what waits by then. Default: with that of the same turn. */
+  gather?: (owner: Owner, waiting: () => readonly Item[]) => Promise<unknown>;
 }
 
 /**
@@ -22,11 +20,12 @@ interface Options<Item> {
  */
 export function batched<Owner extends object, Item, Result>(
   work: (owner: Owner, items: readonly Item[]) => Promise<readonly Result[]>,
-  options: Options<Item>,
+  options: Options<Owner, Item>,
 ): (owner: Owner, name: string, item: Item) => Promise<Result> {
   const byOwner = new WeakMap<Owner, Batches<Item, Result>>();
   return async (owner, name, item) => {
-    const batches = byOwner.get(owner) ?? new Batches<Item, Result>((items) => work(owner, items), options);
+    const gather = options.gather && ((waiting: () => readonly Item[]) => options.gather?.(owner, waiting));
+    const batches = byOwner.get(owner) ?? new Batches((items) => work(owner, items), { ...options, gather });
     byOwner.set(owner, batches);
     return await batches.do(name, item);
   };
@@ -38,12 +37,16 @@ interface Entry<Item, Result> {
   failed: (error: unknown) => void;
 }
 
+interface OwnOptions<Item> extends Omit<Options<never, Item>, "gather"> {
+  gather: ((waiting: () => readonly Item[]) => Promise<unknown> | undefined) | undefined;
+}
+
 class Batches<Item, Result> {
   readonly #work: (items: readonly Item[]) => Promise<readonly Result[]>;
-  readonly #options: Options<Item>;
+  readonly #options: OwnOptions<Item>;
   readonly #waiting = new Map<string, Entry<Item, Result>[]>();
 
-  constructor(work: (items: readonly Item[]) => Promise<readonly Result[]>, options: Options<Item>) {
+  constructor(work: (items: readonly Item[]) => Promise<readonly Result[]>, options: OwnOptions<Item>) {
     this.#work = work;
     this.#options = options;
   }
@@ -57,13 +60,13 @@ class Batches<Item, Result> {
         return;
       }
       this.#waiting.set(name, [entry]);
-      void this.#run(name, this.#options.gatherMs?.(item) ?? 0);
+      void this.#run(name);
     });
   }
 
-  async #run(name: string, gatherMs: number): Promise<void> {
+  async #run(name: string): Promise<void> {
     // Callers that came to it together, from the same answer, share the first batch too.
-    await (gatherMs > 0 ? sleep(gatherMs) : null);
+    await this.#options.gather?.(() => this.#waiting.get(name)?.map(({ item }) => item) ?? []);
     for (let waiting = this.#waiting.get(name); waiting; waiting = this.#waiting.get(name)) {
       const batch = waiting.splice(0, this.#options.most);
       if (batch.length === 0) this.#waiting.delete(name);

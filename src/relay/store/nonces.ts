@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Kysely, Selectable, Transaction } from "kysely";
 import { sql } from "kysely";
 import type { Hash, Hex } from "viem";
@@ -165,7 +166,7 @@ const confirmMembers = batched(
       return steps.map(({ intent }) => now.get(intent.id) ?? null);
     });
   },
-  { most: 64, retryIndividually: true, gatherMs: () => 3 },
+  { most: 64, retryIndividually: true, gather: () => sleep(3) },
 );
 
 /** @returns the intent as it stands then; null where it was not confirmed. */

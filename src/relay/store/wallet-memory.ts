@@ -16,6 +16,7 @@ export class WalletMemory {
   readonly #next = new Map<string, bigint>();
   readonly #mined = new Map<string, bigint>();
   readonly #preparing = new Map<string, number>();
+  readonly #coming = new Map<string, string>();
 
   isReconciled(name: string, wallet: WalletRow): boolean {
     const known = this.#next.get(name);
@@ -42,6 +43,26 @@ export class WalletMemory {
     const mined = this.#mined.get(name) ?? nextNonce;
     const pending = mined < nextNonce ? Number(nextNonce - mined) : 0;
     return pending + (this.#preparing.get(name) ?? 0);
+  }
+
+  /** Does what ends with a signature of a request that may share one; `name` is the same for those that may. */
+  async coming<T>(name: string, id: string, work: () => Promise<T>): Promise<T> {
+    this.#coming.set(id, name);
+    try {
+      return await work();
+    } finally {
+      this.#coming.delete(id);
+    }
+  }
+
+  /** It waits for its signature now. */
+  arrived(id: string): void {
+    this.#coming.delete(id);
+  }
+
+  /** Requests of a name that are on their way to a signature. */
+  comingOf(name: string): number {
+    return [...this.#coming.values()].filter((own) => own === name).length;
   }
 
   /** Does what ends with a nonce of the wallet, as a rule. */

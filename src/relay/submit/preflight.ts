@@ -263,3 +263,8 @@ export function mayShare(intent: Intent): boolean {
     intent.retry_number === 0
   );
 }
+
+/** The same for mints that may share a transaction: of one account and contract. */
+export function shareName({ tenant_id, chain_id, predicted_addr }: Intent): string {
+  return `${tenant_id} ${chain_id} ${predicted_addr.toString("hex")}`;
+}

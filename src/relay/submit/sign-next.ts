@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { sql, type Transaction } from "kysely";
 import type { Hash } from "viem";
 import type { Chain } from "../../chains.ts";
@@ -20,10 +21,11 @@ import {
   isPaid,
   joinMembers,
   lockUnmoved,
+  mostMints,
   type Simulated,
   worstCase,
 } from "./form-batch.ts";
-import { mayShare } from "./preflight.ts";
+import { mayShare, shareName } from "./preflight.ts";
 import { reconcileNonces } from "./reconcile-nonces.ts";
 import { planOf, type SignedAttempt, signPlan, storeSigned } from "./sign-attempt.ts";
 
@@ -45,15 +47,26 @@ interface SigningRequest extends Simulated {
   genesisHash: Hash;
 }
 
+/** How long a mint waits for those that may share its transaction and are still being simulated. */
+const mostGatherMs = 150;
+
 /**
  * One line for each wallet: a second commit would only wait for the wallet's row, with a connection. A mint that may share a
- * transaction waits for others that are simulated at the same time.
+ * transaction waits for others of its contract that are on their way.
  */
 const signInLine = batched(signAll, {
   most: 32,
   retryIndividually: "in turn",
   timeoutMs: 15_000,
-  gatherMs: ({ intent, ready }: SigningRequest) => (mayShare(intent) && !ready.callsReceiver ? 10 : 0),
+  gather: async ({ relay }: RelayContext, waiting: () => readonly SigningRequest[]) => {
+    const [first] = waiting();
+    if (!first || !mayShare(first.intent) || first.ready.callsReceiver) return;
+    const name = shareName(first.intent);
+    for (const end = performance.now() + mostGatherMs; performance.now() < end; await sleep(2)) {
+      const full = waiting().length >= mostMints;
+      if (full || relay.wallets.comingOf(name) === 0) return;
+    }
+  },
 });
 
 /**
@@ -72,6 +85,7 @@ export async function signNext(
   genesisHash: Hash,
 ): Promise<Exclude<Outcome, { kind: "failed" }>> {
   const line = `${chain.id} ${ready.sender} ${genesisHash}`;
+  services.relay.wallets.arrived(intent.id);
   const outcome = await signInLine(services, line, { chain, intent, ready, genesisHash });
   if (outcome.kind === "failed") throw outcome.error;
   if (outcome.kind === "signed") failpoint("sign-after-persist");

@@ -26,7 +26,7 @@ import {
   withinReserved,
 } from "./hold-intent.ts";
 import { importDeployment } from "./import-deployment.ts";
-import { mayShare, preflight } from "./preflight.ts";
+import { mayShare, preflight, shareName } from "./preflight.ts";
 import { needsReconcile, reconcileNonces } from "./reconcile-nonces.ts";
 import { replaceAttempt } from "./replace-attempt.ts";
 import { planOf, signAttempt } from "./sign-attempt.ts";
@@ -58,7 +58,10 @@ async function takeStep(services: RelayContext, chain: Chain, intent: Intent): P
   switch (intent.state) {
     case "queued":
     case "held":
-      return await startUnsigned(services, chain, intent);
+      if (!mayShare(intent)) return await startUnsigned(services, chain, intent);
+      return await services.relay.wallets.coming(shareName(intent), intent.id, () =>
+        startUnsigned(services, chain, intent),
+      );
     case "assigned":
       return await takeAssigned(services, chain, intent);
     case "batched":

@@ -8,7 +8,7 @@ import { loggable } from "../chain/node-failure.ts";
 import type { Intent } from "../store/intents.ts";
 import { broadcast } from "../submit/broadcast.ts";
 import { mostMints } from "../submit/form-batch.ts";
-import { mayShare } from "../submit/preflight.ts";
+import { mayShare, shareName } from "../submit/preflight.ts";
 import { submitIntent } from "../submit/submit-intent.ts";
 import { type Asked, askedSeconds, expireIntents, listAsked, listUnsigned } from "./list-waiting.ts";
 import { attend, inParallel, type RelayMemory, type Tried } from "./loop-steps.ts";
@@ -156,10 +156,6 @@ export async function submitRound(
     await Promise.all(group.map((intent) => submit(services, chain, intent)));
   };
   await inParallel(groups, submitAll, signal);
-}
-
-function shareName({ tenant_id, predicted_addr }: Intent): string {
-  return `${tenant_id} ${predicted_addr.toString("hex")}`;
 }
 
 function chunksOf<T>(items: readonly T[], most: number): T[][] {
