@@ -57,16 +57,18 @@ test("mints that wait at once are one transaction, and cost less than those that
 
 test("a mint waits for others of its contract that are still being simulated, and they share its transaction", async () => {
   const contract = await mints.contract();
+  let isSlow = false;
   const endpoint = await FaultyEndpoint.start(s.h.node.url, {
     ask: async ({ params }) => {
       const [call] = (params ?? []) as { gas?: string }[];
       // Each list of simulations takes its time, and the first one has one of them.
-      if (call?.gas !== undefined) await new Promise((done) => setTimeout(done, 15));
+      if (isSlow && call?.gas !== undefined) await new Promise((done) => setTimeout(done, 15));
     },
   });
   try {
     mints.services = s.h.process({ FINALITY_GOERLI: "10", RPC_URL_GOERLI: endpoint.url });
     const ids = await mints.waiting(contract, mints.wanted(5));
+    isSlow = true;
     await mints.submit();
     expect(new Set(await mints.hashes(ids)).size).toBe(1);
     await mints.settled(ids, ["finalized"]);
@@ -74,6 +76,39 @@ test("a mint waits for others of its contract that are still being simulated, an
     mints.process();
     await endpoint.stop();
   }
+});
+
+test("what members set aside is their lead's, also of an hour that has ended since", async () => {
+  const contract = await mints.contract();
+  const ids = await mints.waiting(contract, mints.wanted(4));
+  // One of them was accepted an hour before.
+  await mints.query(
+    `WITH moved AS (
+       UPDATE service.budget_entry SET period = period - interval '1 hour' WHERE intent_id = $1 AND scope LIKE 'chain:%'
+       RETURNING scope, period, amount),
+     less AS (
+       UPDATE service.budget b SET reserved = b.reserved - m.amount FROM moved m
+       WHERE b.scope = m.scope AND b.period = m.period + interval '1 hour' RETURNING b.allowed)
+     INSERT INTO service.budget AS b (scope, period, allowed, reserved)
+       SELECT m.scope, m.period, l.allowed, m.amount FROM moved m, less l
+       ON CONFLICT (scope, period) DO UPDATE SET reserved = b.reserved + excluded.reserved`,
+    [ids[2]],
+  );
+  const open = async () =>
+    await mints.query(
+      `SELECT b.scope, b.period::text, b.reserved = coalesce(sum(e.amount) FILTER (WHERE NOT e.settled), 0) AS equal
+       FROM service.budget b LEFT JOIN service.budget_entry e USING (scope, period) GROUP BY b.scope, b.period`,
+    );
+  await mints.submit();
+  expect(new Set(await mints.hashes(ids)).size).toBe(1);
+  const rows = await open();
+  expect(rows.filter(({ scope }) => scope.startsWith("chain:")).length).toBeGreaterThan(1);
+  expect(rows.filter(({ equal }) => !equal)).toEqual([]);
+  expect(
+    await mints.query("SELECT 1 FROM service.budget_entry WHERE intent_id = ANY ($1) AND NOT settled", [ids.slice(1)]),
+  ).toEqual([]);
+  await mints.settled(ids, ["finalized"]);
+  expect((await mints.budgets()).reserved).toBe("0");
 });
 
 test("what the chain refuses of a batch takes none of the others down, its lead neither", async () => {
