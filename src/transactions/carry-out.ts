@@ -161,11 +161,15 @@ export async function accept<R extends ChainRequest>(
   const requestHash = hashOf(asked);
   const tenantId = caller.accountId;
   for (let pass = 0; ; pass += 1) {
-    const [{ repeats, key }] = await Promise.all([
-      findKey(services.db, tenantId, given, requestHash),
-      refreshFees(services, chain),
-    ]);
-    if (repeats && ((await asked.stands?.(repeats)) ?? true)) return repeats;
+    const readKey = async () => await findKey(services.db, tenantId, given, requestHash);
+    const [{ repeats, key }] = await Promise.all([readKey(), refreshFees(services, chain)]);
+    if (repeats && !asked.stands) return repeats;
+    if (repeats && (await asked.stands?.(repeats))) {
+      // What stands now may be the effect of an equal request that came meanwhile: then that one is repeated.
+      const { repeats: newest } = await readKey();
+      if (newest?.id === repeats.id || pass > 2) return newest ?? repeats;
+      continue;
+    }
     const own = { tenantId, key, requestHash };
     const id = idOfKey(caller, key, asked.place);
     const drafted = await asked.draft(id, async () => (given === null ? null : await findRepeated(services.db, own)));

@@ -102,6 +102,26 @@ const done = async (operation: Promise<Operation> | Operation) => {
 const burnOf = (contract: Address, tokens: readonly TokenInput[]) =>
   burnTokens(s.services, s.caller, { ...place(contract), tokens });
 
+test("what stands by an equal request that came meanwhile is that request's, not the one's before it", async () => {
+  const owner = await s.unlocked();
+  const contract = await s.contract("erc721", owner);
+  const mint = () =>
+    mintTokens(s.services, s.caller, { ...place(contract), tokens: [{ to: owner, uri, tokenId: 9n }] });
+  const first = await done(mint());
+  await done(burnOf(contract, [{ tokenId: 9n }]));
+  let newer = "";
+  const late = {
+    ...(await mint()),
+    stands: async () => {
+      newer ||= await carryOut(s.h.process(), s.caller, await mint()).then(({ request }) => request.id);
+      return true;
+    },
+  };
+  const { request } = await carryOut(s.services, s.caller, late);
+  expect(newer).not.toBe(first);
+  expect(request.id).toBe(newer);
+});
+
 test("the same mint of a burned id is another mint, and so is the same burn after it", async () => {
   for (const type of ["erc721", "erc1155"] as const) {
     const owner = await s.unlocked();
