@@ -14,7 +14,7 @@ import type { Node } from "../relay/chain/rpc-nodes.ts";
 import { type FreedClaim, storedKey } from "../relay/requests/accept-intent.ts";
 import type { Intent } from "../relay/store/intents.ts";
 import { countGas } from "../relay/submit/gas-ceiling.ts";
-import { NodeFault, type RpcCall } from "../rpc/batch.ts";
+import { NodeFault, type RpcCall, type RpcResult } from "../rpc/batch.ts";
 import type { Services } from "../services.ts";
 import { relayerRole } from "../signing/rules.ts";
 import {
@@ -217,18 +217,25 @@ async function isDone(services: Services, chain: Chain, operator: Address, inten
 
 /**
  * Whether the operator refuses every call of the service now: a matter of its operator, not of the request. It is asked itself,
- * for the words of a refusal may be those of a contract that was called.
+ * for the words of a refusal may be those of a contract that was called; of the pending block as well, for it may be stopped by
+ * a transaction that nodes simulate on and that is in no block yet.
  */
 async function isClosed(services: Services, chain: Chain, operator: Address, sender: Address): Promise<boolean> {
   const abi = productOperatorAbi;
-  const role = { abi, functionName: "hasRole", args: [relayerRole, sender] } as const;
-  const questions = [encodeFunctionData({ abi, functionName: "paused" }), encodeFunctionData(role)].map((data) =>
-    calls.call(operator, data, "latest"),
-  );
+  const isPaused = encodeFunctionData({ abi, functionName: "paused" });
+  const hasRole = encodeFunctionData({ abi, functionName: "hasRole", args: [relayerRole, sender] });
+  const questions = (["latest", "pending"] as const).flatMap((at) => [
+    calls.call(operator, isPaused, at),
+    calls.call(operator, hasRole, at),
+  ]);
   return await askNode(chain, () =>
     services.relay.nodes(chain).first(async (node) => {
-      const [paused, hasRole] = (await node.ask(questions)).map((answer) => BigInt(parseHex(answer, "an answer")));
-      return paused === 1n || hasRole === 0n;
+      const [paused, role, ...pending] = await node.ask(questions);
+      const read = (answer: RpcResult | undefined) => BigInt(parseHex(answer, "an answer"));
+      if (read(paused) === 1n || read(role) === 0n) return true;
+      // Some nodes have no pending block.
+      const [pausedSoon, roleSoon] = pending.map((answer) => ("result" in answer ? read(answer) : null));
+      return pausedSoon === 1n || roleSoon === 0n;
     }),
   );
 }

@@ -10,6 +10,7 @@ import { planCost } from "../../src/transactions/simulate.ts";
 import { FaultProxy } from "../chaos/fault-proxy.ts";
 import { goerli } from "../relay/harness.ts";
 import { SeededGenerator } from "../setup/seeded-generator.ts";
+import { wait } from "../setup/wait.ts";
 import { FaultyEndpoint } from "./faulty-endpoint.ts";
 import { ProductScenario, randomAddress, uri } from "./scenario.ts";
 
@@ -55,6 +56,30 @@ test("while the operator is stopped, mints are told to come again, and do", asyn
   await expect(s.mint({ contract, tokens: [token] }, two)).rejects.toMatchObject({ code: "service_unavailable" });
   faulty.forced = "";
   await s.h.pauseOperator(false);
+  await s.ended(await s.mint({ contract, tokens: [token] }));
+});
+
+test("while a transaction that stops the operator waits for its block, mints are told to come again", async () => {
+  const contract = await s.contract();
+  const token = { to: randomAddress(), uri };
+  const call = {
+    to: s.h.operator?.address ?? "0x",
+    data: toFunctionSelector("paused()"),
+    blockTag: "pending",
+  } as const;
+  await s.h.chain.setAutomine(false);
+  const stopped = s.h.pauseOperator(true);
+  try {
+    await wait("the transaction", async () => (await s.h.chain.call(call)).data, {
+      until: (data) => BigInt(data ?? 0) === 1n,
+    });
+    await expect(s.mint({ contract, tokens: [token] })).rejects.toMatchObject({ code: "service_unavailable" });
+  } finally {
+    await s.h.chain.mine({ blocks: 1 });
+    await s.h.chain.setAutomine(true);
+    await stopped;
+    await s.h.pauseOperator(false);
+  }
   await s.ended(await s.mint({ contract, tokens: [token] }));
 });
 
