@@ -100,7 +100,7 @@ test("a mint that is mined before its contract, after a reorganisation, is repea
   const made = await carryOut(services, s.caller, operation);
   await settled(made, ["confirmed"]);
   const { contract } = made.request;
-  await setWallet("reconcile");
+  await setWallet("halted");
   const to = randomAddress();
   const input = { chain: "goerli", contract, tokens: [{ to, uri, tokenId: 7n }] };
   const mint = await carryOut(services, s.caller, await mintTokens(services, s.caller, input));
@@ -156,10 +156,9 @@ async function force(id: string, state: string): Promise<void> {
 
 test("a repeated update of a token does not take a later one back", async () => {
   const { contract, tokenId } = await contractWithToken(await s.unlocked());
-  await setWallet("reconcile");
-  await query("UPDATE service.relayer_wallet SET state = 'reconcile'");
+  await setWallet("halted");
   await expect(setUri(contract, tokenId, uri)).rejects.toMatchObject({ code: "service_unavailable" });
-  await query("UPDATE service.relayer_wallet SET state = 'open'");
+  await setWallet("open");
   const [{ id }] = await query("SELECT id FROM service.intent WHERE kind = 'token_update' ORDER BY seq DESC LIMIT 1");
   // As if it had had a nonce that was taken away, while the later one was carried out.
   await force(id, "retried");
@@ -179,11 +178,11 @@ test("a repeated update of a token does not take a later one back", async () => 
 test("a mint that an older version left without its nonce is made again when the chain does not have it", async () => {
   const owner = await s.unlocked();
   const { contract } = await contractWithToken(owner);
-  await query("UPDATE service.relayer_wallet SET state = 'reconcile'");
+  await setWallet("halted");
   const input = { chain: "goerli", contract, tokens: [{ to: owner, uri, tokenId: 77n }], idempotencyKey: "left" };
   const mint = async () => await carryOut(services, s.caller, await mintTokens(services, s.caller, input));
   await expect(mint()).rejects.toMatchObject({ code: "service_unavailable" });
-  await query("UPDATE service.relayer_wallet SET state = 'open'");
+  await setWallet("open");
   const [{ id }] = await query("SELECT id FROM service.intent WHERE kind = 'mint' ORDER BY seq DESC LIMIT 1");
   await force(id, "mined");
   await settled({ request: { id } } as CarriedOut, ["confirmed", "finalized"]);

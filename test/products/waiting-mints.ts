@@ -72,7 +72,8 @@ export class WaitingMints {
 
   /** Mints that were accepted while the wallet was closed, and may go now. @returns their ids, in the order of the tokens. */
   async waiting(contract: Address, tokens: readonly Wanted[], together = true): Promise<string[]> {
-    await this.query("UPDATE service.relayer_wallet SET state = 'reconcile'");
+    // A worker opens a wallet in any other state by itself, as soon as it looks.
+    await this.query("UPDATE service.relayer_wallet SET state = 'halted'");
     // Asked one after the other: the relay takes up what waits in the order in which it was accepted.
     for (const token of tokens)
       await this.ask(contract, token, { together }).then(
