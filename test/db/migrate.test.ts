@@ -1,6 +1,9 @@
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { migrate } from "../../src/db/admin/migrate.ts";
+import { migrate, migrationNames } from "../../src/db/admin/migrate.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 
 let database: TestDatabase;
@@ -20,6 +23,17 @@ test("eight processes that start together apply each migration once", async () =
 test("a migration that was changed after it ran is refused by name", async () => {
   await database.pool.query("UPDATE service.migration SET digest = 'x' WHERE name = '0001_accounts.sql'");
   await expect(migrate(database.url)).rejects.toThrow("migration 0001_accounts.sql was changed after it ran");
+});
+
+test("no migration is another one than installations have run", async () => {
+  // Not even a comment of one may change: an installation that has run it would not start. A new one gets a line here:
+  // (cd schema/migrations && sha256sum *.sql) > test/fixtures/migrations.sha256
+  const written = await readFile(join(import.meta.dirname, "../fixtures/migrations.sha256"), "utf8");
+  const lines = (await migrationNames()).map(async (name) => {
+    const text = await readFile(join(import.meta.dirname, "../../schema/migrations", name));
+    return `${createHash("sha256").update(text).digest("hex")}  ${name}`;
+  });
+  expect(await Promise.all(lines)).toEqual(written.trim().split("\n"));
 });
 
 test("the embedded database is a real PostgreSQL 18", async () => {
