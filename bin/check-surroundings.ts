@@ -6,10 +6,10 @@ import type { Config } from "../src/config/config.ts";
 import { clockAction, clockToleranceSeconds, clockTrouble, readClockLead } from "../src/db/pool/clock.ts";
 import type { Finding } from "../src/indexing/invariants.ts";
 import { sendRpc } from "../src/indexing/json-rpc.ts";
-import { askMarket } from "../src/relay/chain/market.ts";
-import { calls, parseQuantity } from "../src/relay/chain/reads.ts";
-import { openNodes } from "../src/relay/chain/rpc-nodes.ts";
-import { NodeFault } from "../src/rpc/batch.ts";
+import { NodeFault } from "../src/rpc/endpoint.ts";
+import { openNodes } from "../src/rpc/nodes.ts";
+import { calls, parseQuantity } from "../src/rpc/reads.ts";
+import { askMarket } from "../src/transactions/chain/market.ts";
 
 const limits = { timeoutMs: 10_000, maxAnswerBytes: 10_000_000 };
 

@@ -3,11 +3,11 @@ import type { Config } from "../src/config/config.ts";
 import { createDatabase, createPool } from "../src/db/pool/pool.ts";
 import type { Finding } from "../src/indexing/invariants.ts";
 import { openSigning } from "../src/processes/open-signing.ts";
-import { isDeployable } from "../src/relay/chain/deployable.ts";
-import { calls } from "../src/relay/chain/reads.ts";
-import { createRelay } from "../src/relay/relay.ts";
-import { listSharedWallets, sharedWalletAction } from "../src/relay/submit/external-transactions.ts";
+import { calls } from "../src/rpc/reads.ts";
 import { createLogger } from "../src/telemetry/log.ts";
+import { isDeployable } from "../src/transactions/chain/context.ts";
+import { createRelay } from "../src/transactions/relay.ts";
+import { listSharedWallets, sharedWalletAction } from "../src/transactions/submit/reconcile-nonces.ts";
 
 const dayMs = 86_400_000;
 

@@ -8,9 +8,9 @@ import { checkInvariants, type Finding } from "../src/indexing/invariants.ts";
 import { sampleOwners } from "../src/indexing/sample-owners.ts";
 import { readContentHealth } from "../src/ipfs/check-queue.ts";
 import { openSigning } from "../src/processes/open-signing.ts";
-import { isDeployable } from "../src/relay/chain/deployable.ts";
 import { SignerError, signerActions } from "../src/signing/trouble.ts";
 import { createLogger } from "../src/telemetry/log.ts";
+import { isDeployable } from "../src/transactions/chain/context.ts";
 import { blocksAreOfThePast, clocksAgree, endpointsAnswer, factoriesStand } from "./check-surroundings.ts";
 import { checkWallets } from "./doctor-wallets.ts";
 

@@ -1,7 +1,7 @@
 import { findChain } from "../src/chains.ts";
 import { loadConfig } from "../src/config/config.ts";
-import { deployFactory } from "../src/relay/operator/deploy-factory.ts";
 import { createLogger } from "../src/telemetry/log.ts";
+import { deployFactory } from "../src/transactions/operator/deploy-contracts.ts";
 
 /** Deploys the factory of a configured chain and prints the two variables that name it. */
 export async function deployFactoryCommand(name: string): Promise<number> {

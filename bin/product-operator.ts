@@ -1,7 +1,7 @@
 import { findChain } from "../src/chains.ts";
 import { loadConfig } from "../src/config/config.ts";
-import { deployOperatorAndEasy } from "../src/relay/operator/deploy-easy-contract.ts";
 import { createLogger } from "../src/telemetry/log.ts";
+import { deployOperatorAndEasy } from "../src/transactions/operator/deploy-contracts.ts";
 
 /** Deploys the operator of product contracts of a configured chain and prints the variables that name what it made. */
 export async function deployOperatorCommand(name: string, names: { name: string; symbol: string }): Promise<number> {

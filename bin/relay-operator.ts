@@ -1,6 +1,6 @@
 import { loadConfig } from "../src/config/config.ts";
 import { createDatabase, createPool } from "../src/db/pool/pool.ts";
-import { explainIntent } from "../src/relay/requests/explain-intent.ts";
+import { explainIntent } from "../src/transactions/accept/explain-intent.ts";
 
 /** Prints the whole story of one request. */
 export async function showDeployment(wanted: string): Promise<number> {

@@ -1,6 +1,6 @@
 import { checkEndpoint, type EndpointFacts } from "../src/indexing/check-endpoint.ts";
-import { most } from "../src/relay/chain/fees.ts";
 import { nodeWords } from "../src/rpc/answers.ts";
+import { most } from "../src/transactions/chain/fees.ts";
 import { CommandError } from "./command-error.ts";
 
 const say = (text: string) => process.stdout.write(`${text}\n`);

@@ -1,15 +1,14 @@
 import { type Address, formatEther } from "viem";
 import { loadConfig } from "../src/config/config.ts";
 import { createServices } from "../src/processes/create-services.ts";
-import { isDeployable } from "../src/relay/chain/deployable.ts";
-import { readRoles } from "../src/relay/chain/roles.ts";
-import { type AdminCall, GrantUnfinished, grantWallets } from "../src/relay/operator/grant-wallets.ts";
-import { openWallet } from "../src/relay/operator/open-wallet.ts";
-import { reconcileWallet } from "../src/relay/operator/reconcile-wallet.ts";
-import { listWallets, type RelayerWallet } from "../src/relay/store/wallets.ts";
-import { listSharedWallets } from "../src/relay/submit/external-transactions.ts";
 import type { Services } from "../src/services.ts";
 import { relayerRole } from "../src/signing/rules.ts";
+import { isDeployable } from "../src/transactions/chain/context.ts";
+import { readRoles } from "../src/transactions/chain/roles.ts";
+import { type AdminCall, GrantUnfinished, grantWallets } from "../src/transactions/operator/grant-wallets.ts";
+import { openWallet, reconcileWallet } from "../src/transactions/operator/mend-wallet.ts";
+import { listWallets, type RelayerWallet } from "../src/transactions/store/wallets.ts";
+import { listSharedWallets } from "../src/transactions/submit/reconcile-nonces.ts";
 
 /** What `wallets grant` ends with when its time was over before every wallet had its role. */
 const unfinished = 3;

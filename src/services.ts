@@ -12,10 +12,10 @@ import type { ReadPool } from "./db/pool/read-pool.ts";
 import type { ContentStore } from "./ipfs/content-store.ts";
 import type { MetadataDemand } from "./metadata/discover/metadata-demand.ts";
 import type { EventFeed } from "./outbox/event-feed.ts";
-import type { RelayContext } from "./relay/chain/context.ts";
-import type { SignatureLooks } from "./relay/requests/signature-looks.ts";
 import type { AccountCalls } from "./rpc/account-calls.ts";
 import type { ReaderCalls } from "./rpc/reader-calls.ts";
+import type { SignatureLooks } from "./transactions/accept/until-signed.ts";
+import type { RelayContext } from "./transactions/chain/context.ts";
 
 /** What use cases and workers work with; built once per process (`processes/create-services.ts`) and passed in. */
 export interface Services extends RelayContext {

@@ -17,33 +17,33 @@ graphql rest                                 the two APIs
 admission                                    whether a request may begin: keys, rates, load
 products                                     use cases on contracts that the service mints in
 accounts collections events transfers uploads  use cases
-transactions                                 what accounts ask the wallets for, of every kind
+requests                                     what accounts ask the wallets for, of every kind
 nfts                                         reads of tokens and contracts
 services.ts                                  what a use case is given
-indexing metadata relay                      chains: Ponder, documents of tokens, transactions
+indexing metadata transactions               chains: Ponder, documents of tokens, transactions
 auth ipfs outbox                             keys, rates and audit; content and pinning; committed events
 db outbound rpc                              PostgreSQL; servers of third parties; nodes
 config                                       the environment
 signing                                      keys and the rules of signing
 chains.ts http rounds.ts                     networks; HTTP without knowledge of the product; loops
 long-work.ts                                 turns of the event loop for what takes long
-errors json telemetry backoff.ts buffer-pool.ts cache-bounds.ts compact-heap.ts endable-stream.ts fair-queue.ts free-port.ts gathered.ts read-at-most.ts setting-words.ts
+errors json telemetry backoff.ts buffer-pool.ts cache-bounds.ts compact-heap.ts endable-stream.ts fair-queue.ts free-port.ts read-at-most.ts setting-words.ts
 `;
 
-/** The same for the folders of `src/relay/`. */
-const relayLayers = `
+/** The same for the folders of `src/transactions/`. */
+const transactionLayers = `
 relay.ts                                     what a process knows of its wallets and factories
 operator                                     commands: factory, roles, wallets
-requests track                               what APIs ask for; what the worker does until a transaction is final
+accept track                                 making a request durable; what the worker does until a transaction is final
 submit                                       from an accepted request to signed bytes at a node
 chain                                        what is read from nodes
 store                                        the relay's tables, and what a process remembers
 lifecycle.ts                                 states, edges, and the rules of every step that the chain decides: pure
 `;
 
-const useCases = ["accounts", "collections", "events", "nfts", "transactions", "transfers", "uploads"];
+const useCases = ["accounts", "collections", "events", "nfts", "requests", "transfers", "uploads"];
 const apis = ["admission", "graphql", "rest", "server"];
-const drivers = ["auth", "db", "indexing", "ipfs", "metadata", "outbox", "relay", "rpc", "signing"];
+const drivers = ["auth", "db", "indexing", "ipfs", "metadata", "outbox", "rpc", "signing", "transactions"];
 
 interface Import {
   from: string;
@@ -106,15 +106,15 @@ test("every file of src/ stands in the table, and imports point down in it, type
   expect(pointingUp("src/", layers)).toEqual([]);
 });
 
-test("relay/ has six folders, and imports point down among them", () => {
-  const entries = readdirSync(join(root, "src/relay")).filter((name) => name !== "README.md");
-  expect([...lineOf(relayLayers).keys()].sort()).toEqual(entries.sort());
-  expect(pointingUp("src/relay/", relayLayers)).toEqual([]);
+test("transactions/ has five folders, and imports point down among them", () => {
+  const entries = readdirSync(join(root, "src/transactions")).filter((name) => name !== "README.md");
+  expect([...lineOf(transactionLayers).keys()].sort()).toEqual(entries.sort());
+  expect(pointingUp("src/transactions/", transactionLayers)).toEqual([]);
 });
 
 test("docs/architecture.md shows these tables", () => {
   const text = readFileSync(join(root, "docs/architecture.md"), "utf8");
-  for (const table of [layers, relayLayers]) expect(text).toContain(`\`\`\`${table}\`\`\``);
+  for (const table of [layers, transactionLayers]) expect(text).toContain(`\`\`\`${table}\`\`\``);
 });
 
 test("the APIs see neither SQL, chains' RPC nor IPFS", () => {

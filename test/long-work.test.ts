@@ -44,9 +44,16 @@ test("while short reads are under way, a piece is followed by a pause of its own
 });
 
 test("a slice is over by the work that was done in it, not by what it waited for", async () => {
-  const work = new LongWork("a");
-  // The thread stands still: in a wait of the event loop it would do the work of others.
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+  const still = new Int32Array(new SharedArrayBuffer(4));
+  const waited = () => {
+    const work = new LongWork("a");
+    // The thread stands still: in a wait of the event loop it would do the work of others.
+    Atomics.wait(still, 0, 0, 20);
+    return work;
+  };
+  // Some kernels count a thread's time in steps of a few milliseconds, and give a whole one to who runs at its end.
+  let work = waited();
+  for (let tries = 0; work.isOver && tries < 20; tries += 1) work = waited();
   expect(work.isOver).toBe(false);
   const before = process.threadCpuUsage();
   for (let used = 0; used < 6_000; ) used = process.threadCpuUsage(before).user;

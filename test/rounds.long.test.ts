@@ -2,16 +2,16 @@ import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { deployCollection } from "../src/collections/deploy-collection.ts";
-import { runDetection } from "../src/collections/run-detection.ts";
+import { runDetection } from "../src/collections/detect-deployments.ts";
 import { runWebhooks } from "../src/events/run-webhooks.ts";
 import { runMetadata } from "../src/metadata/schedule/run-metadata.ts";
 import { wakeRounds } from "../src/outbox/wake-rounds.ts";
-import { runRelay } from "../src/relay/track/run-relay.ts";
 import { Rounds } from "../src/rounds.ts";
 import type { Services } from "../src/services.ts";
-import { launch, RelayHarness } from "./relay/harness.ts";
+import { runRelay } from "../src/transactions/track/run-relay.ts";
 import { createIndexedDatabase } from "./setup/database.ts";
 import { patient } from "./setup/wait.ts";
+import { launch, RelayHarness } from "./transactions/harness.ts";
 
 /** A loop that has nothing to do looks again in an hour. */
 const long = { restMs: 3_600_000, growth: 1_000_000 };

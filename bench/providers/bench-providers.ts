@@ -3,7 +3,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { RelayHarness } from "../../test/relay/harness.ts";
+import { RelayHarness } from "../../test/transactions/harness.ts";
 import { askOurs } from "../../test/zoo/ask-ours.ts";
 import { askPonder } from "../../test/zoo/ask-ponder.ts";
 import { askViem } from "../../test/zoo/ask-viem.ts";

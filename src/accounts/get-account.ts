@@ -4,8 +4,8 @@ import type { Plan } from "../auth/plan.ts";
 import { planOf } from "../auth/plans.ts";
 import type { ChargeState } from "../db/tables/accounts.ts";
 import { ServiceError } from "../errors/errors.ts";
-import { accountDayWei, accountMonthScope, accountMonthWei, accountScope } from "../relay/submit/budget.ts";
 import type { Services } from "../services.ts";
+import { accountDayWei, accountMonthScope, accountMonthWei, accountScope } from "../transactions/submit/budget.ts";
 
 /** What an account did on one chain; failed and expired requests do not count. */
 export interface ChainUsage {

@@ -2,10 +2,10 @@ import { sql } from "kysely";
 import { explainFailure } from "../config/explain-failure.ts";
 import { clockLead, clockToleranceSeconds, clockTrouble } from "../db/pool/clock.ts";
 import type { ReplicaStatus } from "../db/replicas/replica.ts";
-import { isDeployable } from "../relay/chain/deployable.ts";
-import type { Nodes } from "../relay/chain/rpc-nodes.ts";
+import type { Nodes } from "../rpc/nodes.ts";
 import type { Services } from "../services.ts";
 import type { SignerTrouble } from "../signing/trouble.ts";
+import { isDeployable } from "../transactions/chain/context.ts";
 
 /** What of a chain is not as it should be; none of them keeps this process from answering. */
 type Trouble =

@@ -1,7 +1,7 @@
 import { Counter, Gauge } from "prom-client";
-import { isDeployable } from "../relay/chain/deployable.ts";
 import type { Services } from "../services.ts";
 import { type Metrics, readCached } from "../telemetry/metrics.ts";
+import { isDeployable } from "../transactions/chain/context.ts";
 import { readStatus, type ServiceStatus } from "./read-status.ts";
 
 const keptMs = 5_000;

@@ -1,10 +1,10 @@
+import DataLoader from "dataloader";
 import { sql } from "kysely";
 import { type Address, bytesToHex, type Hex } from "viem";
 import type { Chain } from "../chains.ts";
 import { toBytes, toHex } from "../db/bytes.ts";
 import { requestAccount } from "../db/tenancy/tenant.ts";
 import { ServiceError } from "../errors/errors.ts";
-import { gathered } from "../gathered.ts";
 import type { Services } from "../services.ts";
 import { buildAllowlistTree, climb } from "./allowlist-tree.ts";
 import type { StoredTree } from "./stored-tree.ts";
@@ -23,8 +23,21 @@ export interface WholeAllowlist {
   proofAt(position: number): Hex[];
 }
 
-/** Items of one statement. */
-const most = 100;
+/** One statement for what is asked for within one turn of the event loop, such as by the fields of one document. */
+function readTogether<Key, Value>(read: (services: Services, keys: readonly Key[]) => Promise<Value[]>) {
+  const loaders = new WeakMap<Services, DataLoader<Key, Value>>();
+  return async (services: Services, key: Key): Promise<Value> => {
+    const loader =
+      loaders.get(services) ??
+      new DataLoader<Key, Value>((keys) => read(services, keys), {
+        cache: false,
+        maxBatchSize: 100,
+        batchScheduleFn: (dispatch) => setImmediate(dispatch),
+      });
+    loaders.set(services, loader);
+    return await loader.load(key);
+  };
+}
 
 /**
  * Every presale list that a collection was ever given through this service, newest first.
@@ -49,7 +62,7 @@ interface VersionRow {
   stood: boolean;
 }
 
-const listTogether = gathered(
+const listTogether = readTogether(
   async (services: Services, wanted: readonly { chainId: number; collection: Address }[]) => {
     const { rows } = await sql<VersionRow & { position: number }>`
       SELECT w.position::int4 AS position, v.root, v.allowlist_id, v.stood
@@ -63,7 +76,6 @@ const listTogether = gathered(
     for (const { position, ...row } of rows) found[position - 1]?.push(row);
     return found;
   },
-  most,
 );
 
 /** The proof of one wallet, read in pieces from the stored tree; null for a wallet that is not listed. */
@@ -80,7 +92,7 @@ export async function readProof(services: Services, id: string, wallet: Address)
   );
 }
 
-const proveTogether = gathered(async (services: Services, wanted: readonly { id: string; wallet: Address }[]) => {
+const proveTogether = readTogether(async (services: Services, wanted: readonly { id: string; wallet: Address }[]) => {
   const { rows } = await sql<{ stored: boolean; proof: Buffer | null }>`
     SELECT p.stored, p.proof
     FROM unnest(${wanted.map(({ id }) => id)}::uuid[], ${wanted.map(({ wallet }) => toBytes(wallet))}::bytea[])
@@ -88,7 +100,7 @@ const proveTogether = gathered(async (services: Services, wanted: readonly { id:
     CROSS JOIN LATERAL service.allowlist_proof(w.id, w.wallet) p
     ORDER BY w.position`.execute(services.db);
   return rows;
-}, most);
+});
 
 /** A stored list with its tree. */
 export async function readAllowlist(services: Services, id: string): Promise<WholeAllowlist> {

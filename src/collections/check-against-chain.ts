@@ -3,9 +3,9 @@ import { collectionAbi } from "../../contracts/abi/collection.ts";
 import type { RuntimeConfig } from "../../contracts/abi/config.ts";
 import type { Chain } from "../chains.ts";
 import { ServiceError } from "../errors/errors.ts";
-import { askNode } from "../relay/chain/node-failure.ts";
-import { applyChanges, type ConfigChanges } from "../relay/store/config-changes.ts";
+import { askNode } from "../rpc/nodes.ts";
 import type { Services } from "../services.ts";
+import { applyChanges, type ConfigChanges } from "../transactions/store/payloads.ts";
 import type { Collection } from "./collections.ts";
 import { Problems } from "./problems.ts";
 

@@ -1,6 +1,6 @@
 import type { Address, Hex } from "viem";
 import type { DeploymentConfig, RuntimeConfig } from "../../contracts/abi/config.ts";
-import type { DeploymentPayload } from "./deployment-payload.ts";
+import type { DeploymentPayload } from "./deployment-input.ts";
 
 /** The two records with which a collection's contract begins. */
 export function configsOf(payload: DeploymentPayload): [DeploymentConfig, RuntimeConfig] {

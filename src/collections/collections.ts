@@ -5,7 +5,7 @@ import { type Chain, findChain } from "../chains.ts";
 import { toAddress, toBytes, toHash } from "../db/bytes.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
-import type { DeploymentPayload } from "./deployment-payload.ts";
+import type { DeploymentPayload } from "./deployment-input.ts";
 
 /** A collection of an account that stands on its chain. */
 export interface Collection {

@@ -1,14 +1,12 @@
 import { collectionSalt, predictCollection } from "../../contracts/abi/config.ts";
 import type { Caller } from "../auth/caller.ts";
-import { intentName } from "../relay/chain/operation.ts";
+import { type Asked, type CarriedOut, carryOut, type Draft } from "../requests/carry-out.ts";
 import type { Services } from "../services.ts";
-import { type Asked, type CarriedOut, carryOut, type Draft } from "../transactions/carry-out.ts";
+import { intentName } from "../transactions/chain/request-call.ts";
 import { keepTree } from "./allowlists.ts";
-import { type CheckedDeployment, checkDeployment } from "./check-deployment.ts";
-import { checkTreasury } from "./check-treasury.ts";
+import { type CheckedDeployment, checkDeployment, checkTreasury } from "./check-deployment.ts";
 import { lowerCase } from "./collection-config.ts";
-import type { DeployCollectionInput } from "./deployment-input.ts";
-import { type Deployment, deployments } from "./deployment-payload.ts";
+import { type DeployCollectionInput, type Deployment, deployments } from "./deployment-input.ts";
 
 export interface DeployCollectionResult {
   deployment: CarriedOut<Deployment>["request"];

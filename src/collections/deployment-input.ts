@@ -1,3 +1,5 @@
+import type { ChainRequest, Family } from "../requests/requests.ts";
+
 /** Addresses are `0x` and 40 hex digits in any case; they are answered as they were sent. */
 export interface DeployCollectionInput {
   /** As sent, aliases allowed. */
@@ -34,3 +36,29 @@ export interface DeployCollectionInput {
 
 /** Who sends the transaction: the service's wallet, or one of the creator's. */
 export type DeploymentMode = "RELAY" | "SIGN";
+
+export type Deployment = ChainRequest<"deploy", DeploymentPayload>;
+export const deployments: Family<Deployment> = { name: "deployment", kinds: ["deploy"] };
+
+/** A deployment as accepted: every default filled in, addresses as sent. Kept with the intent as JSON. */
+export interface DeploymentPayload {
+  name: string;
+  symbol: string;
+  ownerAddress: string;
+  treasuryAddress: string;
+  royaltiesAddress: string;
+  royaltiesBps: string;
+  maxSupply: string;
+  reservedSupply: string;
+  tokensPerMint: string;
+  publicMintPriceWei: string;
+  presaleMintPriceWei: string;
+  /** Unix seconds; `presaleMintStart` 0 is no presale. */
+  publicMintStart: string;
+  presaleMintStart: string;
+  metadataUpdatable: boolean;
+  baseUri: string;
+  prerevealTokenUri: string;
+  presaleMerkleRoot: string;
+  grantServiceAdmin: boolean;
+}

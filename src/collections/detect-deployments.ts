@@ -1,8 +1,8 @@
 import { type Hash, parseAbiItem, zeroAddress } from "viem";
 import type { Chain } from "../chains.ts";
 import { toAddress, toHash, toHex } from "../db/bytes.ts";
-import { loggable } from "../relay/chain/node-failure.ts";
-import type { Next } from "../rounds.ts";
+import type { Next, Rounds } from "../rounds.ts";
+import { loggable } from "../rpc/nodes.ts";
 import type { Services } from "../services.ts";
 import {
   type AwaitedRow,
@@ -160,4 +160,18 @@ async function readHead(services: Services, chain: Chain): Promise<Head> {
   if (chainId !== chain.id) throw new Error(`the node of ${chain.name} serves chain ${chainId}, not ${chain.id}`);
   const depth = chain.local ? BigInt(Math.max(chain.confirmations - 1, 0)) : depthWithoutTag;
   return { number, finalized: final?.number ?? (number > depth ? number - depth : 0n) };
+}
+
+const periods = { local: 500, elsewhere: 12_000 };
+const retryMs = 60_000;
+
+/** Looks for deployments that creators' own wallets made, on every chain, until the signal. */
+export async function runDetection(services: Services, rounds: Rounds): Promise<void> {
+  const run = async (chain: Services["chains"][number]) => {
+    const pace = { periodMs: chain.local ? periods.local : periods.elsewhere, rests: true, retryMs };
+    const log = services.log.child({ chain: chain.name });
+    const failing = "looking for deployments failed";
+    await rounds.repeat(() => detectDeployments(services, chain), pace, { log, failing, fields: loggable });
+  };
+  await Promise.all(services.chains.map(run));
 }

@@ -1,13 +1,13 @@
 import { type Address, decodeFunctionResult, encodeFunctionData, type Hex, zeroHash } from "viem";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
 import { type Chain, findChain } from "../chains.ts";
-import { askNode } from "../relay/chain/node-failure.ts";
 import { isReverted } from "../rpc/answers.ts";
-import { NodeFault, type RpcResult } from "../rpc/batch.ts";
+import { NodeFault, type RpcResult } from "../rpc/endpoint.ts";
+import { askNode } from "../rpc/nodes.ts";
 import type { Services } from "../services.ts";
 import { listAllowlists, readProof } from "./allowlists.ts";
 
-export interface EligibilityInput {
+interface EligibilityInput {
   chain: string;
   /** The collection's address, lower case. */
   collection: Address;

@@ -1,5 +1,6 @@
 import {
   type Address,
+  encodeDeployData,
   type GetTransactionReturnType,
   getContractAddress,
   type Hash,
@@ -11,10 +12,31 @@ import {
   type TransactionReceipt,
   TransactionReceiptNotFoundError,
 } from "viem";
+import { collectionAbi, collectionBytecode } from "../../contracts/abi/collection.ts";
 import { standaloneCode } from "../../contracts/abi/standalone-code.ts";
 import { configsOf } from "./collection-config.ts";
-import type { DeploymentPayload } from "./deployment-payload.ts";
-import { encodeInitCode } from "./init-code.ts";
+import type { DeploymentPayload } from "./deployment-input.ts";
+
+/** The creation of a standalone collection, marked as the one of a request. */
+interface InitCode {
+  data: Hex;
+  hash: Hex;
+  sizeBytes: number;
+}
+
+/**
+ * What a wallet sends, without a receiver, to create a standalone collection. The id stands behind the
+ * constructor's arguments, where nothing reads it: it makes these bytes the request's own.
+ */
+export function encodeInitCode(id: string, payload: DeploymentPayload): InitCode {
+  const code = encodeDeployData({ abi: collectionAbi, bytecode: collectionBytecode, args: configsOf(payload) });
+  const data: Hex = `${code}${tagOf(id)}`;
+  return { data, hash: keccak256(data), sizeBytes: size(data) };
+}
+
+function tagOf(id: string): string {
+  return id.replaceAll("-", "").toLowerCase();
+}
 
 /** What was handed out for one request. */
 export interface HandedOut {

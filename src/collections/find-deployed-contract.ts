@@ -4,12 +4,12 @@ import { type Chain, findChain } from "../chains.ts";
 import { toAddress, toBytes } from "../db/bytes.ts";
 import type { IntentState } from "../db/tables/relay.ts";
 import { ServiceError } from "../errors/errors.ts";
-import { isUndecided } from "../relay/lifecycle.ts";
+import { pendingError } from "../requests/progress.ts";
+import { findRequest } from "../requests/requests.ts";
 import type { Services } from "../services.ts";
-import { pendingError } from "../transactions/progress.ts";
-import { findRequest } from "../transactions/requests.ts";
+import { isUndecided } from "../transactions/lifecycle.ts";
 
-export interface FindDeployedContractInput {
+interface FindDeployedContractInput {
   chain: string;
   /** Of any transaction that was ever signed for it, or of the creator's own deployment; in any letter case. */
   transactionHash: string;

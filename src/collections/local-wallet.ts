@@ -1,7 +1,7 @@
 import type { Chain } from "../chains.ts";
 import { ServiceError } from "../errors/errors.ts";
-import { askNode } from "../relay/chain/node-failure.ts";
-import type { RpcResult } from "../rpc/batch.ts";
+import type { RpcResult } from "../rpc/endpoint.ts";
+import { askNode } from "../rpc/nodes.ts";
 import type { Services } from "../services.ts";
 
 /** What a page asks of a wallet and of its node. The node's own commands are not among it: they change the chain itself. */

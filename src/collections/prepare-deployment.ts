@@ -5,15 +5,13 @@ import type { Caller } from "../auth/caller.ts";
 import type { Chain } from "../chains.ts";
 import { toBytes } from "../db/bytes.ts";
 import type { Database } from "../db/database.ts";
-import { askNode } from "../relay/chain/node-failure.ts";
+import { askNode } from "../rpc/nodes.ts";
 import type { Services } from "../services.ts";
 import { keepTree } from "./allowlists.ts";
-import { type CheckedDeployment, checkDeployment } from "./check-deployment.ts";
-import { checkTreasury } from "./check-treasury.ts";
+import { type CheckedDeployment, checkDeployment, checkTreasury } from "./check-deployment.ts";
 import { configsOf, lowerCase } from "./collection-config.ts";
-import type { DeployCollectionInput } from "./deployment-input.ts";
-import type { DeploymentPayload } from "./deployment-payload.ts";
-import { encodeInitCode } from "./init-code.ts";
+import type { DeployCollectionInput, DeploymentPayload } from "./deployment-input.ts";
+import { encodeInitCode } from "./exact-creation.ts";
 
 /** A transaction for the creator's own wallet: it creates a standalone collection. */
 export interface PreparedDeployment {
@@ -40,7 +38,7 @@ const mostCalls = 5;
  *
  * The deploying wallet becomes an admin of the collection; the service does not, and cannot update it. The bytes are
  * public as soon as they are pending, so only a creation by the owner or a named sender is detected without being
- * reported (report-deployment.ts): from any other wallet, a third party would be the admin.
+ * reported (awaited-deployments.ts): from any other wallet, a third party would be the admin.
  *
  * @param sender the wallet that will send it, if that is known; the owner counts anyway.
  * @throws ServiceError the input's faults; `plan_limit_exceeded` for more requests or lists than the plan keeps;

@@ -2,15 +2,15 @@ import { type Address, decodeFunctionResult, encodeFunctionData, type Hex, hexTo
 import { collectionAbi } from "../../contracts/abi/collection.ts";
 import type { Chain } from "../chains.ts";
 import { ServiceError } from "../errors/errors.ts";
-import { askNode } from "../relay/chain/node-failure.ts";
-import { NodeFault, type RpcCall, type RpcResult } from "../rpc/batch.ts";
+import { NodeFault, type RpcCall, type RpcResult } from "../rpc/endpoint.ts";
+import { askNode } from "../rpc/nodes.ts";
 import type { Services } from "../services.ts";
 
 /** Calls of a node that a reading is where it is one, and so many more where that one is refused: it is asked again with the chain's id. */
 export const callsOfSale = { together: 1, apart: 7 };
 
 /** What a collection's contract says of its sale. */
-export interface SaleReading {
+interface SaleReading {
   info: ReturnType<typeof infoOf>;
   minted: bigint;
   reserved: bigint;

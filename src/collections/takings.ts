@@ -2,14 +2,15 @@ import { type Address, encodeFunctionData, toHex } from "viem";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
 import { findChain } from "../chains.ts";
 import { ServiceError } from "../errors/errors.ts";
-import { askNode } from "../relay/chain/node-failure.ts";
-import { calls, parseBlock, parseHex, parseQuantity } from "../relay/chain/reads.ts";
+import { NodeFault } from "../rpc/endpoint.ts";
+import { askNode } from "../rpc/nodes.ts";
+import { calls, parseBlock, parseHex, parseQuantity } from "../rpc/reads.ts";
 import type { Services } from "../services.ts";
 import { KeptReadings, type Reader } from "./kept-readings.ts";
 import { isOwnCollection } from "./public-sale.ts";
 
 /** What a collection has sold and what of the money is still in it, all of one block. */
-export interface Takings {
+interface Takings {
   block: bigint;
   balanceWei: bigint;
   minted: bigint;
@@ -71,6 +72,45 @@ export async function getTakings(
   };
   return await kept.get(`${chain.id}:${collection}`, {
     admit: () => admit(callsOfTakings),
+    read: () => askNode(chain, read),
+  });
+}
+
+/** Of the node, the chain's id among them. */
+export const callsOfBalance = 2;
+const balanceRules = {
+  keptMs: 5_000,
+  mostKeptMs: 60_000,
+  oldestMs: 3_600_000,
+  isSame: (one: bigint, other: bigint) => one === other,
+};
+const balancesBy = new WeakMap<Services, KeptReadings<bigint>>();
+
+/**
+ * What an address holds in the chain's coin, for the pages of an operator or a creator. An answer is five
+ * seconds old, and up to a minute where it does not change.
+ *
+ * @param reader whose `admit` is called before the node is asked.
+ * @returns wei.
+ * @throws ServiceError `chain_not_supported`, `service_unavailable`; what `admit` throws.
+ */
+export async function getShownBalance(
+  services: Services,
+  input: { chain: string; address: Address },
+  { owner, admit }: Reader,
+): Promise<bigint> {
+  const chain = findChain(services.chains, input.chain);
+  const kept = balancesBy.get(services) ?? new KeptReadings(balanceRules);
+  balancesBy.set(services, kept);
+  const call = { method: "eth_getBalance", params: [input.address, "latest"] };
+  const read = async () => {
+    const answer = await services.readerCalls.ask(chain, call, owner);
+    const value = "result" in answer ? answer.result : null;
+    if (typeof value === "string" && /^0x[0-9a-f]{1,64}$/i.test(value)) return BigInt(value);
+    throw new NodeFault("the node names no balance");
+  };
+  return await kept.get(`${chain.id}:${input.address}`, {
+    admit: () => admit(callsOfBalance),
     read: () => askNode(chain, read),
   });
 }

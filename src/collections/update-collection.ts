@@ -1,25 +1,48 @@
 import { sql } from "kysely";
-import { type Address, zeroHash } from "viem";
+import { type Address, type Hex, zeroHash } from "viem";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
 import type { RuntimeConfig } from "../../contracts/abi/config.ts";
 import type { Caller } from "../auth/caller.ts";
 import { type Chain, findChain } from "../chains.ts";
 import { toAddress, toBytes } from "../db/bytes.ts";
 import { ServiceError } from "../errors/errors.ts";
-import { askNode } from "../relay/chain/node-failure.ts";
-import { confirmedStates, endedStates } from "../relay/lifecycle.ts";
-import { applyChanges, type ConfigChanges, storeChanges } from "../relay/store/config-changes.ts";
-import type { Intent } from "../relay/store/intents.ts";
-import { findReservation } from "../relay/store/nonces.ts";
+import { type Asked, type CarriedOut, carryOut, type Draft } from "../requests/carry-out.ts";
+import type { ChainRequest, Family } from "../requests/requests.ts";
+import { askNode } from "../rpc/nodes.ts";
 import type { Services } from "../services.ts";
-import { type Asked, type CarriedOut, carryOut, type Draft } from "../transactions/carry-out.ts";
-import type { ChainRequest, Family } from "../transactions/requests.ts";
-import type { AllowlistTree } from "./allowlist-tree.ts";
+import { confirmedStates, endedStates } from "../transactions/lifecycle.ts";
+import type { Intent } from "../transactions/store/intents.ts";
+import { findReservation } from "../transactions/store/nonces.ts";
+import { applyChanges, type ConfigChanges, storeChanges } from "../transactions/store/payloads.ts";
+import { type AllowlistTree, takeAllowlist } from "./allowlist-tree.ts";
 import { keepTree } from "./allowlists.ts";
-import { checkAgainstChain, frozen } from "./check-against-chain.ts";
-import { checkUpdate } from "./check-update.ts";
+import { checkAgainstChain, type FixedMembers, frozen } from "./check-against-chain.ts";
+import { checkTextTogether, maxAllowlist, startSeconds } from "./check-deployment.ts";
+import { lowerCase } from "./collection-config.ts";
 import { getCollection } from "./collections.ts";
-import type { UpdateCollectionInput } from "./update-input.ts";
+import { Problems } from "./problems.ts";
+
+/** Absent members stay as they are. */
+export interface UpdateCollectionInput {
+  /** As sent, aliases allowed. */
+  chain: string;
+  /** Lower case. */
+  collection: Address;
+  /** Reveals the collection; empty hides it again. */
+  baseUri?: string | undefined;
+  prerevealTokenUri?: string | undefined;
+  publicMintStart?: Date | undefined;
+  presaleMintStart?: Date | undefined;
+  /** Replaces the whole presale list; empty: nobody. */
+  allowlist?: readonly string[] | undefined;
+  royaltiesBps?: bigint | undefined;
+  royaltiesAddress?: string | undefined;
+  /** True freezes the metadata for good; false changes nothing. */
+  freezeMetadata?: boolean | undefined;
+  /** What never changes, when a client repeats it: refused if it differs. */
+  fixed?: FixedMembers | undefined;
+  idempotencyKey?: string | undefined;
+}
 
 /** An update of a collection's settings on its way to the chain. */
 export type CollectionUpdate = ChainRequest<"update">;
@@ -174,4 +197,58 @@ export async function isBeingFrozen(services: Services, chain: Chain, collection
     .limit(1)
     .executeTakeFirst();
   return row !== undefined;
+}
+
+/** An update whose members are in order, whatever the collection is like. */
+interface CheckedUpdate {
+  changes: ConfigChanges;
+  /** The new presale list; null when the update leaves the list alone. */
+  allowlist: AllowlistTree | null;
+}
+
+/**
+ * Checks what can be checked without asking the chain.
+ *
+ * @throws ServiceError the gravest fault, all of them in `details.problems`; `parameter_missing` when
+ *   nothing is to change.
+ */
+export async function checkUpdate(
+  services: Services,
+  caller: Caller,
+  chain: Chain,
+  input: UpdateCollectionInput,
+): Promise<CheckedUpdate> {
+  const problems = new Problems();
+  const { royaltiesBps, allowlist: listed } = input;
+  if (royaltiesBps !== undefined && (royaltiesBps < 0n || royaltiesBps > 10_000n))
+    problems.add("value_error", "royaltiesBps", "the royalty share must be 0 to 10000 basis points");
+  checkTextTogether(problems, { baseUri: input.baseUri, prerevealTokenUri: input.prerevealTokenUri });
+  if (listed && listed.length > maxAllowlist)
+    problems.add("value_error", "allowlist", `the presale list may hold ${maxAllowlist} wallets`);
+  const start = (field: "publicMintStart" | "presaleMintStart") =>
+    input[field] && startSeconds(problems, field, input[field]);
+  const starts = { publicMintStart: start("publicMintStart"), presaleMintStart: start("presaleMintStart") };
+  if (chain.paidTierOnly && caller.tier === "free")
+    problems.add("plan_limit_exceeded", "chain", `updating on ${chain.name} needs a Growth or Scale key`);
+  problems.check();
+  const allowlist = listed
+    ? ((await problems.attemptLater(() => takeAllowlist(services, caller, listed))) ?? null)
+    : null;
+  problems.check();
+  const changes: ConfigChanges = {
+    baseUri: input.baseUri,
+    prerevealTokenUri: input.prerevealTokenUri,
+    metadataUpdatable: input.freezeMetadata ? false : undefined,
+    ...starts,
+    presaleMerkleRoot: allowlist?.root satisfies Hex | undefined,
+    royaltiesBps,
+    royaltiesAddress: input.royaltiesAddress === undefined ? undefined : (lowerCase(input.royaltiesAddress) as Address),
+  };
+  if (Object.values(changes).every((value) => value === undefined)) {
+    throw new ServiceError(
+      "parameter_missing",
+      "nothing to change: send a URI, a mint start, the presale list, royalties, or the freeze",
+    );
+  }
+  return { changes, allowlist };
 }

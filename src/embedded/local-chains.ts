@@ -3,10 +3,9 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { type Address, createWalletClient, type Hex, http, parseEther } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { type Chain, defaultCoin, defaultRelayPolicy, knownChains } from "../chains.ts";
-import { deployOperatorAndEasy } from "../relay/operator/deploy-easy-contract.ts";
-import { deployFactory } from "../relay/operator/deploy-factory.ts";
 import { createRpcClients } from "../rpc/clients.ts";
 import type { Logger } from "../telemetry/log.ts";
+import { deployFactory, deployOperatorAndEasy } from "../transactions/operator/deploy-contracts.ts";
 import type { FactoryRecord, SetupCalls } from "./chain-setup.ts";
 import type { LocalNode } from "./local-chain-process.ts";
 

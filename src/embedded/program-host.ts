@@ -26,11 +26,11 @@ const modules: Partial<Record<string, () => Promise<unknown>>> = {
     ]),
   worker: () =>
     Promise.all([
-      import("../relay/track/run-relay.ts"),
+      import("../transactions/track/run-relay.ts"),
       import("../processes/create-services.ts"),
       import("../metadata/schedule/run-metadata.ts"),
       import("../ipfs/run-pinning.ts"),
-      import("../collections/run-detection.ts"),
+      import("../collections/detect-deployments.ts"),
       import("../accounts/status-gauges.ts"),
       import("../processes/prepare-database.ts"),
       import("../telemetry/metrics.ts"),

@@ -1,6 +1,6 @@
 import { type EventRow, eventData } from "../outbox/event-row.ts";
 import { eventFamilies } from "../outbox/event-types.ts";
-import { lifecycle } from "../relay/lifecycle.ts";
+import { lifecycle } from "../transactions/lifecycle.ts";
 
 /** An event with invented members: `data.test` is true, and its `id` is that of no event that happened. */
 export interface SampleEvent {

@@ -1,10 +1,9 @@
 import type { Address } from "viem";
 import { warnOfChecksums } from "../collections/check-deployment.ts";
 import { deployCollection } from "../collections/deploy-collection.ts";
-import type { DeployCollectionInput, DeploymentMode } from "../collections/deployment-input.ts";
-import type { Deployment } from "../collections/deployment-payload.ts";
+import type { DeployCollectionInput, Deployment, DeploymentMode } from "../collections/deployment-input.ts";
 import { withFieldNames } from "../collections/field-names.ts";
-import { type DeploymentPlan, planDeployment } from "../collections/plan-deployment.ts";
+import { type DeploymentPlan, planDeployment } from "../collections/plan.ts";
 import { type PreparedDeployment, prepareDeployment } from "../collections/prepare-deployment.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Builder, GraphQLContext } from "./builder.ts";

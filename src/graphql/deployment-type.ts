@@ -1,6 +1,6 @@
-import type { Deployment } from "../collections/deployment-payload.ts";
-import { readProgress } from "../transactions/progress.ts";
-import type { ChainRequest } from "../transactions/requests.ts";
+import type { Deployment } from "../collections/deployment-input.ts";
+import { readProgress } from "../requests/progress.ts";
+import type { ChainRequest } from "../requests/requests.ts";
 import type { Builder } from "./builder.ts";
 import { collectionType, loadCollection } from "./collection-type.ts";
 import { settingsFields } from "./settings-fields.ts";

@@ -1,11 +1,11 @@
 import type { Address } from "viem";
 import { findChain } from "../chains.ts";
-import { type Deployment, deployments } from "../collections/deployment-payload.ts";
+import { type Deployment, deployments } from "../collections/deployment-input.ts";
 import { withFieldNames } from "../collections/field-names.ts";
 import { findDeployedContract } from "../collections/find-deployed-contract.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Page } from "../nfts/page.ts";
-import { cancelRequest, getRequest, listRequests, watchRequest } from "../transactions/requests.ts";
+import { cancelRequest, getRequest, listRequests, watchRequest } from "../requests/requests.ts";
 import type { Builder } from "./builder.ts";
 import { connectionCost } from "./connection.ts";
 import type { DeploymentRef } from "./deployment-type.ts";

@@ -1,5 +1,4 @@
-import { ServiceError } from "../errors/errors.ts";
-import { gathered } from "../gathered.ts";
+import DataLoader from "dataloader";
 import { mostKeys, type Outcome } from "../nfts/read-for-each.ts";
 import type { GraphQLContext } from "./builder.ts";
 
@@ -8,19 +7,9 @@ interface Item {
   identity: string;
 }
 
-/** One read of one operation: every object whose field asks for it while the operation's level is resolved. */
-interface Level {
-  load(keys: readonly unknown[]): Promise<readonly Outcome<unknown>[]>;
-}
+type Loader = DataLoader<Item, unknown, string>;
 
-const levels = new WeakMap<GraphQLContext, Map<string, Level>>();
-
-const load = gathered<Level, Item, Outcome<unknown>>(async (level, items) => {
-  const distinct = [...new Map(items.map((item) => [item.identity, item])).values()];
-  const outcomes = await level.load(distinct.map(({ key }) => key));
-  const found = new Map(distinct.map(({ identity }, index) => [identity, outcomes[index] as Outcome<unknown>]));
-  return items.map(({ identity }) => found.get(identity) as Outcome<unknown>);
-}, mostKeys);
+const loaders = new WeakMap<GraphQLContext, Map<string, Loader>>();
 
 /**
  * Reads a field of many objects in one statement: the resolvers of a level come within one turn of the event loop, and what
@@ -37,18 +26,26 @@ export async function loadTogether<K, T>(
   identity: string,
   run: (keys: readonly K[]) => Promise<readonly Outcome<T>[]>,
 ): Promise<T> {
-  let known = levels.get(context);
-  if (!known) {
-    known = new Map();
-    levels.set(context, known);
-  }
+  const known = loaders.get(context) ?? new Map<string, Loader>();
+  loaders.set(context, known);
   const name = JSON.stringify(read, (_key, value) => (typeof value === "bigint" ? `${value}n` : value));
-  let level = known.get(name);
-  if (!level) {
-    level = { load: run as Level["load"] };
-    known.set(name, level);
-  }
-  const outcome = await load(level, { key, identity });
-  if (outcome instanceof ServiceError) throw outcome;
-  return outcome as T;
+  const loader = known.get(name) ?? loaderOf((keys) => run(keys as readonly K[]));
+  known.set(name, loader);
+  return (await loader.load({ key, identity })) as T;
+}
+
+function loaderOf(run: (keys: readonly unknown[]) => Promise<readonly Outcome<unknown>[]>): Loader {
+  const loader: Loader = new DataLoader(
+    async (items) => {
+      loader.clearAll();
+      return await run(items.map(({ key }) => key));
+    },
+    {
+      cacheKeyFn: ({ identity }) => identity,
+      maxBatchSize: mostKeys,
+      // Resolvers of one level go on in several steps of one turn.
+      batchScheduleFn: (dispatch) => setImmediate(dispatch),
+    },
+  );
+  return loader;
 }

@@ -1,7 +1,7 @@
 import type { Page } from "../nfts/page.ts";
-import { type ProductRequest, productRequests } from "../products/contract-payload.ts";
-import type { OperationToken, TokensPayload } from "../relay/store/operation-payload.ts";
-import { cancelRequest, getRequest, listRequests, watchRequest } from "../transactions/requests.ts";
+import { type ProductRequest, productRequests } from "../products/find-product.ts";
+import { cancelRequest, getRequest, listRequests, watchRequest } from "../requests/requests.ts";
+import type { OperationToken, TokensPayload } from "../transactions/store/payloads.ts";
 import { type Builder, oncePerBuilder } from "./builder.ts";
 import { connectionCost } from "./connection.ts";
 import type { StateName, StateRef } from "./deployment-type.ts";

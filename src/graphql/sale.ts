@@ -1,8 +1,7 @@
 import type { Address } from "viem";
 import { admitReading } from "../accounts/admit-address.ts";
 import { findChain } from "../chains.ts";
-import type { PublicSale } from "../collections/public-sale.ts";
-import { watchSale } from "../collections/watch-sale.ts";
+import { type PublicSale, watchSale } from "../collections/public-sale.ts";
 import { askerOf } from "./asker.ts";
 import { type Builder, sessionOf } from "./builder.ts";
 

@@ -1,5 +1,5 @@
 import type { ObjectFieldBuilder } from "@pothos/core";
-import type { DeploymentPayload } from "../collections/deployment-payload.ts";
+import type { DeploymentPayload } from "../collections/deployment-input.ts";
 import type { Builder } from "./builder.ts";
 
 type Types = Builder extends PothosSchemaTypes.SchemaBuilder<infer T> ? T : never;

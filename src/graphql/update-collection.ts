@@ -1,15 +1,15 @@
 import type { Address } from "viem";
 import { warnOfChecksums } from "../collections/check-deployment.ts";
 import { withFieldNames } from "../collections/field-names.ts";
-import { planUpdate, type UpdatePlan } from "../collections/plan-update.ts";
+import { planUpdate, type UpdatePlan } from "../collections/plan.ts";
 import {
   type CollectionUpdate,
   collectionUpdates,
   type UpdateCollectionResult,
   updateCollection,
 } from "../collections/update-collection.ts";
-import { readProgress } from "../transactions/progress.ts";
-import { cancelRequest, getRequest } from "../transactions/requests.ts";
+import { readProgress } from "../requests/progress.ts";
+import { cancelRequest, getRequest } from "../requests/requests.ts";
 import type { Builder } from "./builder.ts";
 import { collectionType, loadCollection } from "./collection-type.ts";
 import { progressDescription, type StateName, type StateRef } from "./deployment-type.ts";

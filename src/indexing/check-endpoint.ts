@@ -1,5 +1,5 @@
 import { type Address, type Hex, keccak256 } from "viem";
-import { splitCredentials } from "../rpc/endpoint-url.ts";
+import { splitCredentials } from "../rpc/endpoint.ts";
 import { createLogger } from "../telemetry/log.ts";
 import { type Header, headerHash, readHeader } from "./header.ts";
 import { NodeRefusal, type RpcAnswer, sendRpc } from "./json-rpc.ts";

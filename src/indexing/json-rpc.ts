@@ -8,7 +8,7 @@ import {
   type NodeError,
   nodeWords,
 } from "../rpc/answers.ts";
-import { splitCredentials } from "../rpc/endpoint-url.ts";
+import { splitCredentials } from "../rpc/endpoint.ts";
 
 /** A JSON-RPC answer; `result` is unchecked, and an error is what every node would say. */
 export interface RpcAnswer {

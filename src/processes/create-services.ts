@@ -16,9 +16,6 @@ import { openContentStore } from "../ipfs/content-store.ts";
 import { MetadataDemand } from "../metadata/discover/metadata-demand.ts";
 import { takeRefreshes } from "../nfts/refresh-metadata.ts";
 import { EventFeed } from "../outbox/event-feed.ts";
-import { createRelay } from "../relay/relay.ts";
-import { SignatureLooks } from "../relay/requests/signature-looks.ts";
-import { armFailpoints } from "../relay/store/failpoint.ts";
 import { AccountCalls } from "../rpc/account-calls.ts";
 import { createRpcClients } from "../rpc/clients.ts";
 import { ReaderCalls } from "../rpc/reader-calls.ts";
@@ -26,6 +23,9 @@ import type { Services } from "../services.ts";
 import { addressesAlone } from "../signing/in-process.ts";
 import { createLogger, type Logger } from "../telemetry/log.ts";
 import { LogOnce } from "../telemetry/log-once.ts";
+import { SignatureLooks } from "../transactions/accept/until-signed.ts";
+import { createRelay } from "../transactions/relay.ts";
+import { armFailpoints } from "../transactions/store/failpoint.ts";
 import { openSigning } from "./open-signing.ts";
 
 interface ServiceOptions {

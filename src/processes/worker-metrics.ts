@@ -3,10 +3,10 @@ import { watchStatus } from "../accounts/status-gauges.ts";
 import { type AnalystWatch, watchAnalystSessions } from "../db/admin/watch-analysts.ts";
 import { watchWebhooks } from "../events/webhook-figures.ts";
 import { watchContent } from "../ipfs/run-checks.ts";
-import { isDeployable } from "../relay/chain/deployable.ts";
-import { watchRelay } from "../relay/track/relay-gauges.ts";
 import type { Services } from "../services.ts";
 import { createMetrics, type Metrics, watchPool } from "../telemetry/metrics.ts";
+import { isDeployable } from "../transactions/chain/context.ts";
+import { watchRelay } from "../transactions/store/figures.ts";
 
 /** All that a worker exports. */
 export function workerMetrics(services: Services, analysts: AnalystWatch): Metrics {

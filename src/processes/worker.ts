@@ -1,7 +1,7 @@
 // The background process: drives deployments to their end, fetches metadata, pins uploads and checks stored content.
 
 import { runClearing } from "../collections/clear-expired.ts";
-import { runDetection } from "../collections/run-detection.ts";
+import { runDetection } from "../collections/detect-deployments.ts";
 import { compactHeapLater } from "../compact-heap.ts";
 import { loadConfig } from "../config/config.ts";
 import { ConfigError } from "../config/values.ts";
@@ -13,12 +13,12 @@ import { runPinning } from "../ipfs/run-pinning.ts";
 import { runMetadata } from "../metadata/schedule/run-metadata.ts";
 import { runRendering } from "../nfts/render-again.ts";
 import { wakeRounds } from "../outbox/wake-rounds.ts";
-import { runRelay } from "../relay/track/run-relay.ts";
-import { watchEndpoints } from "../relay/track/watch-endpoints.ts";
 import { Rounds } from "../rounds.ts";
 import { noSigner } from "../signing/in-process.ts";
 import { serveMetrics } from "../telemetry/serve-metrics.ts";
 import { startTracing } from "../telemetry/tracing.ts";
+import { runRelay } from "../transactions/track/run-relay.ts";
+import { watchEndpoints } from "../transactions/track/watch.ts";
 import { createServices } from "./create-services.ts";
 import { endOnFailure, endWithParent, logEnd, makeDataFolder, onStop } from "./lifecycle.ts";
 import { prepareDatabase } from "./prepare-database.ts";

@@ -6,26 +6,25 @@ import { planOf } from "../auth/plans.ts";
 import type { Chain } from "../chains.ts";
 import { toBytes } from "../db/bytes.ts";
 import { ServiceError } from "../errors/errors.ts";
-import { requireOperator } from "../relay/chain/deployable.ts";
-import { askNode } from "../relay/chain/node-failure.ts";
-import { encodeOperation, intentName, type OperationKind } from "../relay/chain/operation.ts";
-import { calls, parseHex } from "../relay/chain/reads.ts";
-import type { Node } from "../relay/chain/rpc-nodes.ts";
-import { type FreedClaim, storedKey } from "../relay/requests/accept-intent.ts";
-import type { Intent } from "../relay/store/intents.ts";
-import { countGas } from "../relay/submit/gas-ceiling.ts";
-import { NodeFault, type RpcCall, type RpcResult } from "../rpc/batch.ts";
-import type { Services } from "../services.ts";
-import { relayerRole } from "../signing/rules.ts";
 import {
   type CarriedOut as Carried,
   checkKey,
   idOfKey,
   type ListPlace,
   carryOut as request,
-} from "../transactions/carry-out.ts";
-import { costOf, type PlannedCost, readEstimate, type Simulated, simulate } from "../transactions/simulate.ts";
-import { type ProductRequest, productRequests } from "./contract-payload.ts";
+} from "../requests/carry-out.ts";
+import { costOf, type PlannedCost, readEstimate, type Simulated, simulate } from "../requests/simulate.ts";
+import { NodeFault, type RpcCall, type RpcResult } from "../rpc/endpoint.ts";
+import { askNode } from "../rpc/nodes.ts";
+import { calls, parseHex } from "../rpc/reads.ts";
+import type { Services } from "../services.ts";
+import { relayerRole } from "../signing/rules.ts";
+import { type FreedClaim, storedKey } from "../transactions/accept/accept-intent.ts";
+import { requireOperator } from "../transactions/chain/context.ts";
+import { encodeOperation, intentName } from "../transactions/chain/request-call.ts";
+import type { Intent, OperationKind } from "../transactions/store/intents.ts";
+import { countGas } from "../transactions/submit/gas-ceiling.ts";
+import { type ProductRequest, productRequests } from "./find-product.ts";
 
 /** A checked request that the operator of product contracts is to carry out. */
 export interface Operation {
@@ -152,7 +151,7 @@ function refusedBy(refusal: string): ServiceError {
   return new ServiceError("value_error", `the contract would refuse it, and nothing was spent: ${refusal}`);
 }
 
-export interface SimulatedCall {
+interface SimulatedCall {
   to: Address;
   data: Hex;
   /** The name under which the operator carries it out once. */
@@ -249,12 +248,7 @@ async function askOthers(services: Services, chain: Chain, estimate: RpcCall) {
   const nodes = services.relay.nodes(chain);
   const needed = nodes.needed(chain.relay.quorum);
   if (needed <= 1) return [];
-  const ask = async (node: Node) => {
-    const [answer] = await node.ask([estimate]);
-    return readEstimate(answer);
-  };
-  const answers = await Promise.allSettled((await nodes.all()).map(ask));
-  const heard = answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
+  const heard = await nodes.answers(async (node) => readEstimate((await node.ask([estimate]))[0]));
   if (heard.length < needed && !heard.some(({ refusal }) => refusal === null))
     throw new NodeFault("too few endpoints answer to call it refused");
   return heard;

@@ -1,7 +1,46 @@
+import { createHash } from "node:crypto";
+import { CID } from "multiformats/cid";
+import { create as createDigest } from "multiformats/hashes/digest";
 import { zeroAddress } from "viem";
+import type { Caller } from "../auth/caller.ts";
 import { Problems } from "../collections/problems.ts";
-import type { OperationToken } from "../relay/store/operation-payload.ts";
+import type { Services } from "../services.ts";
+import type { OperationToken } from "../transactions/store/payloads.ts";
+import { type MetadataInput, metadataDocument } from "../uploads/metadata-document.ts";
+import { uploadMetadata } from "../uploads/upload-metadata.ts";
 import type { Product } from "./find-product.ts";
+
+const links = /^(ipfs:\/\/.|https?:\/\/.|ar:\/\/.|data:[a-z]+\/)/i;
+
+/** What wallets and markets will stumble over in a token's URI, in the words of the lint of uploads. */
+export function lintUri(uri: string): string[] {
+  if (!links.test(uri))
+    return ["the URI is no link (ipfs://…, https://…): it is read only where a base URI goes before it"];
+  if (/^http:/i.test(uri)) return ["the URI is an http: link, which browsers refuse"];
+  if (/^https?:\/\/[^/]*\/ipfs\//i.test(uri)) return ["the URI names a gateway; ipfs:// outlives it"];
+  return [];
+}
+
+const rawCodec = 0x55;
+const sha256Code = 0x12;
+
+/**
+ * The URI that a metadata document will have, and what stores it. A request knows its URI before it is checked, and only
+ * one that the chain would take stores anything.
+ *
+ * @throws ServiceError what `uploadMetadata` throws, when it is stored.
+ */
+export function pinnedMetadata(services: Services, caller: Caller, metadata: MetadataInput) {
+  const digest = createHash("sha256").update(metadataDocument(metadata), "utf8").digest();
+  const uri = `ipfs://${CID.createV1(rawCodec, createDigest(sha256Code, digest)).toString()}`;
+  return {
+    uri,
+    store: async () => {
+      const { cid } = await uploadMetadata(services, caller, metadata);
+      if (`ipfs://${cid}` !== uri) throw new Error(`a metadata document was stored as ${cid} and not as ${uri}`);
+    },
+  };
+}
 
 /** One token as a request names it. */
 export interface TokenInput {

@@ -3,18 +3,17 @@ import type { Caller } from "../auth/caller.ts";
 import { type Chain, findChain } from "../chains.ts";
 import { Problems } from "../collections/problems.ts";
 import { ServiceError } from "../errors/errors.ts";
-import { requireOperator } from "../relay/chain/deployable.ts";
-import { intentName } from "../relay/chain/operation.ts";
-import { placeOfProduct } from "../relay/chain/product-address.ts";
-import type { ProductType } from "../relay/store/operation-payload.ts";
 import type { Services } from "../services.ts";
+import { requireOperator } from "../transactions/chain/context.ts";
+import { placeOfProduct } from "../transactions/chain/product-record.ts";
+import { intentName } from "../transactions/chain/request-call.ts";
+import type { ProductType } from "../transactions/store/payloads.ts";
 import type { Operation } from "./carry-out.ts";
 import { checkUri } from "./check-tokens.ts";
-import type { ContractPayload } from "./contract-payload.ts";
-import { findOperatedChain } from "./find-product.ts";
+import { type ContractPayload, findOperatedChain } from "./find-product.ts";
 import { encodeDeployProduct, type RoleList } from "./product-calls.ts";
 
-export interface CreateContractInput {
+interface CreateContractInput {
   /** As sent, aliases allowed. */
   chain: string;
   name: string;

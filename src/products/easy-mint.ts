@@ -4,17 +4,16 @@ import type { Caller } from "../auth/caller.ts";
 import { Problems } from "../collections/problems.ts";
 import { toBytes } from "../db/bytes.ts";
 import { ServiceError } from "../errors/errors.ts";
-import { requireOperator } from "../relay/chain/deployable.ts";
-import { askNode } from "../relay/chain/node-failure.ts";
+import { askNode } from "../rpc/nodes.ts";
 import type { Services } from "../services.ts";
+import { requireOperator } from "../transactions/chain/context.ts";
 import type { Operation } from "./carry-out.ts";
-import { checkTokens } from "./check-tokens.ts";
+import { checkTokens, pinnedMetadata } from "./check-tokens.ts";
 import { findOperatedChain, type Product } from "./find-product.ts";
 import { mintOperation } from "./mint-tokens.ts";
-import { pinnedMetadata } from "./pinned-metadata.ts";
 import { isMinted } from "./read-token.ts";
 
-export interface EasyMintInput {
+interface EasyMintInput {
   chain: string;
   name: string;
   description: string;

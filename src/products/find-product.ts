@@ -4,13 +4,36 @@ import type { Caller } from "../auth/caller.ts";
 import { type Chain, findChain, operatorsOf } from "../chains.ts";
 import { toAddress, toBytes } from "../db/bytes.ts";
 import { ServiceError } from "../errors/errors.ts";
-import { requireOperator } from "../relay/chain/deployable.ts";
-import { askNode } from "../relay/chain/node-failure.ts";
-import { productAbi } from "../relay/chain/product-record.ts";
-import { confirmedStates } from "../relay/lifecycle.ts";
-import type { ProductType } from "../relay/store/operation-payload.ts";
+import type { ChainRequest, Family } from "../requests/requests.ts";
+import { askNode } from "../rpc/nodes.ts";
 import type { Services } from "../services.ts";
-import type { ContractPayload } from "./contract-payload.ts";
+import { requireOperator } from "../transactions/chain/context.ts";
+import { productAbi } from "../transactions/chain/product-record.ts";
+import { confirmedStates } from "../transactions/lifecycle.ts";
+import type { OperationKind } from "../transactions/store/intents.ts";
+import type { ContractUpdatePayload, ProductType, RoleList, TokensPayload } from "../transactions/store/payloads.ts";
+
+/** A contract, mint, update, burn or transfer, from the request to the chain. */
+export type ProductRequest = ChainRequest<OperationKind, ContractPayload | ContractUpdatePayload | TokensPayload>;
+export const productRequests: Family<ProductRequest> = {
+  name: "request",
+  kinds: ["contract", "contract_update", "mint", "token_update", "burn", "transfer"],
+};
+
+/** A product contract as accepted: every default filled in, addresses as sent. Kept with the intent as JSON. */
+export interface ContractPayload {
+  type: ProductType;
+  name: string;
+  symbol: string;
+  ownerAddress: string;
+  tokensBurnable: boolean;
+  tokensTransferable: boolean;
+  metadataUpdatable: boolean;
+  baseUri: string;
+  royaltiesBps: string;
+  royaltiesAddress: string;
+  roles: RoleList[];
+}
 
 /** A product contract of the caller's account that stands. */
 export interface Product {

@@ -2,8 +2,8 @@ import type { Caller } from "../auth/caller.ts";
 import { Problems } from "../collections/problems.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { asUnavailable } from "../errors/unavailable.ts";
+import { checkKey } from "../requests/carry-out.ts";
 import type { Services } from "../services.ts";
-import { checkKey } from "../transactions/carry-out.ts";
 import { type CarriedOut, carryOut, type Operation, planOperation } from "./carry-out.ts";
 import { checkTokens, mostTokens, type TokenInput } from "./check-tokens.ts";
 import { findProduct, type Product } from "./find-product.ts";
@@ -18,7 +18,7 @@ const shared = { together: true };
 export type MintResult = { done: CarriedOut; fault: null } | { done: null; fault: ServiceError | null };
 
 /** A token that is minted, and what keeps the document that its URI points to. */
-export interface ListedToken extends TokenInput {
+interface ListedToken extends TokenInput {
   store?: (() => Promise<void>) | undefined;
 }
 

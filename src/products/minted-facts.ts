@@ -3,11 +3,11 @@ import { LRUCache } from "lru-cache";
 import { parseAbi } from "viem";
 import { entryBound } from "../cache-bounds.ts";
 import { toBytes } from "../db/bytes.ts";
-import type { OperationToken } from "../relay/store/operation-payload.ts";
 import type { Services } from "../services.ts";
-import type { ProductRequest } from "./contract-payload.ts";
+import type { OperationToken } from "../transactions/store/payloads.ts";
+import type { ProductRequest } from "./find-product.ts";
 
-export interface MintedFacts {
+interface MintedFacts {
   contractName: string | null;
   /** Tokens of the id that were burned or transferred by requests of the service. */
   count: bigint;

@@ -1,9 +1,9 @@
 import { type Address, encodeFunctionData, type Hex, parseAbi } from "viem";
 import { productOperatorAbi } from "../../contracts/abi/product-operator.ts";
-import { productAbi, type RuntimeRecord, rolesOf } from "../relay/chain/product-record.ts";
-import type { OperationToken, ProductType, RoleList } from "../relay/store/operation-payload.ts";
+import { productAbi, type RuntimeRecord, rolesOf } from "../transactions/chain/product-record.ts";
+import type { OperationToken, ProductType, RoleList } from "../transactions/store/payloads.ts";
 
-export { type RoleList, type RoleWord, roleWords } from "../relay/store/operation-payload.ts";
+export { type RoleList, type RoleWord, roleWords } from "../transactions/store/payloads.ts";
 
 const abi721 = parseAbi([
   "function mintToCaller(address caller, uint256 tokenId, string tokenURI) returns (uint256)",
@@ -19,7 +19,7 @@ const abi1155 = parseAbi([
   "function burnBatch(uint256[] ids, uint256[] values)",
 ]);
 
-export interface DeploymentRecord {
+interface DeploymentRecord {
   name: string;
   symbol: string;
   owner: Address;

@@ -1,5 +1,5 @@
 import { type Address, parseAbi } from "viem";
-import { askNode } from "../relay/chain/node-failure.ts";
+import { askNode } from "../rpc/nodes.ts";
 import type { Services } from "../services.ts";
 import type { Product } from "./find-product.ts";
 

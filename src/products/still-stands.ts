@@ -3,15 +3,14 @@ import type { Caller } from "../auth/caller.ts";
 import { toAddress } from "../db/bytes.ts";
 import type { IntentKind } from "../db/tables/relay.ts";
 import { ServiceError } from "../errors/errors.ts";
-import { askNode } from "../relay/chain/node-failure.ts";
-import { findOtherSetting, readAgreedRecord } from "../relay/chain/product-record.ts";
-import { confirmedStates } from "../relay/lifecycle.ts";
-import type { Intent } from "../relay/store/intents.ts";
-import { changesOf, tokensOf } from "../relay/store/operation-payload.ts";
+import { getRequest } from "../requests/requests.ts";
+import { askNode } from "../rpc/nodes.ts";
 import type { Services } from "../services.ts";
-import { getRequest } from "../transactions/requests.ts";
-import { productRequests } from "./contract-payload.ts";
-import type { Product } from "./find-product.ts";
+import { findOtherSetting, readAgreedRecord } from "../transactions/chain/product-record.ts";
+import { confirmedStates } from "../transactions/lifecycle.ts";
+import type { Intent } from "../transactions/store/intents.ts";
+import { changesOf, tokensOf } from "../transactions/store/payloads.ts";
+import { type Product, productRequests } from "./find-product.ts";
 import { isMinted, readTokenOwner, readTokenUri } from "./read-token.ts";
 
 /**

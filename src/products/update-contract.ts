@@ -3,12 +3,11 @@ import type { Caller } from "../auth/caller.ts";
 import { Problems } from "../collections/problems.ts";
 import { toBytes } from "../db/bytes.ts";
 import { ServiceError } from "../errors/errors.ts";
-import { askNode } from "../relay/chain/node-failure.ts";
-import { applyContractChanges, encodeUpdateProduct, readAgreedRecord } from "../relay/chain/product-record.ts";
-import { undecidedStates } from "../relay/lifecycle.ts";
-import type { ContractChanges, ContractUpdatePayload } from "../relay/store/operation-payload.ts";
-import { changesOf } from "../relay/store/operation-payload.ts";
+import { askNode } from "../rpc/nodes.ts";
 import type { Services } from "../services.ts";
+import { applyContractChanges, encodeUpdateProduct, readAgreedRecord } from "../transactions/chain/product-record.ts";
+import { undecidedStates } from "../transactions/lifecycle.ts";
+import { type ContractChanges, type ContractUpdatePayload, changesOf } from "../transactions/store/payloads.ts";
 import type { Operation } from "./carry-out.ts";
 import { checkUri } from "./check-tokens.ts";
 import { checkRoles, checkRoyalties, requireSignedRoles } from "./create-contract.ts";
@@ -16,7 +15,7 @@ import { findProduct, type Product } from "./find-product.ts";
 import type { RoleList } from "./product-calls.ts";
 import { stillStands } from "./still-stands.ts";
 
-export interface UpdateContractInput {
+interface UpdateContractInput {
   chain: string;
   contract: string;
   freezeMetadata?: boolean | undefined;

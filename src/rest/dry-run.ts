@@ -1,11 +1,10 @@
 import { getAddress } from "viem";
 import type { Caller } from "../auth/caller.ts";
 import { withFieldNames } from "../collections/field-names.ts";
-import { type DeploymentPlan, planDeployment } from "../collections/plan-deployment.ts";
-import type { UpdatePlan } from "../collections/plan-update.ts";
+import { type DeploymentPlan, planDeployment, type UpdatePlan } from "../collections/plan.ts";
 import { ServiceError } from "../errors/errors.ts";
+import type { PlannedCost } from "../requests/simulate.ts";
 import type { Services } from "../services.ts";
-import type { PlannedCost } from "../transactions/simulate.ts";
 import { type DeploymentRequest, legacyName, type readDeployment } from "./deployment-body.ts";
 import type { Input } from "./input.ts";
 import { decimalOf } from "./native-amount.ts";

@@ -1,12 +1,12 @@
 import type { Caller } from "../auth/caller.ts";
 import { ServiceError } from "../errors/errors.ts";
-import { type ProductRequest, productRequests } from "../products/contract-payload.ts";
-import { listMints } from "../products/list-mints.ts";
+import { type ProductRequest, productRequests } from "../products/find-product.ts";
+import { listMints } from "../products/lists.ts";
 import { readMintedFacts } from "../products/minted-facts.ts";
-import type { TokensPayload } from "../relay/store/operation-payload.ts";
+import { pendingError } from "../requests/progress.ts";
+import { getRequest } from "../requests/requests.ts";
 import type { Services } from "../services.ts";
-import { pendingError } from "../transactions/progress.ts";
-import { getRequest } from "../transactions/requests.ts";
+import type { TokensPayload } from "../transactions/store/payloads.ts";
 import { ok } from "./answer.ts";
 import type { V0App } from "./app.ts";
 import { naiveMicros } from "./dates.ts";

@@ -1,10 +1,9 @@
 import type { Context } from "hono";
 import { withFieldNames } from "../collections/field-names.ts";
 import { type CarriedOut, carryOut, type Operation } from "../products/carry-out.ts";
+import { burnTokens, transferTokens, updateToken } from "../products/change-tokens.ts";
 import { mostTokens, type TokenInput } from "../products/check-tokens.ts";
 import { mintTokens } from "../products/mint-tokens.ts";
-import { burnTokens, transferTokens } from "../products/move-tokens.ts";
-import { updateToken } from "../products/update-token.ts";
 import type { Services } from "../services.ts";
 import type { V0App, V0Env } from "./app.ts";
 import { explorerUrl } from "./explorer-url.ts";

@@ -1,7 +1,7 @@
 import { withFieldNames } from "../collections/field-names.ts";
 import { carryOut } from "../products/carry-out.ts";
 import { createContract } from "../products/create-contract.ts";
-import { type ListedProduct, listProducts } from "../products/list-products.ts";
+import { type ListedProduct, listProducts } from "../products/lists.ts";
 import { type RoleList, type RoleWord, roleWords } from "../products/product-calls.ts";
 import { updateContract } from "../products/update-contract.ts";
 import type { Services } from "../services.ts";

@@ -1,7 +1,7 @@
 import { createPublicClient, fallback, http, type PublicClient, webSocket } from "viem";
 import type { Chain } from "../chains.ts";
 import { tracedFetch } from "../telemetry/trace-rpc.ts";
-import { splitCredentials } from "./endpoint-url.ts";
+import { splitCredentials } from "./endpoint.ts";
 
 export type RpcClients = (chain: Chain) => PublicClient;
 

@@ -4,11 +4,11 @@ import { entryBound } from "../cache-bounds.ts";
 import type { Chain } from "../chains.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { FairQueue } from "../fair-queue.ts";
-import type { RpcCall, RpcResult } from "./batch.ts";
-import { TokenBucket } from "./token-bucket.ts";
+import { TokenBucket } from "./account-calls.ts";
+import type { RpcCall, RpcResult } from "./endpoint.ts";
 
 /** What the readers of one chain may take of its nodes, by one process. */
-export interface ReaderBudget {
+interface ReaderBudget {
   /** Calls per second. Twice as many may come at once. */
   perSecond: number;
   /** How long an answer is given again, from when it came. */
@@ -32,7 +32,7 @@ const everyMs = 20;
 const maxKept = 10_000;
 
 /** Whose call it is, and how it is asked. */
-export interface Reading {
+interface Reading {
   /** An account, or the address of a client without a key: owners take turns. */
   owner: string;
   /** Asks anew, also where a kept answer is there; who wants the same at the same time still gets one answer. */

@@ -1,7 +1,6 @@
 import type { Hono } from "hono";
 import { type Address, isAddress } from "viem";
-import { getShownBalance } from "../collections/shown-balance.ts";
-import { getTakings } from "../collections/takings.ts";
+import { getShownBalance, getTakings } from "../collections/takings.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { AppEnv } from "../http/app-env.ts";
 import type { Services } from "../services.ts";

@@ -39,7 +39,7 @@ export function inProcessSigning(admin: boolean): SigningBackend {
   };
 }
 
-/** For a process that knows the wallets and has nothing signed: the HTTP process (relay/requests/until-signed.ts). */
+/** For a process that knows the wallets and has nothing signed: the HTTP process (transactions/accept/until-signed.ts). */
 export function addressesAlone(): SigningBackend {
   const why = "this process has no signer: a worker signs";
   return {
@@ -65,7 +65,7 @@ export function noSigner({ name }: Pick<Chain, "name">): string {
   );
 }
 
-/** The rules where the same process compares the factory with the request's own (src/relay/submit/sign-attempt.ts). */
+/** The rules where the same process compares the factory with the request's own (src/transactions/submit/sign-attempt.ts). */
 export function callersPolicy({ id, relay }: Chain): SigningPolicy {
   const { maxFeeWei, wallets, signsRoles } = relay;
   return { chainId: id, maxFeeWei, factories: null, operators: null, wallets, roles: signsRoles, dayWei: null };

@@ -1,5 +1,5 @@
+import DataLoader from "dataloader";
 import type { Address, Hex } from "viem";
-import { gathered } from "../gathered.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { type Token, tokenOf } from "./endpoint.ts";
 import { type Endpoint, openAsking } from "./http-ask.ts";
@@ -63,7 +63,7 @@ export function signerProcess({ endpoint, token }: SignerAccess, log: Logger): S
       };
     }
   };
-  const askTogether = gathered(async (_place: object, orders: readonly string[]) => {
+  const signMany = async (orders: readonly string[]): Promise<(() => Answer)[]> => {
     const body = writeOrders(orders);
     if (orders.length === 1 || body.length > mostOrderBytes) return await Promise.all(orders.map(askAlone));
     const answer = await read("POST", paths.signMany, body);
@@ -74,12 +74,17 @@ export function signerProcess({ endpoint, token }: SignerAccess, log: Logger): S
       const answer = asObject(Array.isArray(answers) ? answers[index] : null);
       return () => expectOk({ ...answer, status: Number(answer["status"] ?? 200) });
     });
-  }, mostOrders);
+  };
+  const together = new DataLoader(signMany, {
+    cache: false,
+    maxBatchSize: mostOrders,
+    batchScheduleFn: (dispatch) => setImmediate(dispatch),
+  });
   const proven = new Set<Address>();
   const sign = async (address: Address, order: SigningOrder): Promise<Signed> => {
     try {
       return await health.watch(async () => {
-        const answer = await askTogether(proven, writeOrder(address, order));
+        const answer = await together.load(writeOrder(address, order));
         const { signature, hash } = answer();
         if (typeof signature === "string") return { signature: signature as Hex, hash: String(hash) };
         throw new SignerError("wrong_answer", `no signature of ${address} under this transaction`);

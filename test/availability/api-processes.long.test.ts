@@ -3,10 +3,10 @@ import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { isFree } from "../../src/embedded/data-folder.ts";
-import { RelayHarness } from "../relay/harness.ts";
 import { ReverseProxy } from "../setup/reverse-proxy.ts";
 import { ServiceProcess } from "../setup/service-process.ts";
 import { slowness, wait } from "../setup/wait.ts";
+import { RelayHarness } from "../transactions/harness.ts";
 import { Load } from "./load.ts";
 
 let h: RelayHarness;

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type EmbeddedPostgres, startPostgres } from "../../src/embedded/postgres.ts";
 import { freePorts } from "../../src/free-port.ts";
-import { RelayHarness } from "../relay/harness.ts";
 import { ServiceProcess } from "../setup/service-process.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { measuredSlowness, patient, slowness, wait } from "../setup/wait.ts";
+import { RelayHarness } from "../transactions/harness.ts";
 import { Load } from "./load.ts";
 
 let h: RelayHarness;

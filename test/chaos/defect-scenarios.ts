@@ -3,10 +3,10 @@ import { type Address, decodeAbiParameters, encodeFunctionData, type Hex, toHex 
 import { collectionFactoryAbi } from "../../contracts/abi/collection-factory.ts";
 import { encodeInitData, initDataParameters } from "../../contracts/abi/config.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
-import { intentName } from "../../src/relay/chain/operation.ts";
-import { submitIntent } from "../../src/relay/submit/submit-intent.ts";
-import { acceptDeployment } from "../relay/accept.ts";
-import { loseRows } from "../relay/lost-rows.ts";
+import { intentName } from "../../src/transactions/chain/request-call.ts";
+import { submitIntent } from "../../src/transactions/submit/submit-intent.ts";
+import { acceptDeployment } from "../transactions/accept.ts";
+import { loseRows } from "../transactions/lost-rows.ts";
 import { rpc } from "./fleet.ts";
 import { type FixtureOptions, type RelayFixture, request } from "./relay-fixture.ts";
 import type { FactoryKind } from "./test-factory.ts";

@@ -12,8 +12,8 @@ export const ownTree = join(import.meta.dirname, "../..");
 const patches = join(import.meta.dirname, "mutants");
 
 /** What a patch may change, and what imports that; the rest of the tree is linked. */
-const copied = ["src", "schema", "test/chaos", "test/relay", "test/setup"];
-const linked = ["contracts", "node_modules", "package.json", "package-lock.json"];
+export const copied = ["src", "schema", "test/chaos", "test/transactions", "test/setup"];
+export const linked = ["contracts", "node_modules", "package.json", "package-lock.json"];
 
 /** Names of the seeded defects: `test/chaos/mutants/NAME.patch`. */
 export function listMutants(): string[] {

@@ -6,8 +6,8 @@ const shared = ["processes/create-services", "processes/prepare-database", "proc
 const ahead: Readonly<Record<string, readonly string[]>> = {
   api: ["server/app", "http/limits", ...shared],
   worker: [
-    "relay/track/run-relay",
-    "collections/run-detection",
+    "transactions/track/run-relay",
+    "collections/detect-deployments",
     "metadata/schedule/run-metadata",
     "ipfs/run-pinning",
     ...shared,

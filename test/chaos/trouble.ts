@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { type Hex, parseEther, toHex } from "viem";
-import type { Failpoint } from "../../src/relay/store/failpoint.ts";
+import type { Failpoint } from "../../src/transactions/store/failpoint.ts";
 import type { SeededGenerator } from "../setup/seeded-generator.ts";
 import { wait } from "../setup/wait.ts";
 import { Restarting, rpc } from "./fleet.ts";

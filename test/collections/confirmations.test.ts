@@ -10,9 +10,9 @@ import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import { createApp } from "../../src/server/app.ts";
 import type { Services } from "../../src/services.ts";
 import { rpc } from "../chaos/fleet.ts";
-import { launch, RelayHarness } from "../relay/harness.ts";
 import { send } from "../setup/send.ts";
 import { patient } from "../setup/wait.ts";
+import { launch, RelayHarness } from "../transactions/harness.ts";
 
 let h: RelayHarness;
 let services: Services;

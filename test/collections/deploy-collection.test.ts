@@ -3,13 +3,12 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
 import type { Caller } from "../../src/auth/caller.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
-import type { DeployCollectionInput } from "../../src/collections/deployment-input.ts";
-import { deployments } from "../../src/collections/deployment-payload.ts";
+import { type DeployCollectionInput, deployments } from "../../src/collections/deployment-input.ts";
 import { getEligibility } from "../../src/collections/eligibility.ts";
+import { getRequest, listRequests } from "../../src/requests/requests.ts";
 import type { Services } from "../../src/services.ts";
-import { getRequest, listRequests } from "../../src/transactions/requests.ts";
-import { launch, RelayHarness, randomAddress } from "../relay/harness.ts";
 import { patient } from "../setup/wait.ts";
+import { launch, RelayHarness, randomAddress } from "../transactions/harness.ts";
 
 let h: RelayHarness;
 let services: Services;

@@ -3,7 +3,7 @@ import { type Address, createWalletClient, type Hex, http, parseEther } from "vi
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { collectionFactoryAbi, collectionFactoryBytecode } from "../../contracts/abi/collection-factory.ts";
-import type { RelayHarness } from "../relay/harness.ts";
+import type { RelayHarness } from "../transactions/harness.ts";
 import type { HttpApi } from "./http-api.ts";
 import { input, LaunchFixture, request, wallet } from "./launch-fixture.ts";
 

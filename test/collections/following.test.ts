@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type RelayHarness, randomAddress } from "../relay/harness.ts";
 import type { Answer } from "../setup/send.ts";
+import { type RelayHarness, randomAddress } from "../transactions/harness.ts";
 import type { HttpApi } from "./http-api.ts";
 import { input, LaunchFixture } from "./launch-fixture.ts";
 import { listenStates } from "./listen-states.ts";

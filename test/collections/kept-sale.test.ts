@@ -6,10 +6,10 @@ import { KeptReadings, type Sign } from "../../src/collections/kept-readings.ts"
 import { getPublicSale } from "../../src/collections/public-sale.ts";
 import { ServiceError } from "../../src/errors/errors.ts";
 import type { Services } from "../../src/services.ts";
-import { RelayHarness, randomAddress } from "../relay/harness.ts";
 import { createIndexedDatabase } from "../setup/database.ts";
 import { addressOf, type NftFixture } from "../setup/nft-fixture.ts";
 import { patient } from "../setup/wait.ts";
+import { RelayHarness, randomAddress } from "../transactions/harness.ts";
 import { HttpApi } from "./http-api.ts";
 import { LaunchFixture } from "./launch-fixture.ts";
 

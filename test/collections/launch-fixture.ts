@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
-import { RelayHarness } from "../relay/harness.ts";
 import { createIndexedDatabase } from "../setup/database.ts";
+import { RelayHarness } from "../transactions/harness.ts";
 import { HttpApi } from "./http-api.ts";
 
 export const wallet = "0x25D5bf305aA1FbD778B05Aaa454405D0094Cfa96";

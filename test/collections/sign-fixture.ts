@@ -3,7 +3,7 @@ import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { hardhat } from "viem/chains";
 import { expect } from "vitest";
 import { detectDeployments } from "../../src/collections/detect-deployments.ts";
-import { goerli } from "../relay/harness.ts";
+import { goerli } from "../transactions/harness.ts";
 import type { HttpApi } from "./http-api.ts";
 import { LaunchFixture } from "./launch-fixture.ts";
 

@@ -3,7 +3,7 @@ import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
 import { detectDeployments } from "../../src/collections/detect-deployments.ts";
-import { goerli, type RelayHarness, randomAddress } from "../relay/harness.ts";
+import { goerli, type RelayHarness, randomAddress } from "../transactions/harness.ts";
 import { type HttpApi, newKey } from "./http-api.ts";
 import { input, LaunchFixture } from "./launch-fixture.ts";
 

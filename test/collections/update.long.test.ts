@@ -2,11 +2,11 @@ import { randomUUID } from "node:crypto";
 import type { Address, Hex } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
-import { runRelay } from "../../src/relay/track/run-relay.ts";
 import { Rounds } from "../../src/rounds.ts";
 import type { Services } from "../../src/services.ts";
-import { RelayHarness, randomAddress } from "../relay/harness.ts";
+import { runRelay } from "../../src/transactions/track/run-relay.ts";
 import { patient, wait } from "../setup/wait.ts";
+import { RelayHarness, randomAddress } from "../transactions/harness.ts";
 import { HttpApi, newKey } from "./http-api.ts";
 
 let h: RelayHarness;

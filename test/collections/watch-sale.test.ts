@@ -2,7 +2,7 @@ import { type Address, createWalletClient, http, parseEther } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
-import { watchSale } from "../../src/collections/watch-sale.ts";
+import { watchSale } from "../../src/collections/public-sale.ts";
 import { ServiceError } from "../../src/errors/errors.ts";
 import { type EventClient, subscribeTo } from "../graphql/event-client.ts";
 import { patient } from "../setup/wait.ts";

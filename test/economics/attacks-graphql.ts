@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { randomAddress } from "../relay/harness.ts";
+import { randomAddress } from "../transactions/harness.ts";
 import { type Attack, aliased, asked, type Entry, fewBytes, freshAddresses, type Target } from "./attack.ts";
 
 const chain = "goerli";

@@ -1,10 +1,8 @@
 import { createSiweMessage } from "viem/siwe";
 import { callsOfSale } from "../../src/collections/read-sale.ts";
-import { callsOfBalance } from "../../src/collections/shown-balance.ts";
-import { callsOfTakings } from "../../src/collections/takings.ts";
-import { randomAddress } from "../relay/harness.ts";
-import type { Asker, Entry, Reply, Target } from "./attack.ts";
-import { get } from "./attack.ts";
+import { callsOfBalance, callsOfTakings } from "../../src/collections/takings.ts";
+import { randomAddress } from "../transactions/harness.ts";
+import { type Asker, type Entry, get, type Reply, type Target } from "./attack.ts";
 
 const chain = "goerli";
 const page = (path: string) => get("as it is", () => path);

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { randomAddress } from "../relay/harness.ts";
+import { randomAddress } from "../transactions/harness.ts";
 import { type Attack, type Entry, fewBytes, freshAddresses, get, sent, type Target } from "./attack.ts";
 
 const chain = "goerli";

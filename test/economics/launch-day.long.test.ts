@@ -8,7 +8,7 @@ import { workOf } from "../../src/admission/pay-for-work.ts";
 import { createHttpServer } from "../../src/server/http-server.ts";
 import type { Services } from "../../src/services.ts";
 import { LaunchFixture } from "../collections/launch-fixture.ts";
-import { randomAddress } from "../relay/harness.ts";
+import { randomAddress } from "../transactions/harness.ts";
 import { buildPages } from "../web/web-fixture.ts";
 import { pricesEur } from "./prices.ts";
 

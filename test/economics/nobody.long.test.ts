@@ -8,7 +8,7 @@ import { callsOfSale } from "../../src/collections/read-sale.ts";
 import { createHttpServer } from "../../src/server/http-server.ts";
 import type { Services } from "../../src/services.ts";
 import { LaunchFixture } from "../collections/launch-fixture.ts";
-import { randomAddress } from "../relay/harness.ts";
+import { randomAddress } from "../transactions/harness.ts";
 import { pricesEur } from "./prices.ts";
 
 // Attacks by somebody without a key, each beside somebody honest; the figures go to the log.

@@ -4,15 +4,14 @@ import { workOfAddress, workOfAddresses } from "../../src/accounts/open-work.ts"
 import { entriesForOneDeployment, forOneUpload } from "../../src/auth/large-requests.ts";
 import { usualStreams } from "../../src/auth/stream-permits.ts";
 import { callsOfSale } from "../../src/collections/read-sale.ts";
-import { callsOfBalance } from "../../src/collections/shown-balance.ts";
-import { callsOfTakings } from "../../src/collections/takings.ts";
+import { callsOfBalance, callsOfTakings } from "../../src/collections/takings.ts";
 import { gasShare, monthGasShare } from "../../src/config/chain-settings.ts";
 import { freeMinutesOfDay } from "../../src/db/pool/database-time.ts";
 import { hostRates } from "../../src/events/host-rates.ts";
 import { challengesOfEndpoint } from "../../src/events/retry-schedule.ts";
 import { mostFailed, shownOfEndpoint } from "../../src/events/webhook-results.ts";
 import { maxConnections } from "../../src/http/limits.ts";
-import { countedGas } from "../../src/relay/submit/gas-ceiling.ts";
+import { countedGas } from "../../src/transactions/submit/gas-ceiling.ts";
 import { bytesOfRow } from "../../src/uploads/upload-record.ts";
 import { type Billed, messageMs } from "./bill.ts";
 import { type BoundName, free, mostIn, usual } from "./bounds.ts";

@@ -11,8 +11,8 @@ import { nodeFlags } from "../../src/embedded/supervisor.ts";
 import { freePorts } from "../../src/free-port.ts";
 import { HttpApi, newKey } from "../collections/http-api.ts";
 import { LaunchFixture } from "../collections/launch-fixture.ts";
-import { RelayHarness, randomAddress } from "../relay/harness.ts";
 import { createTestDatabase } from "../setup/database.ts";
+import { RelayHarness, randomAddress } from "../transactions/harness.ts";
 
 // Clients without a key and three free accounts attack one API at once, each kind by its own connections. What others get meanwhile
 // goes to the log; on any machine all of it is answered.

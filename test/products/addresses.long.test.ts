@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { productOperatorAbi } from "../../contracts/abi/product-operator.ts";
 import { carryOut } from "../../src/products/carry-out.ts";
 import { createContract } from "../../src/products/create-contract.ts";
-import type { ProductType } from "../../src/relay/store/operation-payload.ts";
+import type { ProductType } from "../../src/transactions/store/payloads.ts";
 import { FaultyEndpoint } from "./faulty-endpoint.ts";
 import { ProductScenario, randomAddress } from "./scenario.ts";
 

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { toBytes } from "../../src/db/bytes.ts";
 import { type CarriedOut, carryOut } from "../../src/products/carry-out.ts";
 import { updateContract } from "../../src/products/update-contract.ts";
-import { runRelay } from "../../src/relay/track/run-relay.ts";
 import { Rounds } from "../../src/rounds.ts";
 import type { Services } from "../../src/services.ts";
+import { runRelay } from "../../src/transactions/track/run-relay.ts";
 import { FaultyEndpoint } from "./faulty-endpoint.ts";
 import { ProductScenario, randomAddress } from "./scenario.ts";
 

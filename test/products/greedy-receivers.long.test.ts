@@ -1,6 +1,6 @@
 import { type Address, type Hash, type Hex, parseAbiItem } from "viem";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import type { ProductType } from "../../src/relay/store/operation-payload.ts";
+import type { ProductType } from "../../src/transactions/store/payloads.ts";
 import { slowness } from "../setup/wait.ts";
 import { burnsAllGas, hostileReceivers, justEnough, polite } from "./receivers.ts";
 import { ProductScenario, productReads } from "./scenario.ts";

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type CarriedOut, carryOut } from "../../src/products/carry-out.ts";
-import { productRequests } from "../../src/products/contract-payload.ts";
+import { transferTokens } from "../../src/products/change-tokens.ts";
 import { easyMint } from "../../src/products/easy-mint.ts";
-import { transferTokens } from "../../src/products/move-tokens.ts";
-import type { TokensPayload } from "../../src/relay/store/operation-payload.ts";
-import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
-import { cancelRequest } from "../../src/transactions/requests.ts";
-import { goerli } from "../relay/harness.ts";
-import { loseRows } from "../relay/lost-rows.ts";
-import { relayRound } from "../relay/round.ts";
+import { productRequests } from "../../src/products/find-product.ts";
+import { cancelRequest } from "../../src/requests/requests.ts";
+import type { TokensPayload } from "../../src/transactions/store/payloads.ts";
+import { createRelayMemory } from "../../src/transactions/track/loop-steps.ts";
+import { goerli } from "../transactions/harness.ts";
+import { loseRows } from "../transactions/lost-rows.ts";
+import { relayRound } from "../transactions/round.ts";
 import { ProductScenario, productReads, randomAddress, uri } from "./scenario.ts";
 
 // The database loses the end of its rows, and the operator contract knows what was carried out.

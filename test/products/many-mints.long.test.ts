@@ -1,7 +1,7 @@
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createDatabase } from "../../src/db/pool/pool.ts";
-import { listMints } from "../../src/products/list-mints.ts";
+import { listMints } from "../../src/products/lists.ts";
 import { readMintedFacts } from "../../src/products/minted-facts.ts";
 import { ProductScenario, randomAddress, uri } from "./scenario.ts";
 

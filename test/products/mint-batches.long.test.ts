@@ -1,10 +1,10 @@
 import { type Address, createWalletClient, http, parseAbi, parseAbiItem, parseEther } from "viem";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { cancelIntent } from "../../src/relay/requests/cancel-intent.ts";
-import { explainIntent } from "../../src/relay/requests/explain-intent.ts";
-import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
-import { loseRows } from "../relay/lost-rows.ts";
+import { cancelIntent } from "../../src/transactions/accept/cancel-intent.ts";
+import { explainIntent } from "../../src/transactions/accept/explain-intent.ts";
+import { createRelayMemory } from "../../src/transactions/track/loop-steps.ts";
 import { patient, slowness } from "../setup/wait.ts";
+import { loseRows } from "../transactions/lost-rows.ts";
 import { FaultyEndpoint } from "./faulty-endpoint.ts";
 import { ProductScenario } from "./scenario.ts";
 import { WaitingMints, type Wanted } from "./waiting-mints.ts";

@@ -1,13 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { carryOut, planOperation } from "../../src/products/carry-out.ts";
-import { productRequests } from "../../src/products/contract-payload.ts";
+import { burnTokens, transferTokens, updateToken } from "../../src/products/change-tokens.ts";
+import { productRequests } from "../../src/products/find-product.ts";
 import { mintTokens } from "../../src/products/mint-tokens.ts";
-import { burnTokens, transferTokens } from "../../src/products/move-tokens.ts";
 import { updateContract } from "../../src/products/update-contract.ts";
-import { updateToken } from "../../src/products/update-token.ts";
-import type { TokensPayload } from "../../src/relay/store/operation-payload.ts";
-import { getRequest } from "../../src/transactions/requests.ts";
-import { loseRows } from "../relay/lost-rows.ts";
+import { getRequest } from "../../src/requests/requests.ts";
+import type { TokensPayload } from "../../src/transactions/store/payloads.ts";
+import { loseRows } from "../transactions/lost-rows.ts";
 import { ProductScenario, productReads, randomAddress, uri } from "./scenario.ts";
 
 let s: ProductScenario;

@@ -4,13 +4,13 @@ import { toAddress } from "../../src/db/bytes.ts";
 import { carryOut } from "../../src/products/carry-out.ts";
 import { createContract } from "../../src/products/create-contract.ts";
 import { mintTokens } from "../../src/products/mint-tokens.ts";
-import { deployOperatorAndEasy } from "../../src/relay/operator/deploy-easy-contract.ts";
-import { getIntent } from "../../src/relay/store/intents.ts";
-import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
 import { createLogger } from "../../src/telemetry/log.ts";
-import { goerli } from "../relay/harness.ts";
-import { loseRows } from "../relay/lost-rows.ts";
-import { relayRound } from "../relay/round.ts";
+import { deployOperatorAndEasy } from "../../src/transactions/operator/deploy-contracts.ts";
+import { getIntent } from "../../src/transactions/store/intents.ts";
+import { createRelayMemory } from "../../src/transactions/track/loop-steps.ts";
+import { goerli } from "../transactions/harness.ts";
+import { loseRows } from "../transactions/lost-rows.ts";
+import { relayRound } from "../transactions/round.ts";
 import { ProductScenario, randomAddress, uri } from "./scenario.ts";
 
 // The installation gets another operator: what the earlier one deployed goes on.

@@ -1,5 +1,5 @@
 import { concatHex, encodeErrorResult, type Hex, parseAbi, slice, toFunctionSelector, zeroHash } from "viem";
-import type { ProductType } from "../../src/relay/store/operation-payload.ts";
+import type { ProductType } from "../../src/transactions/store/payloads.ts";
 
 // Code of receivers of tokens, by which a test makes any address one.
 

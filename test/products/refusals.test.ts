@@ -4,13 +4,13 @@ import { carryOut, planOperation } from "../../src/products/carry-out.ts";
 import { createContract } from "../../src/products/create-contract.ts";
 import { mintTokens } from "../../src/products/mint-tokens.ts";
 import { updateContract } from "../../src/products/update-contract.ts";
-import { isRefusal } from "../../src/relay/chain/revert.ts";
+import { planCost } from "../../src/requests/simulate.ts";
 import type { Services } from "../../src/services.ts";
-import { planCost } from "../../src/transactions/simulate.ts";
+import { isRefusal } from "../../src/transactions/chain/request-call.ts";
 import { FaultProxy } from "../chaos/fault-proxy.ts";
-import { goerli } from "../relay/harness.ts";
 import { SeededGenerator } from "../setup/seeded-generator.ts";
 import { wait } from "../setup/wait.ts";
+import { goerli } from "../transactions/harness.ts";
 import { FaultyEndpoint } from "./faulty-endpoint.ts";
 import { ProductScenario, randomAddress, uri } from "./scenario.ts";
 

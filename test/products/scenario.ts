@@ -4,10 +4,10 @@ import type { Caller } from "../../src/auth/caller.ts";
 import { type CarriedOut, carryOut } from "../../src/products/carry-out.ts";
 import { createContract } from "../../src/products/create-contract.ts";
 import { type MintInput, mintTokens } from "../../src/products/mint-tokens.ts";
-import type { ProductType } from "../../src/relay/store/operation-payload.ts";
 import type { Services } from "../../src/services.ts";
-import { RelayHarness, randomAddress } from "../relay/harness.ts";
+import type { ProductType } from "../../src/transactions/store/payloads.ts";
 import { createTestDatabase } from "../setup/database.ts";
+import { RelayHarness, randomAddress } from "../transactions/harness.ts";
 
 export const uri = "ipfs://bafkreiepfwroxy47wzvllrfyu5dwecz6blkiztzmc3r3frryasdve74zii";
 

@@ -1,10 +1,9 @@
 import { type Address, createTestClient, http } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type CarriedOut, carryOut } from "../../src/products/carry-out.ts";
-import { burnTokens } from "../../src/products/move-tokens.ts";
+import { burnTokens, updateToken } from "../../src/products/change-tokens.ts";
 import { updateContract } from "../../src/products/update-contract.ts";
-import { updateToken } from "../../src/products/update-token.ts";
-import type { TokensPayload } from "../../src/relay/store/operation-payload.ts";
+import type { TokensPayload } from "../../src/transactions/store/payloads.ts";
 import { ProductScenario, productReads, uri } from "./scenario.ts";
 
 const other = "ipfs://bafkreigfpjajcargicualhqfbsyhxk2e2uf2rfplvvmdrjx2coamhpkoaq";

@@ -1,16 +1,16 @@
 import type { Address } from "viem";
 import { carryOut } from "../../src/products/carry-out.ts";
-import { type ProductRequest, productRequests } from "../../src/products/contract-payload.ts";
 import { createContract } from "../../src/products/create-contract.ts";
+import { type ProductRequest, productRequests } from "../../src/products/find-product.ts";
 import { mintTokens } from "../../src/products/mint-tokens.ts";
-import type { ProductType } from "../../src/relay/store/operation-payload.ts";
-import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
-import { submitRound } from "../../src/relay/track/submit-loop.ts";
+import { getRequest } from "../../src/requests/requests.ts";
 import type { Services } from "../../src/services.ts";
-import { getRequest } from "../../src/transactions/requests.ts";
-import { goerli } from "../relay/harness.ts";
-import { relayRound } from "../relay/round.ts";
+import type { ProductType } from "../../src/transactions/store/payloads.ts";
+import { createRelayMemory } from "../../src/transactions/track/loop-steps.ts";
+import { submitRound } from "../../src/transactions/track/submit-loop.ts";
 import { wait } from "../setup/wait.ts";
+import { goerli } from "../transactions/harness.ts";
+import { relayRound } from "../transactions/round.ts";
 import { type ProductScenario, productReads, randomAddress, uri } from "./scenario.ts";
 
 export interface Wanted {

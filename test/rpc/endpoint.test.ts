@@ -3,10 +3,10 @@ import type { AddressInfo } from "node:net";
 import { afterAll, expect, test, vi } from "vitest";
 import type { Chain } from "../../src/chains.ts";
 import { sendRpc } from "../../src/indexing/json-rpc.ts";
-import { openNodes } from "../../src/relay/chain/rpc-nodes.ts";
 import type { AnswerClass } from "../../src/rpc/answers.ts";
-import { NodeFault, openEndpoint, type RpcCall } from "../../src/rpc/batch.ts";
 import { createRpcClients } from "../../src/rpc/clients.ts";
+import { NodeFault, openEndpoint, type RpcCall } from "../../src/rpc/endpoint.ts";
+import { openNodes } from "../../src/rpc/nodes.ts";
 
 const chain = { id: 80_002, name: "amoy" } as Chain;
 const servers: Server[] = [];

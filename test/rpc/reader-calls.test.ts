@@ -1,7 +1,7 @@
 import type { Address } from "viem";
 import { expect, test } from "vitest";
 import type { Chain } from "../../src/chains.ts";
-import type { RpcCall, RpcResult } from "../../src/rpc/batch.ts";
+import type { RpcCall, RpcResult } from "../../src/rpc/endpoint.ts";
 import { ReaderCalls } from "../../src/rpc/reader-calls.ts";
 import { patient } from "../setup/wait.ts";
 

@@ -3,10 +3,10 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { HttpApi } from "../collections/http-api.ts";
 import { input, request, wallet } from "../collections/launch-fixture.ts";
 import { uri } from "../products/scenario.ts";
-import { RelayHarness, randomAddress } from "../relay/harness.ts";
 import { createIndexedDatabase } from "../setup/database.ts";
 import { addressOf, type NftFixture, nobody } from "../setup/nft-fixture.ts";
 import { type Answer, send } from "../setup/send.ts";
+import { RelayHarness, randomAddress } from "../transactions/harness.ts";
 import { multipartGraphql } from "../uploads/multipart-graphql.ts";
 
 // Each operation once through either API of one server: the same result, and for wrong input the same codes. What only one

@@ -9,10 +9,10 @@ import {
   encodeTokenUpdate,
   encodeTransfer,
 } from "../../src/products/product-calls.ts";
-import { intentName } from "../../src/relay/chain/operation.ts";
-import { encodeUpdateProduct } from "../../src/relay/chain/product-record.ts";
 import { operatorSelectors } from "../../src/signing/operator-calls.ts";
 import { checkOrder, type SigningPolicy } from "../../src/signing/rules.ts";
+import { encodeUpdateProduct } from "../../src/transactions/chain/product-record.ts";
+import { intentName } from "../../src/transactions/chain/request-call.ts";
 
 const operator: Address = `0x${"77".repeat(20)}`;
 const contract: Address = `0x${"88".repeat(20)}`;

@@ -4,13 +4,13 @@ import { readStatus } from "../../src/accounts/read-status.ts";
 import { watchStatus } from "../../src/accounts/status-gauges.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import { ensureNftViews } from "../../src/indexing/nft-views.ts";
-import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
-import { createSignerMemory, watchSigner } from "../../src/relay/track/watch-signer.ts";
 import type { Services } from "../../src/services.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
-import { goerli, launch, RelayHarness } from "../relay/harness.ts";
-import { relayRound } from "../relay/round.ts";
+import { createRelayMemory } from "../../src/transactions/track/loop-steps.ts";
+import { createSignerMemory, watchSigner } from "../../src/transactions/track/watch.ts";
 import { patient } from "../setup/wait.ts";
+import { goerli, launch, RelayHarness } from "../transactions/harness.ts";
+import { relayRound } from "../transactions/round.ts";
 import { RunningSigner } from "./signer-fixture.ts";
 
 const done = ["confirmed", "finalized"];

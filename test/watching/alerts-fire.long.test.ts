@@ -10,13 +10,13 @@ import { createDatabase } from "../../src/db/pool/pool.ts";
 import { type EmbeddedPostgres, startPostgres } from "../../src/embedded/postgres.ts";
 import { freePorts } from "../../src/free-port.ts";
 import { ensureNftViews } from "../../src/indexing/nft-views.ts";
-import { directClient, RelayHarness } from "../relay/harness.ts";
 import { startTestChain, type TestChain } from "../setup/local-chain.ts";
 import { addressOf, NftFixture, nobody } from "../setup/nft-fixture.ts";
 import { ServiceProcess } from "../setup/service-process.ts";
 import { startStandby } from "../setup/standby.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { patient } from "../setup/wait.ts";
+import { directClient, RelayHarness } from "../transactions/harness.ts";
 import { hasPrometheus, Prometheus } from "./prometheus.ts";
 import { askedBy, boardQueries, readAlerts, root, runbooks } from "./rules.ts";
 

@@ -1,8 +1,8 @@
 import { type Hash, parseGwei } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { followTransaction } from "../../web/shared/follow-transaction.ts";
-import { directClient } from "../relay/harness.ts";
 import { startTestChain, type TestChain } from "../setup/local-chain.ts";
+import { directClient } from "../transactions/harness.ts";
 
 let node: TestChain;
 let chain: ReturnType<typeof directClient>;

@@ -1,11 +1,11 @@
 import type { Caller } from "../../src/auth/caller.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import { ServiceError } from "../../src/errors/errors.ts";
-import { loggable } from "../../src/relay/chain/node-failure.ts";
-import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
-import { goerli, launch, type RelayHarness } from "../relay/harness.ts";
-import { relayRound } from "../relay/round.ts";
+import { loggable } from "../../src/rpc/nodes.ts";
+import { createRelayMemory } from "../../src/transactions/track/loop-steps.ts";
 import { wait } from "../setup/wait.ts";
+import { goerli, launch, type RelayHarness } from "../transactions/harness.ts";
+import { relayRound } from "../transactions/round.ts";
 import type { Outcome } from "./outcome.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Caller } from "../../src/auth/caller.ts";
-import { RelayHarness } from "../relay/harness.ts";
 import { measuredSlowness } from "../setup/wait.ts";
+import { RelayHarness } from "../transactions/harness.ts";
 import { askOurs } from "./ask-ours.ts";
 import { deployOurs } from "./deploy-ours.ts";
 import { startEndpoints } from "./endpoints.ts";

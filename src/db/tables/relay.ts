@@ -17,7 +17,7 @@ export interface RelayTables {
   "service.budget_entry": BudgetEntryTable;
 }
 
-/** What a request asks for: a collection or its update, or an act on a product contract (src/relay/chain/operation.ts). */
+/** What a request asks for: a collection or its update, or an act on a product contract (src/transactions/chain/request-call.ts). */
 export type IntentKind =
   | "deploy"
   | "update"

@@ -1,0 +1,232 @@
+import { type Kysely, sql } from "kysely";
+import type pg from "pg";
+import type { Chain } from "../../chains.ts";
+import type { Database } from "../../db/database.ts";
+import type { IntentState } from "../../db/tables/relay.ts";
+import { withTenantScope } from "../../db/tenancy/tenant.ts";
+import { ServiceError } from "../../errors/errors.ts";
+import { withoutSpan } from "../../telemetry/span.ts";
+import type { RelayContext } from "../chain/context.ts";
+import { readChainPace } from "../chain/view.ts";
+import { type Intent, lostRequest, replacesRecord } from "../store/intents.ts";
+
+/** How far a request is on its way to a signature (`service.signing_of`). */
+export interface Signing {
+  id: string;
+  /** Of its newest retry, like all that follows. */
+  state: IntentState;
+  /** Of a member of a batch: of the request whose transaction it is in. */
+  lead_state: IntentState | null;
+  version: number;
+  expires_at: Date;
+  /** Since its client asked for it. */
+  asked_seconds: number;
+  hold_reason: string | null;
+  hold_detail: string | null;
+  /** Why the last try came to nothing, where it is not held for it. */
+  reason: string | null;
+}
+
+interface Wait {
+  id: string;
+  ends: (seen: Signing) => boolean;
+  begun: number;
+  untilMs: number;
+  /** When its row is looked at next. */
+  nextMs: number;
+  done: (seen: Signing | null) => void;
+  failed: (error: unknown) => void;
+}
+
+/** As a rule the signature is there after some dozens of milliseconds. */
+const pauses = [
+  { youngerMs: 1_000, pauseMs: 8 },
+  { youngerMs: 3_000, pauseMs: 50 },
+];
+const longestPauseMs = 200;
+
+/** Looks for all requests of this process that wait for their signature, those that are due in one statement. */
+export class SignatureLooks {
+  readonly #pool: Pick<pg.Pool, "query">;
+  readonly #waits = new Set<Wait>();
+  #looking = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(pool: Pick<pg.Pool, "query">) {
+    this.#pool = pool;
+  }
+
+  /**
+   * Waits until a look at a request ends it, or for so long.
+   *
+   * @returns the last look; null when there is no such request any more.
+   * @throws what the database said at the last look.
+   */
+  async until(id: string, ends: (seen: Signing) => boolean, ms: number): Promise<Signing | null> {
+    return await new Promise((done, failed) => {
+      const now = performance.now();
+      this.#waits.add({ id, ends, begun: now, untilMs: now + ms, nextMs: now, done, failed });
+      this.#lookIn(0);
+    });
+  }
+
+  #lookIn(ms: number): void {
+    if (this.#looking) return;
+    clearTimeout(this.#timer);
+    // Not within the request that happens to be the first: neither its tenant nor its span.
+    this.#timer = withoutSpan(() => withTenantScope(() => setTimeout(() => void this.#look(), ms)));
+  }
+
+  async #look(): Promise<void> {
+    this.#looking = true;
+    const now = performance.now();
+    const due = [...this.#waits].filter(({ nextMs }) => nextMs <= now + 1);
+    try {
+      const seen = await this.#read(due);
+      for (const wait of due) {
+        const found = seen.get(wait.id) ?? null;
+        if (found !== null && !wait.ends(found) && performance.now() < wait.untilMs) continue;
+        this.#waits.delete(wait);
+        wait.done(found);
+      }
+    } catch (error) {
+      // What waits may be signed all the same; it is looked at again.
+      for (const wait of due) {
+        if (performance.now() < wait.untilMs) continue;
+        this.#waits.delete(wait);
+        wait.failed(error);
+      }
+    }
+    const ended = performance.now();
+    for (const wait of due) wait.nextMs = ended + pauseAt(ended - wait.begun);
+    this.#looking = false;
+    if (this.#waits.size === 0) return;
+    this.#lookIn(Math.max(0, Math.min(...[...this.#waits].map(({ nextMs }) => nextMs)) - ended));
+  }
+
+  async #read(due: readonly Wait[]): Promise<Map<string, Signing>> {
+    if (due.length === 0) return new Map();
+    const ids = [...new Set(due.map(({ id }) => id))];
+    const { rows } = await this.#pool.query<Signing>("SELECT * FROM service.signing_of($1)", [ids]);
+    return new Map(rows.map((row) => [row.id, row]));
+  }
+}
+
+function pauseAt(ageMs: number): number {
+  return pauses.find(({ youngerMs }) => ageMs < youngerMs)?.pauseMs ?? longestPauseMs;
+}
+
+const signWithinMs = 10_000;
+/** An update waits for the one before it to be mined: two blocks, where those are slow. */
+const mostTurnMs = 30_000;
+/** A worker tries again and again what was asked for lately (submit-loop.ts). What was not, or is held, is asked for anew. */
+const askedSeconds = 5;
+/** If a request with a nonce is held again for the same reason, its row does not change; after this time it counts as tried. */
+const triedSeconds = 1;
+
+/**
+ * Waits as long as a request may last until a worker has signed an accepted request: then its bytes are on disk, and the
+ * relay finishes them whatever happens to this process, which signs nothing itself.
+ *
+ * @throws ServiceError `service_unavailable` when it was not signed within ten seconds, or two blocks for an update (it
+ *   stays queued, and the same request asks for it again); `value_error` when it ended before it was signed.
+ */
+export async function untilSigned(
+  services: RelayContext & { signatures: SignatureLooks },
+  chain: Chain,
+  intent: Intent,
+): Promise<void> {
+  const { id } = intent;
+  if (isSigned({ state: intent.state, lead_state: null })) return;
+  const look = async (ends: (seen: Signing) => boolean, ms: number) => {
+    const seen = await services.signatures.until(id, ends, ms);
+    if (!seen) throw lostRequest();
+    return seen;
+  };
+  const before = await look(() => true, 0);
+  if (isSigned(before)) return;
+  const asksAgain = !isOver(before) && (before.hold_reason !== null || before.asked_seconds > askedSeconds);
+  if (asksAgain) await askSignature(services.db, id);
+  const ms = replacesRecord(intent.kind) ? await readTurnMs(services, chain) : signWithinMs;
+  // What was held before this request asked is tried once more.
+  const isHeld = (seen: Signing) =>
+    seen.hold_reason !== null &&
+    (!asksAgain || seen.version !== before.version || (seen.state === "assigned" && seen.asked_seconds > triedSeconds));
+  const seen = await look((now) => isSigned(now) || isOver(now) || isHeld(now), ms);
+  if (isSigned(seen)) return;
+  // Nothing has been committed since it was accepted: this brings that to the disk (accept-intent.ts).
+  if (seen.version === 0 && seen.reason === null) await askSignature(services.db, id);
+  throw isOver(seen) ? ended(seen) : notYet(seen);
+}
+
+async function askSignature(db: Kysely<Database>, id: string): Promise<void> {
+  await sql`SELECT service.ask_signature(${id})`.execute(db);
+}
+
+/** A development chain makes its blocks at once, or when it is told to. */
+async function readTurnMs(services: RelayContext, chain: Chain): Promise<number> {
+  return chain.local
+    ? signWithinMs
+    : turnMs((await readChainPace(services.relay.nodes(chain), chain))?.blockMs ?? null);
+}
+
+/** How long an update waits for its turn, in milliseconds. @param blockMs the chain's block time; null: not known. */
+export function turnMs(blockMs: bigint | null): number {
+  return Math.min(Math.max(signWithinMs, 2 * Number(blockMs ?? 0n)), mostTurnMs);
+}
+
+const unsigned: ReadonlySet<IntentState> = new Set(["queued", "held", "assigned", "nonce_conflict", "retried"]);
+const over: ReadonlySet<IntentState> = new Set(["cancelled", "expired"]);
+/** Of the lead of a batch: its transaction is not signed yet, will not be mined, or did nothing. */
+const leadWithout: ReadonlySet<IntentState> = new Set([...unsigned, "cancelled"]);
+
+function isSigned({ state, lead_state }: Pick<Signing, "state" | "lead_state">): boolean {
+  if (state === "batched") return lead_state !== null && !leadWithout.has(lead_state);
+  return !unsigned.has(state) && !over.has(state);
+}
+
+function isOver({ state }: Signing): boolean {
+  return over.has(state);
+}
+
+function whyNot({ state, lead_state, hold_reason, hold_detail, reason }: Signing): string {
+  if (hold_reason !== null) return hold_detail ?? hold_reason;
+  if (state === "nonce_conflict") return "its nonce was used up without its effect";
+  if (state === "batched")
+    return lead_state === "assigned"
+      ? "the transaction that it shares is being signed"
+      : "the transaction that it shared came to nothing; it goes on alone once that is final";
+  return reason ?? "no worker has signed it yet";
+}
+
+function notYet(seen: Signing): ServiceError {
+  const expires = seen.expires_at.toISOString();
+  const reason = whyNot(seen);
+  return new ServiceError(
+    "service_unavailable",
+    `accepted but not sent yet: ${reason}. It stays queued until ${expires}; repeat the same request to ask for its hash`,
+    { retryAfterSeconds: 10, details: { deployment: seen.id, expiresAt: expires, reason } },
+  );
+}
+
+/** For a request whose nonce was lost with its rows: the worker ends it or gives it another one (lifecycle.ts). */
+export function withoutHash({ id }: Intent, state: Intent["state"]): ServiceError {
+  return new ServiceError(
+    "service_unavailable",
+    `accepted, and its transaction is being looked for (${state}); repeat the same request to ask for its hash`,
+    { retryAfterSeconds: 10, details: { deployment: id } },
+  );
+}
+
+/** For a read of what was accepted a moment ago: it cannot be unknown, unless its row was lost since. */
+export function asLost(error: unknown): never {
+  throw error instanceof ServiceError && error.code === "not_found" ? lostRequest() : error;
+}
+
+function ended({ id, state }: Signing): ServiceError {
+  return new ServiceError(
+    "value_error",
+    `this request ended as ${state} before it was sent; use a new Idempotency-Key for a new one`,
+    { field: "idempotencyKey", details: { deployment: id } },
+  );
+}

@@ -1,0 +1,198 @@
+import { type Address, encodeFunctionData, type Hex, keccak256, parseAbi, size } from "viem";
+import { z } from "zod";
+import type { Chain } from "../../chains.ts";
+import { NodeFault, type RpcCall, type RpcResult } from "../../rpc/endpoint.ts";
+import type { Node } from "../../rpc/nodes.ts";
+import { type Block, calls, parse, parseBlock, quantity } from "../../rpc/reads.ts";
+import type { RelayContext } from "./context.ts";
+import { type Fees, freshFees, type Market } from "./fees.ts";
+
+const feeHistory = z.object({
+  baseFeePerGas: z.array(quantity).min(1),
+  reward: z.array(z.array(quantity)).nullish(),
+});
+
+/** Where chains of the OP stack say what data costs on the chain below (`GasPriceOracle`), and Scroll its own. */
+const opOracle: Address = "0x420000000000000000000000000000000000000f";
+const scrollOracle: Address = "0x5300000000000000000000000000000000000002";
+const oracles: Readonly<Record<number, Address>> = { 534352: scrollOracle, 534351: scrollOracle };
+const oracleAbi = parseAbi(["function getL1Fee(bytes data) view returns (uint256)"]);
+
+/** Chains whose newest block has no base fee: their nodes take no transaction of EIP-1559. */
+const withoutBaseFee = new WeakSet<Chain>();
+
+/** Whether a chain takes legacy transactions alone, as its nodes said last. */
+export function isLegacy(chain: Chain): boolean {
+  return withoutBaseFee.has(chain);
+}
+
+/** Bytes that do not compress: chains of the OP stack charge for what their data would take compressed. */
+const sampleBytes = 1_024;
+const sampleData = encodeFunctionData({ abi: oracleAbi, functionName: "getL1Fee", args: [noise(sampleBytes)] });
+
+/** Whether a chain has such a contract, and until when that is believed: it was the word of one node. */
+const known = new WeakMap<Chain, { isThere: boolean; until: number }>();
+const knownForMs = 3_600_000;
+
+function hasOracle(chain: Chain): boolean | null {
+  const word = known.get(chain);
+  return word && performance.now() < word.until ? word.isThere : null;
+}
+
+function rememberOracle(chain: Chain, isThere: boolean): void {
+  if (hasOracle(chain) !== isThere) known.set(chain, { isThere, until: performance.now() + knownForMs });
+}
+
+/** What a transaction has beside its data: nonce, fees, addresses and signature, with room. */
+const envelopeBytes = 200n;
+
+/** The price below moves until the transaction is in a block, and no signature bounds it: so many times today's is set aside. */
+export const dataRoom = 2n;
+
+/** What the data of a transaction takes on the chain below at most, in wei, at today's price; 0 on most chains. */
+export function dataFee({ dataByteWei }: Pick<Market, "dataByteWei">, data: Hex): bigint {
+  return dataByteWei * (BigInt(size(data)) + envelopeBytes);
+}
+
+/**
+ * Asks one node for what fees depend on, and for more in the same request.
+ *
+ * @returns the market with the newest block, and the answers to `more` in their order.
+ * @throws NodeFault when the node gives no usable answer.
+ */
+export async function askMarket(
+  node: Pick<Node, "ask">,
+  chain: Chain,
+  more: readonly RpcCall[] = [],
+): Promise<{ market: Market & { block: Block }; answers: RpcResult[] }> {
+  const at = oracles[chain.id] ?? opOracle;
+  const oracle = hasOracle(chain) !== false ? [calls.call(at, sampleData, "latest")] : [];
+  const [head, history, tip, ...rest] = await node.ask([
+    calls.block("latest"),
+    { method: "eth_feeHistory", params: ["0xa", "latest", [20]] },
+    { method: "eth_maxPriorityFeePerGas", params: [] },
+    ...oracle,
+    ...more,
+  ]);
+  const dataByteWei = oracle.length === 0 ? 0n : await readDataPrice(node, chain, at, rest[0]);
+  const block = parseBlock(head);
+  const past = history && "result" in history ? feeHistory.safeParse(history.result).data : undefined;
+  if (block.baseFeePerGas === undefined && !past?.baseFeePerGas.at(-1)) {
+    withoutBaseFee.add(chain);
+    const [price] = await node.ask([{ method: "eth_gasPrice", params: [] }]);
+    const market = { block, baseFee: 0n, tips: [], suggestedTip: parse(quantity, price, "a gas price"), dataByteWei };
+    return { market, answers: rest.slice(oracle.length) };
+  }
+  withoutBaseFee.delete(chain);
+  return { market: readMarket(block, history, tip, dataByteWei), answers: rest.slice(oracle.length) };
+}
+
+/** A node that has no history of fees tells the base fee by its newest block. */
+function readMarket(
+  block: Block,
+  history: RpcResult | undefined,
+  tip: RpcResult | undefined,
+  dataByteWei: bigint,
+): Market & { block: Block } {
+  const suggested = tip && "result" in tip ? quantity.safeParse(tip.result).data : undefined;
+  const suggestedTip = suggested ?? null;
+  if (history && "error" in history && block.baseFeePerGas !== undefined)
+    // The next block's is an eighth higher at most.
+    return { block, baseFee: (block.baseFeePerGas * 9n + 7n) / 8n, tips: [], suggestedTip, dataByteWei };
+  const { baseFeePerGas, reward } = parse(feeHistory, history, "a fee history");
+  // One entry more than there are blocks: the last is of the next block.
+  const tips = (reward ?? []).flatMap((of) => of.slice(0, 1));
+  return { block, baseFee: baseFeePerGas.at(-1) ?? 0n, tips, suggestedTip, dataByteWei };
+}
+
+/**
+ * Per byte, rounded up; 0 on a chain that has no such contract: some nodes answer a call of an address without code by an error.
+ *
+ * @throws NodeFault when the node does not say: a transaction must not be sent for a price that nobody knows.
+ */
+async function readDataPrice(
+  node: Pick<Node, "ask">,
+  chain: Chain,
+  at: Address,
+  answer: RpcResult | undefined,
+): Promise<bigint> {
+  if (answer && "result" in answer && /^0x[0-9a-f]{64}$/i.test(String(answer.result))) {
+    rememberOracle(chain, true);
+    return (BigInt(answer.result as Hex) + BigInt(sampleBytes) - 1n) / BigInt(sampleBytes);
+  }
+  const [code] = hasOracle(chain) ? [] : await node.ask([calls.code(at, "latest")]);
+  if (!code || !("result" in code) || code.result !== "0x") throw new NodeFault("no price of data");
+  rememberOracle(chain, false);
+  return 0n;
+}
+
+function noise(bytes: number): Hex {
+  let last: Hex = "0x";
+  let text = "0x";
+  while (text.length < 2 + 2 * bytes) {
+    last = keccak256(last);
+    text += last.slice(2);
+  }
+  return text as Hex;
+}
+
+/** How long fees that were read are what a request is likely to pay; each simulation reads them anew. */
+const cachedMs = 15_000;
+/** A request does not wait longer for them: what it reserves is raised before it is signed. */
+const timeoutMs = 1_000;
+/** Of the operator's cap, where no fee was ever read. */
+const guessedShare = 20n;
+
+interface KnownFees {
+  maxFeeWei: bigint;
+  dataByteWei: bigint;
+  readAt: number;
+}
+
+/** By chain as this process knows it; a chain's object is one process's. */
+const knownFees = new WeakMap<Chain, KnownFees>();
+const reading = new WeakMap<Chain, Promise<void>>();
+
+/** Remembers what a transaction is signed with at the moment. */
+export function recordFees(chain: Chain, { maxFeePerGas }: Fees, dataByteWei: bigint): void {
+  knownFees.set(chain, { maxFeeWei: maxFeePerGas, dataByteWei, readAt: performance.now() });
+}
+
+/** The fee per gas that a transaction is likely to be signed with now, as far as this process knows; within the cap. */
+export function likelyFee(chain: Chain): bigint {
+  const { maxFeeWei } = chain.relay;
+  const likely = knownFees.get(chain)?.maxFeeWei ?? maxFeeWei / guessedShare;
+  return likely < maxFeeWei ? likely : maxFeeWei;
+}
+
+/** What a byte costs on the chain below, as far as this process knows. */
+export function likelyDataPrice(chain: Chain): bigint {
+  return knownFees.get(chain)?.dataByteWei ?? 0n;
+}
+
+/** Sees to it that `likelyFee` is not old, where the node tells in time; it never fails. */
+export async function refreshFees(services: RelayContext, chain: Chain): Promise<void> {
+  const { readAt = Number.NEGATIVE_INFINITY } = knownFees.get(chain) ?? {};
+  if (performance.now() - readAt < cachedMs) return;
+  const under = reading.get(chain) ?? readFees(services, chain);
+  let timer: NodeJS.Timeout | undefined;
+  const enough = new Promise<void>((done) => {
+    timer = setTimeout(done, timeoutMs);
+  });
+  await Promise.race([under, enough]);
+  clearTimeout(timer);
+}
+
+function readFees(services: RelayContext, chain: Chain): Promise<void> {
+  const asked = services.relay
+    .nodes(chain)
+    .first(async (node) => {
+      const { market } = await askMarket(node, chain);
+      recordFees(chain, freshFees(chain, market), market.dataByteWei);
+    })
+    // A node that is away is met again by the simulation, which says so.
+    .catch(() => undefined)
+    .finally(() => reading.delete(chain));
+  reading.set(chain, asked);
+  return asked;
+}

@@ -1,0 +1,241 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Address, Hash, Hex } from "viem";
+import { collectionFactoryAbi } from "../../../contracts/abi/collection-factory.ts";
+import type { Chain } from "../../chains.ts";
+import { toBytes, toHash, toHex } from "../../db/bytes.ts";
+import { ServiceError } from "../../errors/errors.ts";
+import { askNode } from "../../rpc/nodes.ts";
+import { calls, costOf, parseBlock, parseReceipt } from "../../rpc/reads.ts";
+import { relayerRole } from "../../signing/rules.ts";
+import type { RelayContext } from "../chain/context.ts";
+import { factoryAdminRole, readRoles } from "../chain/roles.ts";
+import { selectAttempts, updateNonce } from "../store/nonces.ts";
+import { encodeGrant, signGrant } from "./sign-grant.ts";
+
+interface Grant {
+  wallet: Address;
+  /** Null: it had the role already, or the factory's administrator gave it. */
+  transactionHash: Hash | null;
+}
+
+/** What an administrator of the factory sends where no wallet of this installation may. */
+export interface AdminCall {
+  wallet: Address;
+  chainId: number;
+  to: Address;
+  data: Hex;
+  value: 0n;
+}
+
+interface GrantOptions {
+  /** When the command ends, by `performance.now()`. */
+  deadline: number;
+  /** Each step, as a sentence. */
+  report(line: string): void;
+  /** Gets what an administrator has to send, with those that are known to be administrators. */
+  askAdmin(calls: readonly AdminCall[], admins: readonly Address[]): void;
+}
+
+/** Not all wallets had their role when the time was over. Running the command again goes on from there. */
+export class GrantUnfinished extends Error {
+  override readonly name = "GrantUnfinished";
+}
+
+const reportAgainMs = 10_000;
+
+/**
+ * Gives every configured wallet of a chain the relayer role of the factory, and of the operator where there is one. The first of them that is the factory's
+ * administrator signs, at a nonce of its own like everything it sends, so the service may go on meanwhile; bytes of an
+ * earlier call that were never mined are sent again. Where none of them is, it says what the administrator has to send,
+ * and waits for that.
+ *
+ * @throws ServiceError `value_error` when a grant reverted; `service_unavailable` when nothing can be signed now.
+ * @throws GrantUnfinished when a wallet has no role, or a grant not all its confirmations, at the deadline.
+ */
+export async function grantWallets(services: RelayContext, chain: Chain, options: GrantOptions): Promise<Grant[]> {
+  if (services.relay.signers(chain).length === 0 || !chain.factory)
+    throw new ServiceError("chain_not_supported", `${chain.name} has no factory or no wallet here`);
+  const ofFactory = await grantOn(services, chain, chain.factory, options);
+  const ofOperator = chain.operator ? await grantOn(services, chain, chain.operator, options) : [];
+  services.relay.forgetRoles(chain);
+  return ofFactory.map((grant) => ({
+    ...grant,
+    transactionHash:
+      grant.transactionHash ?? ofOperator.find(({ wallet }) => wallet === grant.wallet)?.transactionHash ?? null,
+  }));
+}
+
+/** The same on one contract: the factory, or the operator of product contracts, which has the same roles. */
+async function grantOn(
+  services: RelayContext,
+  chain: Chain,
+  contract: { address: Address; block: bigint },
+  options: GrantOptions,
+): Promise<Grant[]> {
+  const signers = services.relay.signers(chain);
+  const wallets = signers.map(({ address }) => address.toLowerCase() as Address);
+  const factory = contract.address;
+  const read = (role: Hash, of: readonly Address[]) =>
+    askNode(chain, () => readRoles(services.relay.nodes(chain), factory, role, of));
+  const open = await listOwnGrants(services, chain, wallets);
+  // What was signed before may give the role; what is in no block yet is waited for first.
+  if (open.length > 0) await follow(services, chain, open, async () => [], options);
+  const held = await read(relayerRole, wallets);
+  const missing = wallets.filter((_, index) => !held[index]);
+  const mayGrant = missing.length > 0 ? await read(factoryAdminRole, wallets) : [];
+  const signer = signers[mayGrant.indexOf(true)];
+  const hashes = new Map<Address, Hash>();
+  for (const wallet of signer ? missing : []) {
+    if (!signer) break;
+    const hash = await signGrant(services, chain, { signer, factory, wallet });
+    hashes.set(wallet, hash);
+    options.report(`${signer.address} grants ${wallet} the relayer role in ${hash}`);
+  }
+  if (missing.length > 0 && !signer) {
+    const asked = missing.map((wallet) => ({
+      wallet,
+      chainId: chain.id,
+      to: factory,
+      data: encodeGrant(wallet),
+      value: 0n as const,
+    }));
+    options.askAdmin(asked, await findAdmins(services, chain, contract));
+  }
+  const without = async () => {
+    const roles = missing.length > 0 ? await read(relayerRole, missing) : [];
+    return missing.filter((_, index) => !roles[index]);
+  };
+  await follow(services, chain, [...hashes.values()], without, options);
+  return wallets.map((wallet) => ({ wallet, transactionHash: hashes.get(wallet) ?? null }));
+}
+
+/** Waits until all transactions have their confirmations and no wallet is without its role. */
+async function follow(
+  services: RelayContext,
+  chain: Chain,
+  hashes: readonly Hash[],
+  without: () => Promise<readonly Address[]>,
+  { deadline, report }: GrantOptions,
+): Promise<void> {
+  const open = new Set(hashes);
+  let reported = { text: "", at: Number.NEGATIVE_INFINITY };
+  let waiting = "the chain's answer";
+  const poll = async (): Promise<boolean> => {
+    const lines: string[] = [];
+    for (const hash of open) {
+      const progress = await confirmGrant(services, chain, hash);
+      if (progress.kind === "confirmed") open.delete(hash);
+      else if (progress.kind === "sent") lines.push(`${hash} is in no block yet`);
+      else lines.push(`${hash} has ${progress.depth} of ${chain.confirmations} confirmations`);
+    }
+    const missing = await without().catch((error: unknown) => {
+      // An endpoint that is away for a moment ends nothing.
+      if (!(error instanceof ServiceError) || !error.retryable) throw error;
+      lines.push(error.message);
+      return [];
+    });
+    if (open.size === 0) lines.push(...missing.map((wallet) => `${wallet} has no relayer role yet`));
+    waiting = lines.join("; ");
+    return lines.length === 0;
+  };
+  for (;;) {
+    // An endpoint that does not answer holds a poll up, and the command ends in its time all the same.
+    const end = new AbortController();
+    const polling = poll();
+    polling.catch(() => undefined);
+    const leftMs = Math.max(deadline - performance.now(), 0);
+    const over = sleep(leftMs, "over" as const, { signal: end.signal }).catch(() => "over" as const);
+    const done = await Promise.race([polling, over]).finally(() => end.abort());
+    if (done === true) return;
+    const left = Math.ceil((deadline - performance.now()) / 1_000);
+    if (done === "over" || left <= 0)
+      throw new GrantUnfinished(`not finished on ${chain.name} in time (${waiting}); run the command again to go on`);
+    if (waiting !== reported.text || performance.now() - reported.at >= reportAgainMs) {
+      reported = { text: waiting, at: performance.now() };
+      report(`${waiting}; waiting up to ${left} s more`);
+    }
+    await sleep(Math.min(chain.local ? 200 : 2_000, Math.max(deadline - performance.now(), 0)));
+  }
+}
+
+/** Who was ever made administrator of the factory and still is; none where the endpoint does not list old events. */
+async function findAdmins(
+  services: RelayContext,
+  chain: Chain,
+  { address: factory, block }: { address: Address; block: bigint },
+): Promise<Address[]> {
+  try {
+    const logs = await services.rpc(chain).getContractEvents({
+      address: factory,
+      abi: collectionFactoryAbi,
+      eventName: "RoleGranted",
+      args: { role: factoryAdminRole },
+      fromBlock: block,
+      strict: true,
+    });
+    const named = [...new Set(logs.map(({ args }) => args.account.toLowerCase() as Address))].slice(0, 20);
+    const held = await readRoles(services.relay.nodes(chain), factory, factoryAdminRole, named);
+    return named.filter((_, index) => held[index]);
+  } catch {
+    return [];
+  }
+}
+
+/** Grants that a command signed and that nobody has seen mined yet. */
+async function listOwnGrants(services: RelayContext, chain: Chain, wallets: readonly Address[]): Promise<Hash[]> {
+  const rows = await selectAttempts(services.db)
+    .select("a.hash")
+    .where("s.chain_id", "=", chain.id)
+    .where("s.addr", "in", wallets.map(toBytes))
+    .where("s.intent_id", "is", null)
+    .where("s.found", "=", false)
+    .where("s.state", "=", "open")
+    .orderBy("s.nonce")
+    .execute();
+  return rows.map(({ hash }) => toHash(hash));
+}
+
+/** How far a grant is. */
+type GrantProgress =
+  | { kind: "confirmed" }
+  | { kind: "mined"; block: bigint; depth: bigint }
+  /** In no block that an endpoint shows. */
+  | { kind: "sent" };
+
+/**
+ * Sends the stored bytes of a grant once more and looks whether it is as deep as a deployment has to be; then its block
+ * is recorded.
+ *
+ * @throws ServiceError `value_error` when the factory refused it.
+ */
+async function confirmGrant(services: RelayContext, chain: Chain, hash: Hash): Promise<GrantProgress> {
+  const attempt = await services.db
+    .selectFrom("service.attempt")
+    .selectAll()
+    .where("hash", "=", toBytes(hash))
+    .executeTakeFirstOrThrow();
+  const nodes = services.relay.nodes(chain);
+  // Answers decide nothing: a node that has it already says so by an error.
+  for (const node of await nodes.all()) await node.ask([calls.send(toHex(attempt.raw))]).catch(() => undefined);
+  const seen = await nodes
+    .first(async (node) => {
+      const [head, receipt] = await node.ask([calls.block("latest"), calls.receipt(hash)]);
+      return { head: parseBlock(head).number, receipt: parseReceipt(receipt, hash) };
+    })
+    .catch(() => null);
+  const receipt = seen?.receipt;
+  if (!receipt) return { kind: "sent" };
+  const depth = seen.head - receipt.blockNumber + 1n;
+  if (depth < BigInt(chain.confirmations)) return { kind: "mined", block: receipt.blockNumber, depth };
+  await updateNonce(services.db, attempt)
+    .set({
+      state: "mined",
+      mined_block: receipt.blockNumber,
+      mined_block_hash: toBytes(receipt.blockHash),
+      mined_attempt: toBytes(hash),
+      mined_cost_wei: costOf(receipt, attempt.max_fee),
+    })
+    .execute();
+  if (receipt.status !== 1n) throw new ServiceError("value_error", `the grant ${hash} reverted`);
+  return { kind: "confirmed" };
+}

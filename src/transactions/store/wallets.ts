@@ -1,0 +1,248 @@
+import { type Kysely, sql, type Transaction } from "kysely";
+import type { Address, Hash } from "viem";
+import type { Chain } from "../../chains.ts";
+import { toAddress, toBytes } from "../../db/bytes.ts";
+import type { Database } from "../../db/database.ts";
+
+/** What a process remembers of a wallet goes by this name. */
+export function nameWallet(chain: Chain, wallet: Address): string {
+  return `${chain.id} ${wallet.toLowerCase()}`;
+}
+
+export interface RelayerWallet {
+  address: Address;
+  state: string;
+  nextNonce: bigint;
+  /** The lowest nonce that was found in use and is not explained yet. */
+  found: bigint | null;
+  /** Transactions that are not mined yet. */
+  open: number;
+  /** What those could at worst still cost. */
+  reservedWei: bigint;
+  /** What the next transaction needs, while the wallet is paused for funds. */
+  neededWei: bigint;
+}
+
+/** Every wallet that was ever given a nonce on a chain. */
+export async function listWallets(db: Kysely<Database>, chainId: number): Promise<RelayerWallet[]> {
+  const { rows } = await sql<{
+    addr: Buffer;
+    state: string;
+    next_nonce: bigint;
+    found: bigint | null;
+    open: bigint;
+    reserved: string;
+    needed: string;
+  }>`
+    SELECT l.addr, l.state, l.next_nonce, coalesce(l.needed_wei, 0) AS needed,
+      min(o.nonce) FILTER (WHERE o.unclaimed) AS found, count(o.nonce) AS open, coalesce(sum(o.worst), 0) AS reserved
+    FROM service.relayer_wallet l
+    LEFT JOIN LATERAL (
+      -- A nonce whose bytes are not stored yet may cost what the next one needs.
+      SELECT s.nonce, s.found AND s.intent_id IS NULL AS unclaimed, coalesce((SELECT max(a.max_fee * a.gas + a.data_wei) FROM service.attempt a
+        WHERE a.chain_id = s.chain_id AND a.addr = s.addr AND a.nonce = s.nonce), l.needed_wei) AS worst
+      FROM service.nonce_reservation s WHERE s.chain_id = l.chain_id AND s.addr = l.addr AND s.state = 'open') o ON true
+    WHERE l.chain_id = ${chainId}
+    GROUP BY l.chain_id, l.addr`.execute(db);
+  return rows.map((row) => ({
+    address: toAddress(row.addr),
+    state: row.state,
+    nextNonce: row.next_nonce,
+    found: row.found,
+    open: Number(row.open),
+    reservedWei: BigInt(row.reserved),
+    neededWei: BigInt(row.needed),
+  }));
+}
+
+/** Which wallet's row. */
+export interface WalletKey {
+  chain_id: number;
+  addr: Buffer;
+}
+
+/** An update of one wallet's row. */
+export function updateWallet(db: Kysely<Database>, { chain_id, addr }: WalletKey) {
+  return db.updateTable("service.relayer_wallet").where("chain_id", "=", chain_id).where("addr", "=", addr);
+}
+
+/** The wallet's row, locked; its counter starts where the chain's own count stands when it is first made. */
+export async function lockWallet(
+  transaction: Transaction<Database>,
+  chainId: number,
+  addr: Buffer,
+  firstNonce: bigint,
+  genesisHash: Hash,
+) {
+  const select = transaction
+    .selectFrom("service.relayer_wallet")
+    .selectAll()
+    .select(sql<string>`service.incarnation()`.as("incarnation"))
+    .where("chain_id", "=", chainId)
+    .where("addr", "=", addr)
+    .forUpdate();
+  const known = await select.executeTakeFirst();
+  if (known) return known;
+  await transaction
+    .insertInto("service.relayer_wallet")
+    .values({ chain_id: chainId, addr, genesis_hash: toBytes(genesisHash), next_nonce: firstNonce })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  return await select.executeTakeFirstOrThrow();
+}
+
+/**
+ * What is under way and could at worst still be spent.
+ *
+ * @param mined the wallet's transactions in the newest block: what is below is waiting for nothing but our own look.
+ * @param unsignedWei what a nonce whose bytes are not stored may cost: about what the next one does.
+ */
+export async function openReservations(
+  transaction: Transaction<Database>,
+  chainId: number,
+  addr: Buffer,
+  { mined, unsignedWei }: { mined: bigint; unsignedWei: bigint },
+) {
+  const { rows } = await sql<{ pending: bigint; reserved: string }>`
+    SELECT count(*) FILTER (WHERE s.nonce >= ${mined}) AS pending,
+      coalesce(sum(coalesce(w.worst, ${unsignedWei}::numeric)), 0) AS reserved
+    FROM service.nonce_reservation s, LATERAL (
+      SELECT max(a.max_fee * a.gas + a.data_wei) AS worst FROM service.attempt a
+      WHERE a.chain_id = s.chain_id AND a.addr = s.addr AND a.nonce = s.nonce) w
+    WHERE s.chain_id = ${chainId} AND s.addr = ${addr} AND s.state = 'open'`.execute(transaction);
+  const [row] = rows;
+  return { pending: Number(row?.pending ?? 0), reservedWei: BigInt(row?.reserved ?? 0) };
+}
+
+/** More than this is no lost backup. */
+const most = 1_000;
+
+/**
+ * Nonces that a wallet has used and no reservation remembers, from its first reservation on; also those that were found in use
+ * and are not explained yet.
+ *
+ * @param count transactions of the wallet on the chain.
+ */
+export async function missingNonces(
+  db: Kysely<Database>,
+  chainId: number,
+  addr: Buffer,
+  count: bigint,
+): Promise<bigint[]> {
+  const { rows } = await sql<{ nonce: bigint }>`
+    SELECT n AS nonce
+    FROM service.relayer_wallet l, generate_series(
+      coalesce((SELECT min(s.nonce) FROM service.nonce_reservation s WHERE s.chain_id = l.chain_id AND s.addr = l.addr), l.next_nonce),
+      greatest(l.next_nonce, ${count}) - 1) AS n
+    WHERE l.chain_id = ${chainId} AND l.addr = ${addr} AND NOT EXISTS (
+      SELECT FROM service.nonce_reservation s WHERE s.chain_id = l.chain_id AND s.addr = l.addr AND s.nonce = n
+        AND NOT (s.found AND s.intent_id IS NULL AND s.state = 'open'))
+      AND n < ${count}
+    ORDER BY n LIMIT ${most}`.execute(db);
+  return rows.map(({ nonce }) => nonce);
+}
+
+/**
+ * Reserves the nonces between one that is taken over and those that a wallet knows, without a request: rows were lost, and
+ * the wallet has used what lies between. `importFound` records by what, once it is final; a request that comes back takes
+ * its own over. Below the lowest of a wallet that lost all of its rows nobody knows where the wallet began.
+ *
+ * Call it with the wallet's row locked, so that none of them is being given out, and before the nonce has its own row.
+ *
+ * @param nextNonce the wallet's counter before it moves behind the nonce.
+ * @returns how many were reserved.
+ */
+export async function reserveBetween(
+  transaction: Transaction<Database>,
+  key: WalletKey,
+  nonce: bigint,
+  nextNonce: bigint,
+): Promise<bigint> {
+  const { numAffectedRows } = await sql`
+    INSERT INTO service.nonce_reservation (chain_id, addr, nonce, kind, found)
+    SELECT ${key.chain_id}, ${key.addr}, n, 'cancellation', true
+    FROM (SELECT coalesce(min(s.nonce), ${nextNonce}::bigint) AS lowest FROM service.nonce_reservation s
+        WHERE s.chain_id = ${key.chain_id} AND s.addr = ${key.addr}) known,
+      generate_series(least(${nonce}::bigint + 1, ${nextNonce}::bigint), greatest(${nonce}::bigint, lowest) - 1) AS n`.execute(
+    transaction,
+  );
+  return numAffectedRows ?? 0n;
+}
+
+/** What a wallet's row says, as `lockWallet` reads it. */
+interface WalletRow {
+  basis: string | null;
+  incarnation: string;
+  next_nonce: bigint;
+}
+
+/**
+ * What a process knows of each paying wallet that is not in its row. Losing it costs a question to the endpoints.
+ *
+ * A wallet is reconciled once blocks and mempools were asked which of its nonces are in use (`reconcileNonces`). It gives out no
+ * nonce before: at the start of a process, in a database that is another one than they were last asked in
+ * (`service.incarnation()`), and where its counter went back.
+ */
+export class WalletMemory {
+  readonly #next = new Map<string, bigint>();
+  readonly #mined = new Map<string, bigint>();
+  readonly #preparing = new Map<string, number>();
+  readonly #coming = new Map<string, string>();
+
+  isReconciled(name: string, wallet: WalletRow): boolean {
+    const known = this.#next.get(name);
+    return known !== undefined && wallet.basis === wallet.incarnation && wallet.next_nonce >= known;
+  }
+
+  /** The lowest nonce that this process knows to be unused; null for a wallet that it knows nothing of. */
+  nextOf(name: string): bigint | null {
+    return this.#next.get(name) ?? null;
+  }
+
+  /** @param next the wallet's counter from now on. */
+  reconciled(name: string, next: bigint): void {
+    this.#next.set(name, next);
+  }
+
+  /** @param count the wallet's transactions in the newest block, as an endpoint says. */
+  sawMined(name: string, count: bigint): void {
+    this.#mined.set(name, count);
+  }
+
+  /** Transactions of a wallet in no block, as far as is known, and requests that are being prepared for it. */
+  underWay(name: string, nextNonce: bigint): number {
+    const mined = this.#mined.get(name) ?? nextNonce;
+    const pending = mined < nextNonce ? Number(nextNonce - mined) : 0;
+    return pending + (this.#preparing.get(name) ?? 0);
+  }
+
+  /** Does what ends with a signature of a request that may share one; `name` is the same for those that may. */
+  async coming<T>(name: string, id: string, work: () => Promise<T>): Promise<T> {
+    this.#coming.set(id, name);
+    try {
+      return await work();
+    } finally {
+      this.#coming.delete(id);
+    }
+  }
+
+  /** It waits for its signature now. */
+  arrived(id: string): void {
+    this.#coming.delete(id);
+  }
+
+  /** Requests of a name that are on their way to a signature. */
+  comingOf(name: string): number {
+    return [...this.#coming.values()].filter((own) => own === name).length;
+  }
+
+  /** Does what ends with a nonce of the wallet, as a rule. */
+  async preparing<T>(name: string, work: () => Promise<T>): Promise<T> {
+    this.#preparing.set(name, (this.#preparing.get(name) ?? 0) + 1);
+    try {
+      return await work();
+    } finally {
+      this.#preparing.set(name, (this.#preparing.get(name) ?? 1) - 1);
+    }
+  }
+}

@@ -1,0 +1,184 @@
+import { randomUUID } from "node:crypto";
+import { sql } from "kysely";
+import type { Address } from "viem";
+import type { Chain } from "../../chains.ts";
+import { toBytes } from "../../db/bytes.ts";
+import type { Rounds } from "../../rounds.ts";
+import { loggable, type Node } from "../../rpc/nodes.ts";
+import { calls, parseQuantity } from "../../rpc/reads.ts";
+import { relayerRole } from "../../signing/rules.ts";
+import type { SignerTrouble } from "../../signing/trouble.ts";
+import { isDeployable, type RelayContext } from "../chain/context.ts";
+import { readRoles } from "../chain/roles.ts";
+import type { RelayFigures } from "../store/figures.ts";
+import { listWallets } from "../store/wallets.ts";
+import { reconcileNonces } from "../submit/reconcile-nonces.ts";
+import type { RelayMemory } from "./loop-steps.ts";
+import { refreshWallets } from "./watch-wallets.ts";
+
+/**
+ * Notices transactions of a wallet that this database did not send also while no request is under way: then they are
+ * read at once, and what they are is recorded (`reconcileNonces`, `refreshWallets`).
+ *
+ * @throws NodeFault while no endpoint answers.
+ */
+export async function watchCounts(services: RelayContext, chain: Chain, memory: RelayMemory): Promise<void> {
+  const wallets = services.relay.signers(chain).map(({ address }) => address.toLowerCase() as Address);
+  const counts = await services.relay
+    .nodes(chain)
+    .first(async (node) =>
+      (await node.ask(wallets.map((wallet) => calls.count(wallet, "latest")))).map((answer) =>
+        parseQuantity(answer, "a count"),
+      ),
+    );
+  // Read after the counts: what was given out meanwhile is not taken for somebody else's.
+  for (const wallet of await listWallets(services.db, chain.id)) {
+    const count = counts[wallets.indexOf(wallet.address)];
+    if (count === undefined || count <= wallet.nextNonce || wallet.state !== "open") continue;
+    await reconcileNonces(services, chain, wallet.address);
+    await refreshWallets(services, chain, memory);
+  }
+}
+
+/** Two calls for each endpoint: 11,520 a day, and half as many again of the first one: little beside what others ask. */
+const periodMs = { local: 2_000, elsewhere: 15_000 };
+
+/**
+ * Asks every endpoint for its head until the signal, also those that nobody needs while a better one answers: a spare
+ * that has been dead for weeks is found out when it is needed, else. So for the wallets' balances, which the relay reads while
+ * it has work. Decides nothing; it is for metrics.
+ */
+export async function watchEndpoints(services: RelayContext, rounds: Rounds): Promise<void> {
+  const { chains, log, relay } = services;
+  await Promise.all(
+    chains
+      .filter(({ rpcUrls }) => rpcUrls.length > 0)
+      .map(async (chain) => {
+        const round = async () => {
+          await Promise.all([
+            pollEndpoints(relay.nodes(chain).every, chain, relay.figures),
+            isDeployable(chain) ? pollBalances(services, chain) : null,
+          ]);
+          return "soon" as const;
+        };
+        const pace = { periodMs: chain.local ? periodMs.local : periodMs.elsewhere };
+        await rounds.repeat(round, pace, { log, failing: "the endpoints could not be looked at", fields: loggable });
+      }),
+  );
+}
+
+/** Records what each endpoint says now. Never fails. */
+async function pollEndpoints(nodes: readonly Node[], chain: Chain, figures: RelayFigures): Promise<void> {
+  await Promise.all(
+    nodes.map(async (node, index) => {
+      const asked = performance.now();
+      const head = await node
+        .ask([{ method: "eth_blockNumber", params: [] }])
+        .then(([answer]) => parseQuantity(answer, "a block number"))
+        .catch(() => null);
+      const host = new URL(chain.rpcUrls[index] ?? "").host;
+      const seconds = (performance.now() - asked) / 1_000;
+      figures.recordEndpoint({ chain: chain.name, endpoint: String(index), host, head, seconds });
+    }),
+  );
+}
+
+/** Records what the paying wallets have, as the first endpoint that answers reports; what was recorded stays while none does. */
+async function pollBalances({ relay }: RelayContext, chain: Chain): Promise<void> {
+  const wallets = relay.signers(chain).map(({ address }) => address);
+  await relay
+    .nodes(chain)
+    .first((node) => node.ask(wallets.map((wallet) => calls.balance(wallet))))
+    .then((answers) => {
+      for (const [index, wallet] of wallets.entries())
+        relay.figures.recordBalance(chain, wallet, parseQuantity(answers[index], "a balance"));
+    })
+    .catch(() => undefined);
+}
+
+/** What one worker remembers of a chain between two looks. */
+interface RoleMemory {
+  roles: Map<Address, boolean>;
+  /** When they were last written down, by this process's clock. */
+  recordedAt: number;
+}
+
+/** Readers take a row that is older than a minute for unknown. */
+const recordAgainMs = 10_000;
+
+export function createRoleMemory(): RoleMemory {
+  return { roles: new Map(), recordedAt: Number.NEGATIVE_INFINITY };
+}
+
+/**
+ * Reads which paying wallets of a chain have the factory's relayer role, and records it for whoever shows it. A wallet
+ * without its role is named in the log at once: at the start, and when it loses it.
+ *
+ * @throws NodeFault while no endpoint answers.
+ */
+export async function watchRoles(services: RelayContext, chain: Chain, memory: RoleMemory): Promise<void> {
+  const wallets = services.relay.signers(chain).map(({ address }) => address.toLowerCase() as Address);
+  const factory = chain.factory?.address;
+  if (!factory || wallets.length === 0) return;
+  const held = await readRoles(services.relay.nodes(chain), factory, relayerRole, wallets);
+  const roles = wallets.map((wallet, index) => ({ wallet, hasRole: held[index] ?? false }));
+  const changed = roles.filter(({ wallet, hasRole }) => memory.roles.get(wallet) !== hasRole);
+  if (changed.length > 0) services.relay.roles.forget(chain);
+  for (const { wallet, hasRole } of changed) {
+    logRole(services, chain, wallet, hasRole, memory.roles.get(wallet));
+    memory.roles.set(wallet, hasRole);
+  }
+  if (changed.length === 0 && performance.now() - memory.recordedAt < recordAgainMs) return;
+  await services.db
+    .insertInto("service.wallet_role")
+    .values(roles.map(({ wallet, hasRole }) => ({ chain_id: chain.id, addr: toBytes(wallet), has_role: hasRole })))
+    .onConflict((conflict) =>
+      conflict.columns(["chain_id", "addr"]).doUpdateSet({
+        has_role: sql<boolean>`excluded.has_role`,
+        checked_at: sql<Date>`clock_timestamp()`,
+      }),
+    )
+    .execute();
+  memory.recordedAt = performance.now();
+}
+
+function logRole(
+  services: RelayContext,
+  chain: Chain,
+  wallet: Address,
+  now: boolean,
+  before: boolean | undefined,
+): void {
+  const context = { chain: chain.name, wallet, factory: chain.factory?.address };
+  const action = "run `mintyard wallets grant`: it grants the role, or prints what the factory's administrator sends";
+  if (!now) services.log.error({ ...context, action }, "a paying wallet has no relayer role, so it deploys nothing");
+  else if (before === false) services.log.info(context, "a paying wallet has the relayer role again, and deploys");
+}
+
+/** What one worker has written down of what signs for it. */
+interface SignerMemory {
+  readonly worker: string;
+  trouble: SignerTrouble | null;
+  /** By this process's clock. */
+  recordedAt: number;
+}
+
+/** Readers take a row that is older than a minute for none. */
+const recordSignerAgainMs = 20_000;
+
+export function createSignerMemory(): SignerMemory {
+  return { worker: randomUUID(), trouble: null, recordedAt: Number.NEGATIVE_INFINITY };
+}
+
+/** Records whether what signs for this worker does, for processes that have no way to it. */
+export async function watchSigner({ db, relay }: RelayContext, memory: SignerMemory): Promise<void> {
+  const { kind } = relay.signing;
+  const trouble = await relay.signing.check();
+  if (trouble === memory.trouble && performance.now() - memory.recordedAt < recordSignerAgainMs) return;
+  await sql`
+    WITH gone AS (DELETE FROM service.signer_state WHERE seen_at < clock_timestamp() - interval '1 hour')
+    INSERT INTO service.signer_state (worker, kind, trouble) VALUES (${memory.worker}, ${kind}, ${trouble})
+    ON CONFLICT (worker) DO UPDATE SET trouble = excluded.trouble, seen_at = clock_timestamp()`.execute(db);
+  memory.trouble = trouble;
+  memory.recordedAt = performance.now();
+}
