@@ -1,5 +1,5 @@
 // Deploys and updates through two API processes and two workers while everything around them breaks; then asks the chain.
-//   node test/chaos/relayer.ts --deployments 300 --seed 1 [--permissive] [--repeats 1] [--lost-rows 10] [--defects NAME,…] [--seconds 900]
+//   node test/chaos/relayer.ts --deployments 300 --seed 1 [--permissive] [--repeats 1] [--lost-rows 10] [--defects NAME,…] [--older FOLDER] [--seconds 900]
 import { parseArgs } from "node:util";
 import { runChaos } from "./run.ts";
 
@@ -12,6 +12,7 @@ const { values } = parseArgs({
     repeats: { type: "string", default: "1" },
     "lost-rows": { type: "string", default: "0" },
     defects: { type: "string", default: "" },
+    older: { type: "string" },
     permissive: { type: "boolean", default: false },
     verbose: { type: "boolean", default: false },
   },
@@ -26,6 +27,7 @@ const { tally, faults, ...figures } = await runChaos({
   lostRows: Number(values["lost-rows"]),
   permissive: values.permissive,
   defects: values.defects.split(",").filter(Boolean),
+  older: values.older,
   onProgress: (text) => process.stderr.write(`${text}\n`),
   onLine: (line) => values.verbose && process.stderr.write(`${line}\n`),
 });

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Address } from "viem";
 import { loadConfig } from "../../src/config/config.ts";
 import { createServices } from "../../src/processes/create-services.ts";
-import { openWallet } from "../../src/relay/operator/open-wallet.ts";
+import { openWallet } from "../../src/transactions/operator/mend-wallet.ts";
 import { SeededGenerator } from "../setup/seeded-generator.ts";
 import { slowness } from "../setup/wait.ts";
 import { type Ask, Clients } from "./clients.ts";
@@ -29,6 +29,8 @@ export interface ChaosOptions {
   lostRows?: number;
   /** Seeded defects of the service: names of patches in `mutants/`. */
   defects?: readonly string[];
+  /** As of `WorldOptions`. */
+  older?: string | undefined;
   /** Receives every line that a process writes. */
   onLine?: (line: string) => void;
   /** Told every fifteen seconds how far the run is. */
@@ -53,7 +55,8 @@ const firstDay = Date.UTC(2023, 0, 1);
 export async function runChaos(options: ChaosOptions): Promise<ChaosFigures> {
   const { seed, deployments } = options;
   const tally = new Tally();
-  const world = await World.start({ seed, permissive: options.permissive, defects: options.defects ?? [], onLine });
+  const { permissive, defects = [], older } = options;
+  const world = await World.start({ seed, permissive, defects, older, onLine });
   function onLine(line: string): void {
     options.onLine?.(line);
     const crash = /^CHAOS_CRASH (\S+)/.exec(line)?.[1];

@@ -26,6 +26,8 @@ export interface WorldOptions {
   permissive: boolean;
   /** Seeded defects of every process of the service: names of patches in `mutants/`. */
   defects: readonly string[];
+  /** Folder of an earlier version's code, with its modules: one process of each kind runs that. */
+  older?: string | undefined;
   /** Also product contracts: an operator, and the contract of easy mints. */
   withOperator?: boolean;
   onLine(line: string): void;
@@ -89,9 +91,10 @@ export class World {
     });
   }
 
-  static async start({ seed, permissive, defects, withOperator, onLine }: WorldOptions): Promise<World> {
+  static async start({ seed, permissive, defects, older, withOperator, onLine }: WorldOptions): Promise<World> {
     const mutants = defects.length > 0 ? await MutantTree.make(defects) : null;
     const tree = mutants?.root ?? ownTree;
+    const treeOf = (at: number) => (at === 0 && older ? older : tree);
     const dir = await mkdtemp(join(tmpdir(), "mintyard-chaos-"));
     const { postgres, port: pgPort } = await startPostgresOnFreePort(join(dir, "pg"));
     const [nodePort = 0, otherPort = 0, ...apiPorts] = await freePorts(4);
@@ -160,9 +163,9 @@ export class World {
       MINTYARD_CHAOS_CRASH: `@${join(dir, "orders")}`,
     };
     const apis = apiPorts.map(
-      (port, at) => new Restarting(`api${at}`, "api", { ...env, PORT: String(port) }, onLine, tree),
+      (port, at) => new Restarting(`api${at}`, "api", { ...env, PORT: String(port) }, onLine, treeOf(at)),
     );
-    const workers = [0, 1].map((at) => new Restarting(`worker${at}`, "worker", env, onLine, tree));
+    const workers = [0, 1].map((at) => new Restarting(`worker${at}`, "worker", env, onLine, treeOf(at)));
     await Promise.all([...apis, ...workers].map(({ ready }) => ready));
     const apiUrls = apiPorts.map((port) => `http://127.0.0.1:${port}`);
     const open = {
