@@ -47,6 +47,7 @@ const setWallet = async (state: string) =>
     state,
     Buffer.from(s.h.relayer.slice(2), "hex"),
   ]);
+const setWallets = async (state: string) => await query("UPDATE service.relayer_wallet SET state = $1", [state]);
 const walletOf = async ({ request }: CarriedOut) =>
   toAddress((await findReservation(services.db, request.id))?.addr ?? Buffer.alloc(20));
 
@@ -156,9 +157,9 @@ async function force(id: string, state: string): Promise<void> {
 
 test("a repeated update of a token does not take a later one back", async () => {
   const { contract, tokenId } = await contractWithToken(await s.unlocked());
-  await setWallet("halted");
+  await setWallets("halted");
   await expect(setUri(contract, tokenId, uri)).rejects.toMatchObject({ code: "service_unavailable" });
-  await setWallet("open");
+  await setWallets("open");
   const [{ id }] = await query("SELECT id FROM service.intent WHERE kind = 'token_update' ORDER BY seq DESC LIMIT 1");
   // As if it had had a nonce that was taken away, while the later one was carried out.
   await force(id, "retried");
@@ -178,11 +179,11 @@ test("a repeated update of a token does not take a later one back", async () => 
 test("a mint that an older version left without its nonce is made again when the chain does not have it", async () => {
   const owner = await s.unlocked();
   const { contract } = await contractWithToken(owner);
-  await setWallet("halted");
+  await setWallets("halted");
   const input = { chain: "goerli", contract, tokens: [{ to: owner, uri, tokenId: 77n }], idempotencyKey: "left" };
   const mint = async () => await carryOut(services, s.caller, await mintTokens(services, s.caller, input));
   await expect(mint()).rejects.toMatchObject({ code: "service_unavailable" });
-  await setWallet("open");
+  await setWallets("open");
   const [{ id }] = await query("SELECT id FROM service.intent WHERE kind = 'mint' ORDER BY seq DESC LIMIT 1");
   await force(id, "mined");
   await settled({ request: { id } } as CarriedOut, ["confirmed", "finalized"]);
