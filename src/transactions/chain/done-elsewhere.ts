@@ -91,8 +91,8 @@ export async function agreeOnDone(services: RelayContext, chain: Chain, intent: 
 }
 
 /**
- * The same on top of what waits in a mempool: a node may simulate there, and refuse what waits there to be done. The words of
- * that refusal say nothing of it, as any contract that is called may choose them.
+ * The same on top of a node's mempool. A node may simulate there, and refuse a request whose transaction waits in it. The
+ * operator is asked, and the words of the refusal are not read: any contract that is called can choose them.
  */
 export async function isIntentPending(services: RelayContext, chain: Chain, intent: Intent): Promise<boolean> {
   if (!isOperation(intent.kind)) return false;

@@ -26,7 +26,7 @@ interface EndpointFigure {
   seconds: number;
 }
 
-/** What one process saw of nodes, wallets and transactions, kept for whoever scrapes it: a scrape asks no node. */
+/** What one process saw of nodes, wallets and transactions, kept for Prometheus: a scrape asks no node. */
 export class RelayFigures {
   readonly #balances = new Map<string, Balance>();
   readonly #endpoints = new Map<string, EndpointFigure>();

@@ -10,7 +10,7 @@ export type Intent = Selectable<Database["service.intent"]>;
 /** Requests that the operator of product contracts carries out: it deploys a contract or calls one. */
 export type OperationKind = Exclude<IntentKind, "deploy" | "update">;
 
-/** What the operator's transaction of an intent is, in the eyes of whoever signs it. */
+/** The kind of call by which the signer's rules judge the transaction of a request. */
 export function callKind(kind: IntentKind): CallKind {
   return kind === "deploy" || kind === "update" ? kind : "operate";
 }

@@ -15,7 +15,7 @@ import { listInBlocks, listLost, listOpen, type Watched, type WatchedIntent } fr
  * One look at what has a nonce on a chain and is in no block: what became of it is recorded, what was lost is sent again,
  * and what is too cheap is replaced. However much there is, the look
  * is bounded (watched-rows.ts), and the nonces that can be mined next come first. Any number of workers may do this at
- * once: each step is taken by whoever commits it first.
+ * once: of each step the first commit counts.
  *
  * @throws whatever keeps the whole round from being done: the node or the database is away.
  */

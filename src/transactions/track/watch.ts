@@ -111,7 +111,7 @@ export function createRoleMemory(): RoleMemory {
 }
 
 /**
- * Reads which paying wallets of a chain have the factory's relayer role, and records it for whoever shows it. A wallet
+ * Reads which paying wallets of a chain have the factory's relayer role, and records it for status and console. A wallet
  * without its role is named in the log at once: at the start, and when it loses it.
  *
  * @throws NodeFault while no endpoint answers.
