@@ -12,6 +12,11 @@ export interface Outcome {
   text: string;
 }
 
+/** Whether a deployment is on disk and waits for a worker: no failure, and the answer says when to come again. */
+export function isUnsigned({ kind, status, retryAfter, text }: Outcome): boolean {
+  return kind === "deploy" && status === 503 && retryAfter !== null && text.includes("accepted but not sent yet");
+}
+
 interface Sent {
   method: string;
   path: string;
@@ -73,18 +78,27 @@ export class Load {
     this.#agent.destroy();
   }
 
-  /** Asks for a deployment under a key; asking again is the same one. */
+  /**
+   * Asks for a deployment under a key; asking again is the same one. What is accepted and not signed yet is asked for
+   * again when the answer says, as its clients do: no worker may be alive for a while, and a new one has to start.
+   */
   async deploy(key: string): Promise<void> {
     if (!this.deployments.has(key)) this.deployments.set(key, null);
     const wallet = `0x${key.replaceAll("-", "")}${"7".repeat(8)}`;
-    const answer = await this.#record("deploy", {
-      ...{ method: "POST", path: "/v0/contracts/collections" },
+    const sent: Sent = {
+      method: "POST",
+      path: "/v0/contracts/collections",
       headers: { "Content-Type": "application/json", "Idempotency-Key": key },
       body: JSON.stringify({
         ...{ chain: "goerli", name: `Load ${key}`, symbol: "L", max_supply: 10, mint_price: 0, tokens_per_mint: 1 },
         ...{ owner_address: wallet, treasury_address: wallet, public_mint_start: "2022-07-12T11:30:48" },
       }),
-    });
+    };
+    let answer = await this.#record("deploy", sent);
+    while (isUnsigned(answer)) {
+      await sleep(1_000 * Number(answer.retryAfter));
+      answer = await this.#record("deploy", sent);
+    }
     if (answer.status === 200) this.deployments.set(key, JSON.parse(answer.text).transaction_hash);
   }
 
@@ -112,9 +126,9 @@ export class Load {
   async #record(kind: string, sent: Sent): Promise<Outcome> {
     const asked = this.send(sent);
     this.#inFlight.add(asked);
-    const outcome = await asked;
+    const outcome = { ...(await asked), kind };
     this.#inFlight.delete(asked);
-    this.outcomes.push({ ...outcome, kind });
+    this.outcomes.push(outcome);
     return outcome;
   }
 
