@@ -71,8 +71,9 @@ test("a file is stored unchanged under the CID of its bytes", async () => {
   image = `ipfs://${cid}`;
 });
 
+const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
+
 test("the README's upload answers as the README says", async () => {
-  const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
   const shown = /```json\n(\{\s*"response"[\s\S]*?\})\n```/.exec(readme)?.[1] ?? "";
   const { body } = await client.form("/files", [["file", new Blob(["hello"], { type: "text/plain" }), "hello.txt"]]);
   expect(JSON.stringify(body)).toBe(JSON.stringify(JSON.parse(shown)));
@@ -318,6 +319,25 @@ test("the same service answers the same over GraphQL", async () => {
   expect(body).toMatchObject({
     data: {
       nft: { tokenId: "3", owner: visitor.account.address.toLowerCase(), name: "Key #3", metadataUrl: `${folder}3` },
+    },
+  });
+});
+
+test("the README's query shows the collection with its tokens and their owners", async () => {
+  const document = /```graphql\n([\s\S]*?)```/.exec(readme)?.[1] ?? "";
+  const { body } = await client.graphql(document, { contract: address });
+  const [collector, other] = [fan, visitor].map(({ account }) => account.address.toLowerCase());
+  const tokens = [collector, collector, other, other].map((holder, id) => ({
+    tokenId: String(id),
+    name: `Key #${id}`,
+    owner: holder,
+    fileUrl: image,
+  }));
+  expect(body["data"]).toEqual({
+    contract: {
+      name: "Keys",
+      statistics: { totalSupply: "4", ownerCount: 2 },
+      nfts: { nodes: tokens, pageInfo: { hasNextPage: false, endCursor: expect.any(String) } },
     },
   });
 });
