@@ -12,6 +12,7 @@ import { wakeRounds } from "../../src/outbox/wake-rounds.ts";
 import { createServices } from "../../src/processes/create-services.ts";
 import { Rounds } from "../../src/rounds.ts";
 import type { Services } from "../../src/services.ts";
+import { cancelIntent } from "../../src/transactions/accept/cancel-intent.ts";
 import { runRelay } from "../../src/transactions/track/run-relay.ts";
 import { patient, wait } from "../setup/wait.ts";
 import { addQueued } from "./crowd.ts";
@@ -169,6 +170,30 @@ test("a wallet that has funds again is used, also while its client asks without 
   await h.chain.setBalance({ address: h.relayer, value: balance });
   const answered = await wait("a hash", () => deploy(input).catch(() => null));
   await h.untilState(answered?.deployment.id ?? "", ["confirmed", "finalized"]);
+});
+
+test("a wallet that needs funds for a request that was cancelled pays for the others", async () => {
+  const balance = await h.chain.getBalance({ address: h.relayer });
+  await h.chain.setBalance({ address: h.relayer, value: 1n });
+  startWorker();
+  await deploy().catch(() => null);
+  const { rows } = await h.database.pool.query<{ id: string }>(
+    "SELECT id FROM service.intent WHERE hold_reason = 'balance'",
+  );
+  // What it asked for costs more than the wallet will ever have.
+  await h.database.pool.query("UPDATE service.relayer_wallet SET needed_wei = 1e30");
+  await h.chain.setBalance({ address: h.relayer, value: balance });
+  const others = launch();
+  expect(String(await deploy(others).catch((error: unknown) => error))).toContain("has too little");
+  expect(rows.length).toBe(1);
+  await withTenantScope(async () => {
+    setTenant(caller.accountId);
+    await cancelIntent(api, caller.accountId, rows[0]?.id ?? "");
+  });
+  const answered = await wait("a hash", () => deploy(others).catch(() => null));
+  await h.untilState(answered?.deployment.id ?? "", ["confirmed", "finalized"]);
+  const wallet = await h.database.pool.query("SELECT state, needed_wei, needed_for FROM service.relayer_wallet");
+  expect(wallet.rows).toEqual([{ state: "open", needed_wei: null, needed_for: null }]);
 });
 
 test("two hundred requests that are held take nobody's place", async () => {

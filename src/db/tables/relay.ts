@@ -132,6 +132,8 @@ interface RelayerWalletTable {
   state: Generated<"open" | "paused_funds" | "reconcile" | "halted">;
   /** What its next transaction needs, while it is paused for funds. */
   needed_wei: ColumnType<string | null, bigint | null | undefined, bigint | null>;
+  /** The request that it was paused for. Null also where an earlier version paused it. */
+  needed_for: ColumnType<string | null, never, string | null>;
   /** The database (`service.incarnation()`) in which the mempools were last asked for this wallet's nonces. */
   basis: Generated<string | null>;
   /** Since when that is so. */

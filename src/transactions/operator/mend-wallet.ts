@@ -122,7 +122,9 @@ export async function openWallet(services: RelayContext, chain: Chain, wallet: A
         .where("intent_id", "is", null)
         .where("state", "=", "open")
         .execute();
-    await updateWallet(transaction, key).set({ state: "open", needed_wei: null, next_nonce: nextNonce }).execute();
+    await updateWallet(transaction, key)
+      .set({ state: "open", needed_wei: null, needed_for: null, next_nonce: nextNonce })
+      .execute();
     return { nextNonce, skipped: skipped + BigInt(strange.length) };
   });
   await followLost(services, chain);

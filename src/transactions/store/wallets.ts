@@ -21,6 +21,8 @@ export interface RelayerWallet {
   reservedWei: bigint;
   /** What the next transaction needs, while the wallet is paused for funds. */
   neededWei: bigint;
+  /** The request that it is paused for does not wait for money any more. */
+  isNeedless: boolean;
 }
 
 /** Every wallet that was ever given a nonce on a chain. */
@@ -33,8 +35,11 @@ export async function listWallets(db: Kysely<Database>, chainId: number): Promis
     open: bigint;
     reserved: string;
     needed: string;
+    needless: boolean;
   }>`
     SELECT l.addr, l.state, l.next_nonce, coalesce(l.needed_wei, 0) AS needed,
+      l.needed_for IS NOT NULL AND NOT EXISTS (SELECT FROM service.intent i WHERE i.id = l.needed_for
+        AND i.state IN ('queued', 'held') AND coalesce(i.hold_reason, 'balance') = 'balance') AS needless,
       min(o.nonce) FILTER (WHERE o.unclaimed) AS found, count(o.nonce) AS open, coalesce(sum(o.worst), 0) AS reserved
     FROM service.relayer_wallet l
     LEFT JOIN LATERAL (
@@ -52,6 +57,7 @@ export async function listWallets(db: Kysely<Database>, chainId: number): Promis
     open: Number(row.open),
     reservedWei: BigInt(row.reserved),
     neededWei: BigInt(row.needed),
+    isNeedless: row.needless,
   }));
 }
 

@@ -198,7 +198,9 @@ async function refuse(
   if (reason) return { kind: "wait", reason };
   if (ready.balanceWei - open.reservedWei >= neededWei) return null;
   wallet.state = "paused_funds";
-  await updateWallet(db, { chain_id: chain.id, addr }).set({ state: "paused_funds", needed_wei: neededWei }).execute();
+  await updateWallet(db, { chain_id: chain.id, addr })
+    .set({ state: "paused_funds", needed_wei: neededWei, needed_for: intent.id })
+    .execute();
   services.log.error({ chain: chain.id, wallet: ready.sender, needed: neededWei }, "a wallet needs funds");
   return hold("balance", tooLittle);
 }

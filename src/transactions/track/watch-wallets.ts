@@ -47,7 +47,8 @@ async function readWallets(services: RelayContext, chain: Chain, memory: RelayMe
 const pollMs = { local: 1_000, elsewhere: 30_000 };
 
 /**
- * Opens and closes wallets by what the chain shows: one that waited for money opens when it is there; what a wallet did
+ * Opens and closes wallets by what the chain shows: one that waited for money opens when it is there or
+ * nothing needs it any more; what a wallet did
  * and the database forgot is recorded once it is final, and closes the wallet only if this service never signs it.
  * A halted wallet is a person's.
  */
@@ -60,10 +61,12 @@ async function watchWallets(services: RelayContext, chain: Chain, view: ChainVie
     const forgot = count !== null && (count > wallet.nextNonce || (wallet.found !== null && wallet.found < count));
     if (wallet.state !== "halted" && count !== null && (forgot || wallet.state === "reconcile"))
       await importNewlyFound(services, chain, wallet, count, memory);
-    if (wallet.state === "paused_funds" && onChain.balanceWei - wallet.reservedWei >= wallet.neededWei) {
-      services.log.info({ ...context, balance: onChain.balanceWei }, "a wallet has funds again");
-      await openFunded(services, chain, wallet);
-    }
+    if (wallet.state !== "paused_funds") continue;
+    const isFunded = onChain.balanceWei - wallet.reservedWei >= wallet.neededWei;
+    if (!isFunded && !wallet.isNeedless) continue;
+    const why = isFunded ? "a wallet has funds again" : "the request that a wallet needed funds for waits no longer";
+    services.log.info({ ...context, balance: onChain.balanceWei }, why);
+    await openPaused(services, chain, wallet);
   }
 }
 
@@ -91,9 +94,9 @@ async function importNewlyFound(
   }
 }
 
-async function openFunded(services: RelayContext, chain: Chain, wallet: RelayerWallet): Promise<void> {
+async function openPaused(services: RelayContext, chain: Chain, wallet: RelayerWallet): Promise<void> {
   await updateWallet(services.db, { chain_id: chain.id, addr: toBytes(wallet.address) })
-    .set({ state: "open", needed_wei: null })
+    .set({ state: "open", needed_wei: null, needed_for: null })
     .where("state", "=", "paused_funds")
     .where("next_nonce", "=", wallet.nextNonce)
     .execute();
