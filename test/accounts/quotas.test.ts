@@ -7,10 +7,12 @@ import { forOneUpload, LargeRequest } from "../../src/auth/large-requests.ts";
 import { defaultPlans } from "../../src/auth/plans.ts";
 import { perDay } from "../../src/auth/rate-limit.ts";
 import { takeAllowlist } from "../../src/collections/allowlist-tree.ts";
+import type { ServiceError } from "../../src/errors/errors.ts";
 import { refreshesOfDay } from "../../src/nfts/refresh-metadata.ts";
 import { ApiServer } from "../setup/api-server.ts";
 import { addressOf, nobody } from "../setup/nft-fixture.ts";
 import { send } from "../setup/send.ts";
+import { wait } from "../setup/wait.ts";
 
 let api: ApiServer;
 beforeAll(async () => {
@@ -263,16 +265,20 @@ test("a large request counts as many: files and bytes of a directory, entries of
   const upload = await left("/v0/metadata/directory?dry_run=true", "POST");
   expect(upload).toBeGreaterThanOrEqual(118);
   const price = new LargeRequest(api.services.auth.limiter, caller, "upload");
+  const begun = performance.now();
   for (let files = 1; files <= 25_000; files += 1) await price.count(files / forOneUpload.files, "it");
-  // 25,000 files are 100 uploads, of which the request itself was one.
-  expect(upload - (await left("/v0/metadata/directory?dry_run=true", "POST"))).toBeGreaterThanOrEqual(90);
+  // 25,000 files are 100 uploads, of which the request itself was one. Two a second come back.
+  const taken = upload - (await left("/v0/metadata/directory?dry_run=true", "POST"));
+  expect(taken + ((performance.now() - begun) / 1_000) * 2).toBeGreaterThanOrEqual(99);
   // An address that is none costs nothing else.
   const list = Array.from({ length: 100_000 }, () => "x");
   const take = () => takeAllowlist(api.services, caller, list).catch((error: unknown) => error);
-  expect(await take()).toMatchObject({ code: "invalid_address" });
-  expect(await take()).toMatchObject({ code: "invalid_address" });
-  expect(await take()).toMatchObject({ code: "invalid_address" });
-  expect(await take()).toMatchObject({
+  for (let lists = 0; lists < 3; lists += 1) expect(await take()).toMatchObject({ code: "invalid_address" });
+  // One a second comes back, so a slow machine may take a list more.
+  const refusal = await wait("a refused list", take, {
+    until: (error) => (error as ServiceError).code !== "invalid_address",
+  });
+  expect(refusal).toMatchObject({
     code: "rate_limit_exceeded",
     message: expect.stringContaining("a presale list of 100000 wallets counts as 20 requests"),
     details: { requests: 20, bucket: "deploy" },
