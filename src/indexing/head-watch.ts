@@ -1,9 +1,12 @@
 import { EventEmitter } from "node:events";
+import type { Server } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
+import { type ServerSocket, WebSocketServer } from "ws";
 import { backoffMs } from "../backoff.ts";
 import { type Header, readHeader } from "./header.ts";
+import { parseJson } from "./json-rpc.ts";
 
-export interface WatchedChain {
+interface WatchedChain {
   /** Asks the nodes for the newest block, without its transactions; what comes is believed. */
   readLatest(): Promise<unknown>;
   /** Whether the head is of before nodes went back, which is believed only after a while. */
@@ -44,9 +47,7 @@ export class HeadWatch {
   constructor(chain: WatchedChain) {
     this.#chain = chain;
     this.#events.setMaxListeners(0);
-    this.#nodes = new NodeHeads(chain.wsUrls, () => {
-      this.#wake.abort();
-    });
+    this.#nodes = new NodeHeads(chain.wsUrls, () => this.#wake.abort());
   }
 
   /** Begins to watch; again is no harm. */
@@ -144,13 +145,12 @@ const retryPause = { firstMs: 500, mostMs: 60_000 };
 const mostMissed = 2;
 
 /** Subscribes to the new blocks of nodes by websocket. A node without one is tried again now and then. */
-export class NodeHeads {
+class NodeHeads {
   readonly #urls: readonly string[];
   readonly #onBlock: () => void;
   readonly #live = new Set<WebSocket>();
   readonly #sockets = new Set<WebSocket>();
-  readonly #timers = new Set<NodeJS.Timeout>();
-  #stopped = false;
+  readonly #end = new AbortController();
   #missed = 0;
   /** Number of the newest block that a node announced and the others may not have yet. */
   announced = -1n;
@@ -169,8 +169,7 @@ export class NodeHeads {
   }
 
   stop(): void {
-    this.#stopped = true;
-    for (const timer of this.#timers) clearTimeout(timer);
+    this.#end.abort();
     for (const socket of this.#sockets) socket.close();
   }
 
@@ -195,13 +194,14 @@ export class NodeHeads {
       socket.send(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_subscribe", params: ["newHeads"] }));
     });
     socket.addEventListener("message", ({ data }) => {
-      const message = readMessage(data);
+      const message = parseJson(String(data)) as NodeMessage | null | undefined;
       if (message?.id === 1 && typeof message.result === "string") {
         wasLive = true;
         this.#live.add(socket);
       } else if (message?.id === 1) socket.close();
-      if (message?.number !== undefined) {
-        this.announced = message.number;
+      const number = announcedIn(message);
+      if (number !== null) {
+        this.announced = number;
         this.#missed = 0;
         this.#onBlock();
       }
@@ -212,38 +212,72 @@ export class NodeHeads {
       // Blocks may have come meanwhile.
       if (this.#live.delete(socket)) this.#onBlock();
       if (this.#live.size === 0) this.announced = -1n;
-      if (this.#stopped) return;
+      const { signal } = this.#end;
       const count = wasLive ? 1 : failures + 1;
-      const timer = setTimeout(
-        () => {
-          this.#timers.delete(timer);
-          this.#connect(url, count);
-        },
-        backoffMs(count, retryPause),
-      ).unref();
-      this.#timers.add(timer);
+      wait(backoffMs(count, retryPause), undefined, { signal, ref: false }).then(
+        () => this.#connect(url, count),
+        () => undefined,
+      );
     });
     socket.addEventListener("error", () => undefined);
   }
 }
 
-interface Message {
+interface NodeMessage {
   id?: unknown;
   result?: unknown;
-  number: bigint | undefined;
+  params?: { result?: { number?: unknown } };
 }
 
-function readMessage(data: unknown): Message | null {
-  try {
-    const { id, result, params } = JSON.parse(String(data)) as {
-      id?: unknown;
-      result?: unknown;
-      params?: { result?: { number?: unknown } };
-    };
-    const number = params?.result?.number;
-    const isNumber = typeof number === "string" && /^0x[0-9a-f]{1,16}$/i.test(number);
-    return { id, result, number: isNumber ? BigInt(number) : undefined };
-  } catch {
-    return null;
-  }
+/** The number of the block that a message announces. */
+function announcedIn(message: NodeMessage | null | undefined): bigint | null {
+  const number = message?.params?.result?.number;
+  return typeof number === "string" && /^0x[0-9a-f]{1,16}$/i.test(number) ? BigInt(number) : null;
+}
+
+const maxRequestBytes = 65_536;
+const subscription = "0x1";
+const repeat = { firstMs: 100, mostMs: 5_000 };
+
+/**
+ * Tells Ponder each new head of the chain over a websocket of `server` (`eth_subscribe`), so that it asks for none itself.
+ *
+ * Each head is announced again, at growing pauses: Ponder 0.17.7 takes in fifty missing blocks for each announcement, and at a reorganisation it only takes out what left the chain. One that it has it ignores.
+ */
+export function announceHeads(server: Server, heads: HeadWatch): { stop(): void } {
+  const sockets = new WebSocketServer({ server, maxPayload: maxRequestBytes });
+  const subscribers = new Set<ServerSocket>();
+  let timer: NodeJS.Timeout | undefined;
+  const tell = (socket: ServerSocket, { block }: SeenHead) => {
+    const { transactions: _, ...result } = block;
+    socket.send(JSON.stringify({ jsonrpc: "2.0", method: "eth_subscription", params: { subscription, result } }));
+  };
+  const tellAll = (pauseMs: number) => {
+    clearTimeout(timer);
+    if (subscribers.size === 0) return;
+    const { head } = heads;
+    if (head) for (const socket of subscribers) tell(socket, head);
+    timer = setTimeout(() => tellAll(Math.min(2 * pauseMs, repeat.mostMs)), pauseMs).unref();
+  };
+  const off = heads.onHead(() => tellAll(repeat.firstMs));
+  sockets.on("connection", (socket: ServerSocket) => {
+    socket.on("error", () => undefined);
+    socket.on("close", () => subscribers.delete(socket));
+    socket.on("message", (data) => {
+      const request = parseJson(String(data)) as { id?: unknown; method?: unknown } | null | undefined;
+      const result = request?.method === "eth_subscribe" ? subscription : true;
+      socket.send(JSON.stringify({ jsonrpc: "2.0", id: request?.id ?? null, result }));
+      if (result === true) return;
+      subscribers.add(socket);
+      tellAll(repeat.firstMs);
+    });
+  });
+  return {
+    stop: () => {
+      off();
+      clearTimeout(timer);
+      for (const socket of sockets.clients) socket.terminate();
+      sockets.close();
+    },
+  };
 }

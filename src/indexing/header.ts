@@ -1,4 +1,4 @@
-import { type Hex, keccak256, toRlp } from "viem";
+import { concatHex, type Hex, keccak256, numberToHex, stringToHex, toRlp } from "viem";
 
 /** What is kept of a block. With VERIFY=proofs its hash was recomputed from its fields. */
 export interface Header {
@@ -66,7 +66,7 @@ export function readHeader(block: Fields): Header {
   };
 }
 
-export function rlpQuantity(value: Hex): Hex {
+function rlpQuantity(value: Hex): Hex {
   const digits = BigInt(value).toString(16);
   if (digits === "0") return "0x";
   return `0x${digits.length % 2 === 0 ? "" : "0"}${digits}`;
@@ -88,4 +88,106 @@ export function bloomMayHold(bloom: Hex, value: Hex): boolean {
     const digit = Number.parseInt(bloom[2 + 511 - (bit >> 2)] ?? "0", 16);
     return ((digit >> (bit & 3)) & 1) === 1;
   });
+}
+
+export interface TrieReceipt {
+  type?: Hex;
+  status?: Hex;
+  root?: Hex;
+  cumulativeGasUsed: Hex;
+  logsBloom: Hex;
+  transactionIndex: Hex;
+  transactionHash?: Hex;
+  logs: readonly { address: Hex; topics: readonly Hex[]; data: Hex }[];
+}
+
+/** Of a block without receipts. */
+export const emptyRoot: Hex = keccak256("0x80");
+
+/**
+ * Root of the Merkle-Patricia trie of a block's receipts, the one its header commits to.
+ *
+ * Source: Yellow Paper 4.3.1 and appendix D; EIP-2718 for typed receipts.
+ */
+export function receiptsRoot(receipts: readonly TrieReceipt[]): Hex {
+  if (receipts.length === 0) return emptyRoot;
+  const leaves = receipts.map((receipt, index) => ({
+    path: nibbles(toRlp(rlpQuantity(`0x${index.toString(16)}`))),
+    value: encodeReceipt(receipt),
+  }));
+  return keccak256(toRlp(node(leaves, 0)));
+}
+
+function encodeReceipt({ type = "0x0", status, root, cumulativeGasUsed, logsBloom, logs }: TrieReceipt): Hex {
+  const outcome = isHex(root) ? root : rlpQuantity(status ?? "0x0");
+  const body = toRlp([
+    outcome,
+    rlpQuantity(cumulativeGasUsed),
+    logsBloom,
+    logs.map(({ address, topics, data }) => [address, [...topics], data]),
+  ]);
+  const kind = rlpQuantity(type);
+  return kind === "0x" ? body : concatHex([kind, body]);
+}
+
+interface Leaf {
+  path: number[];
+  value: Hex;
+}
+type Rlp = Hex | Rlp[];
+
+/** The trie node over these leaves, which share the first `depth` nibbles of their paths. */
+function node(leaves: readonly Leaf[], depth: number): Rlp[] {
+  const [first] = leaves;
+  if (!first) throw new Error("a trie node needs leaves");
+  if (leaves.length === 1) return [compact(first.path.slice(depth), true), first.value];
+  let shared = depth;
+  while (leaves.every(({ path }) => path[shared] !== undefined && path[shared] === first.path[shared])) shared += 1;
+  if (shared > depth) return [compact(first.path.slice(depth, shared), false), reference(node(leaves, shared))];
+  const branch: Rlp[] = Array.from({ length: 16 }, (_, nibble) => {
+    const below = leaves.filter(({ path }) => path[depth] === nibble);
+    return below.length === 0 ? "0x" : reference(node(below, depth + 1));
+  });
+  return [...branch, leaves.find(({ path }) => path.length === depth)?.value ?? "0x"];
+}
+
+/** A node below 32 bytes is part of its parent, a larger one by its hash. */
+function reference(child: Rlp[]): Rlp {
+  const encoded = toRlp(child);
+  return encoded.length < 2 + 64 ? child : keccak256(encoded);
+}
+
+function nibbles(hex: Hex): number[] {
+  return [...hex.slice(2)].map((digit) => Number.parseInt(digit, 16));
+}
+
+function compact(path: readonly number[], isLeaf: boolean): Hex {
+  const odd = path.length % 2 === 1;
+  const flag = (isLeaf ? 2 : 0) + (odd ? 1 : 0);
+  const digits = [flag, ...(odd ? [] : [0]), ...path].map((nibble) => nibble.toString(16)).join("");
+  return `0x${digits}`;
+}
+
+/** Polygon and its test network Amoy. */
+const chainIds: ReadonlySet<number> = new Set([137, 80002]);
+/** Sprints of Bor have 64 or 16 blocks, and only their ends take state from the chain below. */
+const sprint = 16n;
+
+export const hasStateSync = (chainId: number): boolean => chainIds.has(chainId);
+
+/**
+ * Whether a block can have a state-sync transaction: on Polygon one without a sender, last in its block, by which tokens come from
+ * the chain below. Before the fork that put it into the block's body neither receipts root nor bloom of the header have it.
+ */
+export function mayHaveStateSync(chainId: number, number: bigint): boolean {
+  return chainIds.has(chainId) && number % sprint === 0n;
+}
+
+/**
+ * Hash of a block's state-sync transaction from before that fork.
+ *
+ * Source: Bor, core/types/bor_receipt.go (`GetDerivedBorTxHash` of `BorReceiptKey`).
+ */
+export function stateSyncHash({ number, hash }: Pick<Header, "number" | "hash">): Hex {
+  return keccak256(concatHex([stringToHex("matic-bor-receipt-"), numberToHex(number, { size: 8 }), hash]));
 }

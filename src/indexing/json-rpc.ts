@@ -125,7 +125,8 @@ function parseAnswer(text: string, method: string, status: number): RpcAnswer {
   throw new UnusableAnswer(`${method}: the answer is not ${answer === undefined ? "JSON" : "JSON-RPC"}`);
 }
 
-function parseJson(text: string): unknown {
+/** @returns undefined for what is not JSON. */
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -1,7 +1,6 @@
 import { type Hex, keccak256 } from "viem";
-import { type Header, isHex } from "./header.ts";
+import { type Header, isHex, receiptsRoot, type TrieReceipt } from "./header.ts";
 import { NodeRefusal, Refused } from "./json-rpc.ts";
-import { receiptsRoot, type TrieReceipt } from "./receipts-root.ts";
 import { type RpcUpstreams, unsupportedCode } from "./rpc-upstreams.ts";
 
 /** A log as nodes send it; checked to be one. */
@@ -51,23 +50,6 @@ export async function fetchProvenLogs(
   };
   const receipts = await fetchReceipts(upstreams, header, signal, once ? null : prove);
   return prove(receipts).flatMap((receipt) => receipt.logs as RpcLog[]);
-}
-
-/** Logs of all receipts of a block, as an endpoint gives them. @returns null for what are none. */
-export async function fetchSaidReceipts(
-  upstreams: RpcUpstreams,
-  header: Header,
-  signal: AbortSignal,
-): Promise<RpcLog[] | null> {
-  const answer = await upstreams.request("eth_getBlockReceipts", [header.hash], { signal });
-  const receipts = Array.isArray(answer.result) ? (answer.result as ({ logs?: unknown[] } | null)[]) : null;
-  const logs: unknown = receipts?.flatMap((receipt) => receipt?.logs ?? [null]);
-  try {
-    checkLogs(logs, { blockHash: header.hash }, true);
-    return logs;
-  } catch {
-    return null;
-  }
 }
 
 async function fetchReceipts(

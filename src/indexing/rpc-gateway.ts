@@ -1,18 +1,17 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { Chain } from "../chains.ts";
 import { readAtMost } from "../read-at-most.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { LogOnce } from "../telemetry/log-once.ts";
-import { announceHeads } from "./announce-heads.ts";
 import { askForNftTransfers, dropErc20Transfers } from "./erc20-noise.ts";
-import { HeadWatch } from "./head-watch.ts";
+import { announceHeads, HeadWatch } from "./head-watch.ts";
 import { markHostileLogs } from "./hostile-logs.ts";
-import { AnswerTooLarge, LeftChain, NodeRefusal, type RpcAnswer, type RpcLimits } from "./json-rpc.ts";
+import { AnswerTooLarge, LeftChain, NodeRefusal, parseJson, type RpcAnswer, type RpcLimits } from "./json-rpc.ts";
 import { turns } from "./line.ts";
-import { type BlockRange, halfWords, rangeOf, tooWideCode } from "./log-width.ts";
 import type { RpcLog } from "./proven-logs.ts";
-import { type EndpointState, type FinalBlock, RpcUpstreams } from "./rpc-upstreams.ts";
-import type { EndpointHealth } from "./upstream.ts";
-import { type Unproven, type Verification, VerifiedChain } from "./verified-chain.ts";
+import { type FinalBlock, RpcUpstreams } from "./rpc-upstreams.ts";
+import { type BlockRange, halfWords, rangeOf, tooWideCode } from "./upstream.ts";
+import { VerifiedChain } from "./verified-chain.ts";
 
 const maxRequestBytes = 1_048_576;
 // Ponder gives up after 10 s; it shall get our answer, not silence.
@@ -30,53 +29,12 @@ const methods = new Set([
   "eth_getTransactionReceipt",
 ]);
 
-export interface RpcGateway {
-  url: string;
-  /** Announces heads. */
-  wsUrl: string;
-  /** To be started by who needs it. */
-  heads: HeadWatch;
-  /** Asks the nodes as Ponder does. @throws UnusableAnswer, or Error with the node's own error. */
-  request(method: string, params: unknown): Promise<unknown>;
-  /** One question to every node: the results of those that answer. */
-  requestAll(method: string, params: unknown): Promise<unknown[]>;
-  /** Answers that were refused, by reason. */
-  refusals: ReadonlyMap<string, number>;
-  /**
-   * Of Ponder's questions: those that were answered in time since the start, those under way, and how long the oldest of these
-   * has been (ms).
-   */
-  activity(): { answered: number; running: number; oldestMs: number };
-  /** From now on no endpoint is believed whose block 0 is another. */
-  expectGenesis(hash: string): void;
-  /** What every endpoint says of itself when it is asked anew. */
-  audit(final: FinalBlock | null): Promise<EndpointState[]>;
-  /** Endpoints that contradicted at the last audit. */
-  contradictions(): number;
-  /**
-   * All logs of a block as the index is given them.
-   *
-   * @param by `another`: what an endpoint says that is not the first one, where there is one; null when none answers. `proof`: the
-   *   block's receipts, or endpoints that agree.
-   */
-  logsOfBlock(number: bigint, by: "another" | "proof"): Promise<RpcLog[] | null>;
-  /** What each endpoint can do, and what went wrong with it. */
-  health(): EndpointHealth[];
-  /** What of the chain's headers proves nothing. */
-  unproven(): Unproven[];
-  close(): Promise<void>;
-}
+export type RpcGateway = Awaited<ReturnType<typeof startRpcGateway>>;
 
-export interface GatewayChain {
-  name: string;
-  id: number;
-  verification: Verification;
-  requestsPerSecond: number;
+type GatewayChain = Pick<Chain, "name" | "id" | "local" | "verification" | "requestsPerSecond"> & {
   /** How long a head may be behind the one seen before until it counts as the truth. */
   lagTimeoutMs: number;
-  /** A development chain on this machine. Its node may speak by websocket where it speaks by HTTP. */
-  local: boolean;
-}
+};
 
 /**
  * A JSON-RPC server on the loopback interface before the chain's nodes: fails over between
@@ -85,12 +43,7 @@ export interface GatewayChain {
  * @param urls of the nodes; those of websockets announce blocks, and all else is asked of the others.
  * @throws WrongChain, or UnusableAnswer when no node answers.
  */
-export async function startRpcGateway(
-  chain: GatewayChain,
-  urls: readonly string[],
-  log: Logger,
-  limits = usualLimits,
-): Promise<RpcGateway> {
+export async function startRpcGateway(chain: GatewayChain, urls: readonly string[], log: Logger, limits = usualLimits) {
   const upstreams = new RpcUpstreams(
     chain,
     urls.filter((url) => url.startsWith("http")),
@@ -99,7 +52,7 @@ export async function startRpcGateway(
   );
   await upstreams.verify();
   const verified = new VerifiedChain(upstreams, chain.verification, chain.lagTimeoutMs, log);
-  // Not in line behind Ponder: what this process asks is little.
+  /** Asks the nodes as Ponder does, not in line behind it. @throws UnusableAnswer, or Error with the node's own error. */
   const request = async (method: string, params: unknown) => {
     const answer = await askFiltered(verified, method, params);
     if (answer.error) throw new Error(`${method}: ${answer.error.message}`);
@@ -146,24 +99,44 @@ export async function startRpcGateway(
   if (address === null || typeof address === "string") throw new Error("the RPC gateway got no port");
   return {
     url: `http://127.0.0.1:${address.port}`,
+    /** Announces heads. */
     wsUrl: `ws://127.0.0.1:${address.port}`,
+    /** To be started by who needs it. */
     heads,
     request,
-    requestAll: async (method, params) => (await upstreams.requestAll(method, params)).map(({ result }) => result),
-    refusals: upstreams.refusals,
+    /** One question to every node: the results of those that answer. */
+    requestAll: async (method: string, params: unknown) =>
+      (await upstreams.requestAll(method, params)).map(({ result }) => result),
+    /** Answers that were refused, by reason. */
+    refusals: upstreams.refusals as ReadonlyMap<string, number>,
+    /**
+     * Of Ponder's questions: those that were answered in time since the start, those under way, and how long the oldest of these
+     * has been (ms).
+     */
     activity: () => {
       const [oldest] = running;
       const oldestMs = oldest ? Math.max(1, performance.now() - oldest.since) : 0;
       return { answered, running: running.size, oldestMs };
     },
-    expectGenesis: (hash) => upstreams.expectGenesis(hash),
-    audit: (final) => upstreams.audit(final),
+    /** From now on no endpoint is believed whose block 0 is another. */
+    expectGenesis: (hash: string) => upstreams.expectGenesis(hash),
+    /** What every endpoint says of itself when it is asked anew. */
+    audit: (final: FinalBlock | null) => upstreams.audit(final),
+    /** Endpoints that contradicted at the last audit. */
     contradictions: () => upstreams.contradictions(),
-    logsOfBlock: async (number, by) => {
+    /**
+     * All logs of a block as the index is given them.
+     *
+     * @param by `another`: what an endpoint says that is not the first one, where there is one; null when none answers. `proof`: the
+     *   block's receipts, or endpoints that agree.
+     */
+    logsOfBlock: async (number: bigint, by: "another" | "proof") => {
       const logs = await (by === "another" ? verified.logsByAnother(number) : verified.confirmedLogs(number));
       return logs && (markHostileLogs(dropErc20Transfers([], logs)) as RpcLog[]);
     },
+    /** What each endpoint can do, and what went wrong with it. */
     health: () => upstreams.health(),
+    /** What of the chain's headers proves nothing. */
     unproven: () => verified.unproven,
     close: async () => {
       heads.stop();
@@ -246,12 +219,8 @@ async function serve(
 }
 
 function parseRequest(text: string): { id: unknown; method: string; params: unknown } | null {
-  try {
-    const { id = null, method, params } = JSON.parse(text) as Record<string, unknown>;
-    return typeof method === "string" ? { id, method, params } : null;
-  } catch {
-    return null;
-  }
+  const { id = null, method, params } = (parseJson(text) ?? {}) as Record<string, unknown>;
+  return typeof method === "string" ? { id, method, params } : null;
 }
 
 function reply(response: ServerResponse, status: number, id: unknown, { result, error }: RpcAnswer): void {

@@ -15,13 +15,16 @@ import {
   UnusableAnswer,
   WrongChain,
 } from "./json-rpc.ts";
-import { type BlockRange, rangeOf, smallerRange, tooWideCode } from "./log-width.ts";
-import { type EndpointHealth, healthOf, openUpstream, type Upstream } from "./upstream.ts";
-
-export interface UpstreamLimits extends RpcLimits {
-  /** Of each node; 0: as many as come. */
-  requestsPerSecond: number;
-}
+import {
+  type BlockRange,
+  type EndpointHealth,
+  healthOf,
+  openUpstream,
+  rangeOf,
+  smallerRange,
+  tooWideCode,
+  type Upstream,
+} from "./upstream.ts";
 
 /** Throws Refused or Absent for a result of an endpoint, by its place in the list, that shall not be used. */
 type Check = (result: unknown, endpoint: number) => void;
@@ -39,8 +42,7 @@ export interface FinalBlock {
   hash: string;
 }
 
-export interface EndpointState {
-  host: string;
+interface EndpointState {
   /** `contradicts`: it serves another chain, or another history of this one. */
   state: "agrees" | "silent" | "contradicts";
   reason: string | null;
@@ -66,8 +68,9 @@ const awayPauseMs = 500;
 /** The nodes of one chain, best first; a request goes to the first that gives a usable answer. */
 export class RpcUpstreams {
   readonly #upstreams: Upstream[];
-  readonly #chain: { name: string; id: number };
-  readonly #limits: UpstreamLimits;
+  readonly name: string;
+  readonly id: number;
+  readonly #limits: RpcLimits;
   readonly #log: Logger;
   readonly #logOnce: LogOnce;
   #genesis: string | null = null;
@@ -78,8 +81,15 @@ export class RpcUpstreams {
   /** Answers that were refused since the start, by reason. */
   readonly refusals = new Map<string, number>();
 
-  constructor(chain: { name: string; id: number }, urls: readonly string[], limits: UpstreamLimits, log: Logger) {
-    this.#chain = chain;
+  /** @param limits `requestsPerSecond`: of each node; 0: as many as come. */
+  constructor(
+    { name, id }: { name: string; id: number },
+    urls: readonly string[],
+    limits: RpcLimits & { requestsPerSecond: number },
+    log: Logger,
+  ) {
+    this.name = name;
+    this.id = id;
     this.#limits = limits;
     this.#log = log;
     this.#logOnce = new LogOnce(log);
@@ -97,7 +107,7 @@ export class RpcUpstreams {
     for (const failure of failures) if (failure instanceof WrongChain) throw failure;
     if (failures.length === results.length) {
       const reasons = failures.map((failure) => (failure instanceof Error ? failure.message : String(failure)));
-      throw new UnusableAnswer(`no RPC endpoint of ${this.#chain.name} answers: ${reasons.join("; ")}`);
+      throw new UnusableAnswer(`no RPC endpoint of ${this.name} answers: ${reasons.join("; ")}`);
     }
   }
 
@@ -121,20 +131,19 @@ export class RpcUpstreams {
   async audit(final: FinalBlock | null): Promise<EndpointState[]> {
     return Promise.all(
       this.#upstreams.map(async (upstream): Promise<EndpointState> => {
-        const { host } = upstream;
         try {
           await this.#verify(upstream);
           if (final) await this.#requireBlock(upstream, final);
           upstream.contradicts = false;
-          return { host, state: "agrees", reason: null };
+          return { state: "agrees", reason: null };
         } catch (error) {
           const reason = error instanceof Error ? error.message : String(error);
           upstream.faults.record(error);
-          if (!(error instanceof WrongChain)) return { host, state: "silent", reason };
+          if (!(error instanceof WrongChain)) return { state: "silent", reason };
           upstream.verified = false;
           upstream.contradicts = true;
-          this.#log.error({ host, reason }, "RPC endpoint contradicts what is known of the chain");
-          return { host, state: "contradicts", reason };
+          this.#log.error({ host: upstream.host, reason }, "RPC endpoint contradicts what is known of the chain");
+          return { state: "contradicts", reason };
         }
       }),
     );
@@ -143,7 +152,7 @@ export class RpcUpstreams {
   /** @throws WrongChain when the node has another block of this number. One that has none yet lags. */
   async #requireBlock(upstream: Upstream, { number, hash }: FinalBlock): Promise<void> {
     const params = [`0x${number.toString(16)}`, false];
-    const { result } = await upstream.limit(() => sendRpc(upstream.url, "eth_getBlockByNumber", params, this.#limits));
+    const { result } = await this.#send(upstream, "eth_getBlockByNumber", params);
     const named = typeof result === "object" && result !== null && "hash" in result ? String(result.hash) : null;
     if (named !== null && named.toLowerCase() !== hash)
       throw new WrongChain(`${upstream.host} has block ${number} as ${named.slice(0, 80)}, which was final as ${hash}`);
@@ -184,14 +193,13 @@ export class RpcUpstreams {
           last = error;
         }
       }
-      const words = [...refused.values()];
-      if (words.every((one) => one && askAgainNoMore.includes(one.kind))) break;
+      if ([...refused.values()].every(lasts)) break;
     }
     if (absent) return { result: null };
-    const narrow =
-      [...refused.values()].some((one) => one?.kind === "too_wide") && range && smallerRange(this.#usable(), range);
+    const words = [...refused.values()];
+    const narrow = words.some((one) => one?.kind === "too_wide") && range && smallerRange(this.#usable(), range);
     if (narrow) return narrow;
-    const answer = errorOf([...refused.values()]);
+    const answer = errorOf(words);
     if (answer) return answer;
     this.#awaySince ??= Date.now();
     throw last;
@@ -207,14 +215,6 @@ export class RpcUpstreams {
 
   #isAway(): boolean {
     return this.#awaySince !== null && Date.now() - this.#awaySince > awayAfterMs;
-  }
-
-  get name(): string {
-    return this.#chain.name;
-  }
-
-  get id(): number {
-    return this.#chain.id;
   }
 
   /** How many endpoints are configured. */
@@ -251,13 +251,16 @@ export class RpcUpstreams {
     return answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
   }
 
+  #send(upstream: Upstream, method: string, params: unknown, signal?: AbortSignal): Promise<RpcAnswer> {
+    return upstream.limit(() => sendRpc(upstream.url, method, params, this.#limits, signal), signal);
+  }
+
   async #ask(upstream: Upstream, method: string, params: unknown, { check, signal }: Asking): Promise<RpcAnswer> {
     if (!upstream.verified) await this.#verify(upstream);
     const range = method === "eth_getLogs" ? rangeOf(params) : null;
     const last = range?.to ?? null;
     if (last !== null && last > upstream.head) await this.#requireHead(upstream, last, signal);
-    const send = () => sendRpc(upstream.url, method, params, this.#limits, signal);
-    const answer = await upstream.limit(send, signal);
+    const answer = await this.#send(upstream, method, params, signal);
     // Another backend of the same address may have answered than the one that told its head.
     if (last !== null && last > upstream.head - farBehind && !answer.error)
       await this.#requireHead(upstream, last, signal).catch((error: unknown) => {
@@ -282,8 +285,7 @@ export class RpcUpstreams {
    * @throws NodeRefusal while it is behind.
    */
   async #requireHead(upstream: Upstream, last: bigint, signal: AbortSignal | undefined): Promise<void> {
-    const send = () => sendRpc(upstream.url, "eth_blockNumber", [], this.#limits, signal);
-    const { result } = await upstream.limit(send, signal);
+    const { result } = await this.#send(upstream, "eth_blockNumber", [], signal);
     if (typeof result !== "string" || !/^0x[0-9a-f]+$/i.test(result)) throw new Refused("no block number");
     const head = BigInt(result);
     // Kept for later ranges, so it must not be another chain's.
@@ -313,13 +315,13 @@ export class RpcUpstreams {
 
   // Repeated after each failure: a load balancer or a restarted node may come back as another chain.
   async #verify(upstream: Upstream): Promise<void> {
-    const { result } = await upstream.limit(() => sendRpc(upstream.url, "eth_chainId", [], this.#limits));
+    const { result } = await this.#send(upstream, "eth_chainId", []);
     const id = typeof result === "string" && /^0x[0-9a-f]+$/i.test(result) ? BigInt(result) : null;
     if (id === null) throw new UnusableAnswer(`${upstream.host} gives no chain id`);
-    if (id !== BigInt(this.#chain.id)) {
-      const { name, id: wanted } = this.#chain;
+    if (id !== BigInt(this.id)) {
+      const variable = this.name.toUpperCase();
       throw new WrongChain(
-        `${upstream.host} serves chain id ${id}, but ${name} is configured as ${wanted}: correct RPC_URL_${name.toUpperCase()} or CHAIN_ID_${name.toUpperCase()}`,
+        `${upstream.host} serves chain id ${id}, but ${this.name} is configured as ${this.id}: correct RPC_URL_${variable} or CHAIN_ID_${variable}`,
       );
     }
     if (this.#genesis !== null) await this.#requireBlock(upstream, { number: 0n, hash: this.#genesis });
@@ -369,7 +371,9 @@ export class RpcUpstreams {
   }
 }
 
-const isBlock = (method: string) => method === "eth_getBlockByHash" || method === "eth_getBlockByNumber";
+export const isBlock = (method: string) => method === "eth_getBlockByHash" || method === "eth_getBlockByNumber";
+
+const lasts = (one: NodeRefusal | null) => one !== null && askAgainNoMore.includes(one.kind);
 
 /**
  * The answer where no node has one: a smaller question is better than none, whatever else went wrong; otherwise what all of
@@ -381,7 +385,6 @@ function errorOf(refused: readonly (NodeRefusal | null)[]): RpcAnswer | null {
   if (narrow) return { error: { code: tooWideCode, message: narrow.error.message } };
   const [first] = known;
   // Ponder gives up at most errors, and repeats what is no answer.
-  const lasts = (one: NodeRefusal | null) => one !== null && askAgainNoMore.includes(one.kind);
   if (!first || !refused.every(lasts)) return null;
   const code = known.every(({ kind }) => kind === "unsupported") ? unsupportedCode : first.error.code;
   return { error: { code, message: [...new Set(known.map(({ error }) => error.message))].join("; ") } };

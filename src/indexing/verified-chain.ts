@@ -2,17 +2,14 @@ import { LRUCache } from "lru-cache";
 import type { Hex } from "viem";
 import type { Logger } from "../telemetry/log.ts";
 import { askUndoubted } from "./ask-undoubted.ts";
+import { askAnother, askForBlock, ChainProofs } from "./block-logs.ts";
 import { Blooms } from "./blooms.ts";
-import { ChainProofs } from "./chain-proofs.ts";
 import { givesHash, type Header, headerHash, isHex, readHeader } from "./header.ts";
 import { Absent, Contradiction, LeftChain, Refused, type RpcAnswer, UnusableAnswer } from "./json-rpc.ts";
-import { LogPlaces } from "./log-places.ts";
-import { Positions } from "./positions.ts";
+import { LogPlaces, Positions } from "./places.ts";
 import { checkLogs, type LogFilter, matches, type RpcLog } from "./proven-logs.ts";
-import type { RpcUpstreams } from "./rpc-upstreams.ts";
+import { isBlock, type RpcUpstreams } from "./rpc-upstreams.ts";
 import { SharedWork } from "./shared-work.ts";
-import { UnprovedHeaders } from "./unproved-headers.ts";
-import { askAnother, askForBlock } from "./unproven-logs.ts";
 
 /**
  * How much of what nodes say is checked.
@@ -25,7 +22,7 @@ import { askAnother, askForBlock } from "./unproven-logs.ts";
 export type Verification = "proofs" | "logs" | "off";
 
 /** What of a chain's headers may prove nothing. */
-export type Unproven = "blooms" | "receipts" | "positions";
+type Unproven = "blooms" | "receipts" | "positions";
 
 const keptHeaders = 4_096;
 const keptBlocks = 24;
@@ -39,7 +36,6 @@ export class VerifiedChain {
   readonly #proofs: ChainProofs;
   readonly #positions: Positions;
   readonly #places = new LogPlaces();
-  readonly #unproved: UnprovedHeaders;
   readonly #mode: Verification;
   readonly #lagTimeoutMs: number;
   readonly #log: Logger;
@@ -53,8 +49,7 @@ export class VerifiedChain {
 
   constructor(upstreams: RpcUpstreams, mode: Verification, lagTimeoutMs: number, log: Logger) {
     this.#upstreams = upstreams;
-    this.#unproved = new UnprovedHeaders(upstreams.name, log);
-    this.#blooms = new Blooms(upstreams, this.#unproved, log);
+    this.#blooms = new Blooms(upstreams, log);
     this.#proofs = new ChainProofs(upstreams, this.#blooms, log);
     this.#positions = new Positions(upstreams, log);
     this.#mode = mode;
@@ -96,13 +91,13 @@ export class VerifiedChain {
 
   /** All logs of a block by its receipts, or as endpoints agree. @throws Refused, UnusableAnswer */
   async confirmedLogs(number: bigint): Promise<RpcLog[]> {
-    const { result } = await this.#block("eth_getBlockByNumber", [`0x${number.toString(16)}`, false]);
-    if (!result) throw new Refused(`no node has block ${number}`);
-    return await this.#proofs.logsOf(readHeader(result as Record<string, unknown>), AbortSignal.timeout(60_000));
+    const header = await this.#headerAt(number);
+    if (!header) throw new Refused(`no node has block ${number}`);
+    return await this.#proofs.logsOf(header, AbortSignal.timeout(60_000));
   }
 
   async #answer(method: string, params: unknown, signal?: AbortSignal): Promise<RpcAnswer> {
-    const list = Array.isArray(params) ? (params as unknown[]) : [];
+    const list: unknown[] = Array.isArray(params) ? params : [];
     if (this.#mode === "off") return this.#upstreams.request(method, params, { signal });
     if (method === "eth_getBlockByNumber" && list[0] === "latest") return this.#latest(list[1] === true, signal);
     if (isBlock(method)) return this.#block(method, list, signal);
@@ -123,8 +118,7 @@ export class VerifiedChain {
   #see(block: Fields, isFull: boolean, endpoint: number): void {
     const header = readHeader(block);
     const isProved = this.#mode === "proofs" || givesHash(block);
-    this.#unproved.see(header, isProved);
-    this.#blooms.see(header);
+    this.#blooms.see(header, isProved);
     if (isProved || !this.#headers.get(header.hash)?.isProved) this.#headers.set(header.hash, { ...header, isProved });
     if (!isFull || this.#mode !== "logs") return;
     // One of the two is wrong. Ponder ends, and gets both from the same one then.
@@ -136,7 +130,7 @@ export class VerifiedChain {
   #doubt(block: Fields, isFull: boolean, endpoint: number): UnusableAnswer | null {
     const byLogs = isFull ? this.#places.doubtBlock(block, endpoint) : null;
     if (byLogs instanceof Contradiction) return byLogs;
-    if (this.#upstreams.size > 1 && this.#unproved.isDoubted(readHeader(block), givesHash(block), endpoint))
+    if (this.#upstreams.size > 1 && this.#blooms.isDoubted(readHeader(block), givesHash(block), endpoint))
       return new Refused("the block's fields do not give its hash");
     return byLogs;
   }
@@ -144,7 +138,7 @@ export class VerifiedChain {
   #checkBlock(block: unknown, [asked, full]: readonly unknown[], endpoint: number): void {
     if (block === null || block === undefined) throw new Absent("no such block");
     if (typeof block !== "object") throw new Refused("not a block");
-    const fields = block as Record<string, unknown>;
+    const fields = block as Fields;
     const header = readHeader(fields);
     if (this.#mode === "proofs" && headerHash(fields) !== header.hash)
       throw new Refused("the block's fields do not give its hash");
@@ -155,11 +149,11 @@ export class VerifiedChain {
     if (!Array.isArray(transactions)) throw new Refused("a block without its transactions");
     if (transactions.length === 0 && isHex(fields["gasUsed"]) && BigInt(fields["gasUsed"]) > 0n)
       this.#positions.checkUnlisted(header, endpoint);
-    if (full === true) this.#checkTransactions(header, transactions as Record<string, unknown>[], endpoint);
+    if (full === true) this.#checkTransactions(header, transactions as Fields[], endpoint);
   }
 
   /** Ponder stops its backfill at a log whose transaction the block does not have. */
-  #checkTransactions(header: Header, transactions: readonly Record<string, unknown>[], endpoint: number): void {
+  #checkTransactions(header: Header, transactions: readonly Fields[], endpoint: number): void {
     this.#positions.check(header, transactions, endpoint);
     const hashes = new Map(transactions.map((one) => [Number(one["transactionIndex"]), one["hash"]]));
     for (const { transactionIndex, transactionHash } of this.#knownLogs.get(header.hash) ?? [])
@@ -172,7 +166,7 @@ export class VerifiedChain {
     if (known) return known;
     const { result } = await this.#block("eth_getBlockByHash", [hash, false], signal);
     if (result === null) throw new Refused(`no node has block ${hash}`);
-    return readHeader(result as Record<string, unknown>);
+    return readHeader(result as Fields);
   }
 
   /**
@@ -182,7 +176,7 @@ export class VerifiedChain {
   async #latest(full: boolean, signal?: AbortSignal): Promise<RpcAnswer> {
     const answer = await this.#block("eth_getBlockByNumber", ["latest", full], signal);
     if (!answer.result) return answer;
-    const head = readHeader(answer.result as Record<string, unknown>);
+    const head = readHeader(answer.result as Fields);
     const known = this.#head;
     if (known && head.hash !== known.hash) {
       if (head.number < known.number) return this.#behind(known, head, answer, full);
@@ -199,8 +193,8 @@ export class VerifiedChain {
     this.#behindSince ??= Date.now();
     const waited = Date.now() - this.#behindSince;
     // Some nodes keep blocks that they left; the number then names another one.
-    const canonical = still.result ? await this.#hashAt(known.number) : null;
-    if (still.result && (canonical === known.hash || waited < this.#lagTimeoutMs)) return still;
+    const canonical = still.result ? await this.#headerAt(known.number) : null;
+    if (still.result && (canonical?.hash === known.hash || waited < this.#lagTimeoutMs)) return still;
     if (waited < this.#lagTimeoutMs) throw new Refused("the head is behind the one that was seen before");
     this.#log.warn({ from: String(known.number), to: String(head.number) }, "the chain is shorter than it was");
     this.#behindSince = null;
@@ -208,9 +202,9 @@ export class VerifiedChain {
     return answer;
   }
 
-  async #hashAt(number: bigint): Promise<Hex | null> {
-    const { result } = await this.#block("eth_getBlockByNumber", [`0x${number.toString(16)}`, false]);
-    return result ? readHeader(result as Record<string, unknown>).hash : null;
+  async #headerAt(number: bigint, signal?: AbortSignal): Promise<Header | null> {
+    const { result } = await this.#block("eth_getBlockByNumber", [`0x${number.toString(16)}`, false], signal);
+    return result ? readHeader(result as Fields) : null;
   }
 
   async #logs(filter: LogFilter, params: unknown, signal?: AbortSignal): Promise<RpcAnswer> {
@@ -263,8 +257,8 @@ export class VerifiedChain {
   async #hasLeft({ hash, number }: Header): Promise<boolean> {
     try {
       if ((await this.#block("eth_getBlockByHash", [hash, false])).result) return false;
-      const canonical = await this.#hashAt(number);
-      return canonical !== null && canonical !== hash;
+      const canonical = await this.#headerAt(number);
+      return canonical !== null && canonical.hash !== hash;
     } catch {
       return false;
     }
@@ -288,11 +282,11 @@ export class VerifiedChain {
   async #walk(from: bigint, to: bigint, signal: AbortSignal): Promise<Header[]> {
     const numbers = Array.from({ length: Number(to - from) + 2 }, (_, index) => from + BigInt(index));
     const headers = await inTurns(numbers, async (number) => {
-      const asked = this.#block("eth_getBlockByNumber", [`0x${number.toString(16)}`, false], signal);
+      const asked = this.#headerAt(number, signal);
       // The head has no successor yet, and an endpoint that says nothing at all does not make it one.
-      const { result } = number > to ? await asked.catch(noSuccessor) : await asked;
-      if (!result && number <= to) throw new Refused(`no node has block ${number}`);
-      return result ? readHeader(result as Record<string, unknown>) : null;
+      const header = number > to ? await asked.catch(noSuccessor) : await asked;
+      if (!header && number <= to) throw new Refused(`no node has block ${number}`);
+      return header;
     });
     for (const [index, header] of headers.entries()) {
       const parent = headers[index - 1];
@@ -305,10 +299,8 @@ export class VerifiedChain {
 
 type Fields = Record<string, unknown>;
 
-const isBlock = (method: string) => method === "eth_getBlockByHash" || method === "eth_getBlockByNumber";
-
-function noSuccessor(error: unknown): RpcAnswer {
-  if (error instanceof UnusableAnswer) return { result: null };
+function noSuccessor(error: unknown): null {
+  if (error instanceof UnusableAnswer) return null;
   throw error;
 }
 

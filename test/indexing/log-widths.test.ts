@@ -1,7 +1,7 @@
 import { encodeFunctionData, type Hex } from "viem";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { widthIn } from "../../src/indexing/log-width.ts";
 import { type RpcGateway, startRpcGateway } from "../../src/indexing/rpc-gateway.ts";
+import { widthIn } from "../../src/indexing/upstream.ts";
 import { createLogger } from "../../src/telemetry/log.ts";
 import { FaultyEndpoint, refuse } from "../products/faulty-endpoint.ts";
 import { patient } from "../setup/wait.ts";
