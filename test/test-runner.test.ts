@@ -57,7 +57,7 @@ test("a change reaches the tests that import it, start it or read it, and no oth
     expect.arrayContaining(["test/v0/data.test.ts", "test/launch-flow.test.ts"]),
   );
   expect(reached("src/rest/dates.ts")).not.toContain("test/transactions/signing.test.ts");
-  expect(reached("src/indexing/progress-watch.ts")).toContain("test/indexing/indexer.test.ts");
+  expect(reached("src/indexing/supervise-ponder.ts")).toContain("test/indexing/indexer.test.ts");
   expect(reached("docs/reading.md")).toContain("test/graphql/reading-guide.test.ts");
   expect(reached("docs/reading.md")).not.toContain("test/transactions/crash.long.test.ts");
   expect(reached("schema/migrations/0001_accounts.sql")).toContain("test/accounts/keys.test.ts");

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { Hex } from "viem";
 import { type Header, readHeader } from "./header.ts";
-import type { Progress } from "./progress-watch.ts";
+import { inTransaction } from "./nft-views.ts";
 import type { RpcGateway } from "./rpc-gateway.ts";
 
 /** Blocks that are kept; also how far back the first entry may lie behind the head. */
@@ -14,23 +14,18 @@ const maxStep = 256n;
  * before it. Entries that the node does not have any more are replaced and recorded as a reorganisation.
  * Far behind, it takes a part and goes on at the next call.
  *
- * @returns the newest entry and the node's head.
+ * @returns the node's head.
  */
-export async function extendJournal(
-  client: pg.Client,
-  gateway: RpcGateway,
-  chainId: number,
-): Promise<{ tip: Header; head: bigint }> {
+export async function extendJournal(client: pg.Client, gateway: RpcGateway, chainId: number): Promise<bigint> {
   const { header: head } = await gateway.heads.read();
   const entry = await newestEntry(client, chainId);
-  if (entry?.hash === head.hash) return { tip: head, head: head.number };
+  if (entry?.hash === head.hash) return head.number;
   // A journal that was left behind by far begins anew: a gap must not look like a chain.
   const usable = entry && entry.number + keptBlocks > head.number ? entry : null;
   const until = usable && head.number > usable.number + maxStep ? usable.number + maxStep : head.number;
   const tip = until === head.number ? head : await readBlock(gateway, until);
   const { blocks, fork } = await linkBack(client, gateway, chainId, tip, usable ? null : head.number - firstReach);
-  await client.query("BEGIN");
-  try {
+  await inTransaction(client, async () => {
     const gone = await client.query("DELETE FROM service.chain_block WHERE chain_id = $1 AND (number > $2 OR $3)", [
       chainId,
       String(fork),
@@ -56,12 +51,8 @@ export async function extendJournal(
       chainId,
       String(tip.number - keptBlocks),
     ]);
-    await client.query("COMMIT");
-  } catch (error) {
-    await client.query("ROLLBACK").catch(() => undefined);
-    throw error;
-  }
-  return { tip, head: head.number };
+  });
+  return head.number;
 }
 
 /** Follows parent hashes down to an entry that is still right, or to `floor`. */
@@ -110,12 +101,9 @@ async function readBlock(gateway: RpcGateway, which: Hex | bigint): Promise<Head
 export async function recordFreshness(
   client: pg.Client,
   gateway: RpcGateway,
-  {
-    chain,
-    schema,
-    head,
-    progress,
-  }: { chain: { id: number; name: string }; schema: string; head: bigint; progress: Progress },
+  { chain, schema }: { chain: { id: number; name: string }; schema: string },
+  head: bigint,
+  progress: { movedAt: number; waitsFor: string | null },
 ): Promise<void> {
   const refused = [...gateway.refusals.values()].reduce((sum, count) => sum + count, 0);
   await client.query(

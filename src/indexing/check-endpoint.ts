@@ -7,31 +7,7 @@ import { fetchProvenLogs, topicOf } from "./proven-logs.ts";
 import { RpcUpstreams } from "./rpc-upstreams.ts";
 
 /** What one endpoint can do. A text says why something cannot be, in its class and the node's words. */
-export interface EndpointFacts {
-  /** Never the path or query: those may hold a key. */
-  host: string;
-  chainId: number;
-  head: bigint;
-  /** Seconds since the newest block, by its own time. */
-  age: number;
-  /** Median of five answers, in milliseconds. */
-  answerMs: number;
-  finalized: bigint | string;
-  /** Null: blocks have no base fee (EIP-1559). */
-  baseFee: bigint | null;
-  feeHistory: true | string;
-  suggestedTip: bigint | string;
-  /** Whether block hashes are those of Ethereum's fields: then headers can be proved. */
-  hashes: true | string;
-  /** Whether the receipts of a block give its receipts root. */
-  receipts: true | string;
-  /** Blocks of the widest range of transfers that was answered. */
-  widestRange: bigint | string;
-  callByHash: true | string;
-  pending: true | string;
-  /** Of 32 questions at once, how many were refused for their rate. */
-  refusedAtOnce: number;
-}
+export type EndpointFacts = Awaited<ReturnType<typeof checkEndpoint>>;
 
 const limits = { timeoutMs: 15_000, maxAnswerBytes: 134_217_728 };
 const widths = [10_000n, 5_000n, 2_000n, 1_000n, 500n, 100n, 10n, 1n];
@@ -45,7 +21,7 @@ const nobody: Address = "0x0000000000000000000000000000000000000001";
  * @param url http or https.
  * @throws UnusableAnswer when it does not tell its chain or its newest block.
  */
-export async function checkEndpoint(url: string): Promise<EndpointFacts> {
+export async function checkEndpoint(url: string) {
   const ask = async (method: string, params: unknown[]) => resultOf(await sendRpc(url, method, params, limits));
   const chainId = Number(await ask("eth_chainId", []));
   const block = (await ask("eth_getBlockByNumber", ["latest", false])) as Record<string, unknown>;
@@ -57,30 +33,37 @@ export async function checkEndpoint(url: string): Promise<EndpointFacts> {
     await ask("eth_blockNumber", []).catch(() => undefined);
     times.push(performance.now() - begun);
   }
-  const hashes = await able(async () => {
-    if (headerHash(block) !== header.hash) throw new Error("blocks have fields of this chain's own");
-  });
   return {
+    /** Never the path or query: those may hold a key. */
     host: new URL(splitCredentials(url).url).host,
     chainId,
     head: header.number,
+    /** Seconds since the newest block, by its own time. */
     age: Math.max(0, Math.floor(Date.now() / 1_000) - Number(header.timestamp)),
+    /** Median of five answers. */
     answerMs: times.sort((a, b) => a - b)[2] ?? 0,
     finalized: await told(async () => {
       const answer = await ask("eth_getBlockByNumber", ["finalized", false]);
       return readHeader(answer as typeof block).number;
     }),
+    /** Null: blocks have no base fee (EIP-1559). */
     baseFee: typeof block["baseFeePerGas"] === "string" ? BigInt(block["baseFeePerGas"]) : null,
     feeHistory: await able(async () => {
       const { baseFeePerGas } = (await ask("eth_feeHistory", ["0xa", "latest", [20]])) as { baseFeePerGas?: unknown };
       if (!Array.isArray(baseFeePerGas)) throw new Error("it has no base fees in it");
     }),
     suggestedTip: await told(async () => BigInt((await ask("eth_maxPriorityFeePerGas", [])) as string)),
-    hashes,
+    /** Whether block hashes are those of Ethereum's fields: then headers can be proved. */
+    hashes: await able(async () => {
+      if (headerHash(block) !== header.hash) throw new Error("blocks have fields of this chain's own");
+    }),
+    /** Whether the receipts of a block give its receipts root. */
     receipts: await able(() => proveReceipts(url, chainId, old)),
+    /** Blocks of the widest range of transfers that was answered. */
     widestRange: await findWidestRange(url, header.number),
     callByHash: await able(async () => void (await ask("eth_call", [{ to: nobody }, { blockHash: old.hash }]))),
     pending: await able(async () => void (await ask("eth_getTransactionCount", [nobody, "pending"]))),
+    /** Of 32 questions at once, how many were refused for their rate. */
     refusedAtOnce: await countRefused(url),
   };
 }
@@ -135,10 +118,7 @@ function resultOf(answer: RpcAnswer): unknown {
 }
 
 async function able(run: () => Promise<void>): Promise<true | string> {
-  return await told(async () => {
-    await run();
-    return true as const;
-  });
+  return await told(() => run().then(() => true as const));
 }
 
 async function told<T>(run: () => Promise<T>): Promise<T | string> {

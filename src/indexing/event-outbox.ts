@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { inTransaction } from "./nft-views.ts";
 import type { RpcGateway } from "./rpc-gateway.ts";
 
 /**
@@ -32,15 +33,10 @@ export async function attachOutbox(
     [schema, chainId],
   );
   await createTriggers(client, schema);
-  await client.query("BEGIN");
-  try {
+  await inTransaction(client, async () => {
     await client.query("UPDATE service.event_index SET settling = false WHERE schema_name = $1 AND settling", [schema]);
     await client.query("SELECT service.tell_withdrawn($1, NULL)", [schema]);
-    await client.query("COMMIT");
-  } catch (error) {
-    await client.query("ROLLBACK").catch(() => undefined);
-    throw error;
-  }
+  });
 }
 
 async function createTriggers(client: pg.Client, schema: string): Promise<void> {

@@ -1,9 +1,59 @@
 import type pg from "pg";
+import { ledgerDigest } from "../../schema/ledger-digest.ts";
+import type { Chain } from "../chains.ts";
 import type { Logger } from "../telemetry/log.ts";
+import { orderRebuild } from "./index-versions.ts";
+import { tableExists } from "./nft-views.ts";
 import type { RpcGateway } from "./rpc-gateway.ts";
+import type { FinalBlock } from "./rpc-upstreams.ts";
 
-/** How the newest block that we hold as final compares with the node's chain. */
-export type FinalBlockCheck = "agrees" | "behind" | "differs" | "unknown";
+/** How often all endpoints are asked for block 0 before another one than the known one is believed. */
+const genesisRounds = 3;
+/** Bounds what one statement reads; far behind, the next call goes on. */
+const maxBlocks = 50_000n;
+
+/**
+ * The hash of block 0. It decides which index is the chain's, and another one than before makes the old
+ * index be dropped. So one word for the known hash is enough, and a new one has to come from every endpoint
+ * that answers, every time.
+ *
+ * @throws Error when they contradict one another or the pinned hash, or when a chain that is not local and
+ *   was indexed has another block 0 than it had.
+ */
+export async function readGenesis(client: pg.Client, gateway: RpcGateway, chain: Chain): Promise<string> {
+  const pinned = chain.relay.genesisHash;
+  const recorded = await recordedGenesis(client, chain.id);
+  const known = pinned ?? recorded;
+  const named = new Set<string>();
+  for (let round = 0; round < genesisRounds; round++) {
+    for (const block of await gateway.requestAll("eth_getBlockByNumber", ["0x0", false])) {
+      const hash = hashOf(block);
+      if (hash) named.add(hash);
+    }
+    if (known !== null && named.has(known)) return known;
+  }
+  const [hash] = named;
+  const variable = `GENESIS_HASH_${chain.name.toUpperCase()}`;
+  if (hash === undefined) throw new Error("no RPC endpoint gives the genesis block");
+  if (pinned !== null)
+    throw new Error(
+      `the RPC endpoint's genesis block is ${hash}, but ${variable} is ${pinned}: correct that, or RPC_URL_${chain.name.toUpperCase()}`,
+    );
+  if (named.size > 1) throw new Error(`the RPC endpoints name several genesis blocks: ${[...named].join(", ")}`);
+  if (recorded !== null && !chain.local)
+    throw new Error(
+      `chain ${chain.name} was indexed with genesis block ${recorded}, and the RPC endpoint's is ${hash}: it serves another chain. When this one is right, set ${variable} to it, and the old index is dropped`,
+    );
+  return hash;
+}
+
+async function recordedGenesis(client: pg.Client, chainId: number): Promise<string | null> {
+  const { rows } = await client.query<{ genesis: string }>(
+    "SELECT genesis_hash AS genesis FROM nft.index_version WHERE chain_id = $1 ORDER BY live DESC LIMIT 1",
+    [chainId],
+  );
+  return rows[0]?.genesis ?? null;
+}
 
 /**
  * Remembers hash and number of the chain's newest final block. Ponder keeps no such record: it would
@@ -40,21 +90,27 @@ export async function rememberFinalBlock(
   await client.query("UPDATE nft.index_version SET final_block = $1, final_hash = $2 WHERE schema_name = $3", values);
 }
 
-/** Asks the node for the block that `rememberFinalBlock` stored. */
-export async function checkFinalBlock(
+/**
+ * Compares what we hold as final with the node. A node that only lags, or a development chain that is
+ * replaying its past, comes back to it; a chain that was rolled back further is indexed anew. Either
+ * way the caller's pause keeps a node that contradicts itself from making us index without end.
+ *
+ * @param suspected whether a rollback is likely: then a chain without a final block is indexed anew.
+ * @throws Error unless the nodes have what is held as final.
+ */
+export async function checkRollback(
   client: pg.Client,
   gateway: RpcGateway,
-  schema: string,
-): Promise<FinalBlockCheck> {
-  const { rows } = await client.query<{ block: string | null; hash: string | null }>(
-    "SELECT final_block::text AS block, final_hash AS hash FROM nft.index_version WHERE schema_name = $1",
-    [schema],
-  );
-  const { block, hash } = rows[0] ?? { block: null, hash: null };
-  if (block === null) return "unknown";
-  const now = await readBlockHash(gateway, BigInt(block));
-  if (now === null) return "behind";
-  return now === hash ? "agrees" : "differs";
+  { schema, chainId }: { schema: string; chainId: number },
+  suspected = false,
+): Promise<void> {
+  const held = await readFinalBlock(client, schema);
+  const now = held && (await readBlockHash(gateway, held.number));
+  if (held && now === null) throw new Error("the node is behind a block that was final; waiting for it");
+  const keepsDead = await keepsDeadBlocks(client, gateway, { schema, chainId });
+  if (!keepsDead && (held ? now === held.hash : !suspected)) return;
+  await orderRebuild(client, chainId);
+  throw new Error("the chain was rolled back beyond finality; indexing it anew");
 }
 
 /**
@@ -62,22 +118,18 @@ export async function checkFinalBlock(
  * checkpoint, is still the chain's. Ponder can have taken blocks as final that were not recorded yet when
  * it died or lost track; it would never look at them again.
  */
-export async function keepsDeadBlocks(
+async function keepsDeadBlocks(
   client: pg.Client,
   gateway: RpcGateway,
   { schema, chainId }: { schema: string; chainId: number },
 ): Promise<boolean> {
-  const { rows: present } = await client.query<{ cache: boolean; ledger: boolean }>(
-    "SELECT to_regclass('ponder_sync.blocks') IS NOT NULL AS cache, to_regclass($1) IS NOT NULL AS ledger",
-    [`"${schema}"._ponder_checkpoint`],
-  );
   const kept: { number: string; hash: string }[] = [];
-  if (present[0]?.cache) {
+  if (await tableExists(client, "ponder_sync", "blocks")) {
     const sql =
       "SELECT number::text, hash FROM ponder_sync.blocks WHERE chain_id = $1 ORDER BY blocks.number DESC LIMIT 1";
     kept.push(...(await client.query<{ number: string; hash: string }>(sql, [chainId])).rows);
   }
-  if (present[0]?.ledger) {
+  if (await tableExists(client, schema, "_ponder_checkpoint")) {
     const sql = `SELECT block_number::text AS number, '0x' || encode(block_hash, 'hex') AS hash FROM "${schema}".transfer
       WHERE block_number <= (SELECT substr(finalized_checkpoint, 27, 16)::bigint FROM "${schema}"._ponder_checkpoint)
       ORDER BY block_number DESC LIMIT 1`;
@@ -90,6 +142,56 @@ export async function keepsDeadBlocks(
   return false;
 }
 
+/**
+ * Asks every endpoint anew which chain it serves and records what became final since the last time.
+ * Disagreement is shown and logged; nothing that was indexed is rewritten for it.
+ *
+ * @returns true when there is more to record.
+ */
+export async function checkPeriodically(
+  client: pg.Client,
+  gateway: RpcGateway,
+  { chain, schema }: { chain: Chain; schema: string },
+): Promise<boolean> {
+  const states = await gateway.audit(await readFinalBlock(client, schema));
+  if (states.some(({ state }) => state === "contradicts"))
+    await client.query("UPDATE service.chain_freshness SET providers_agree = false WHERE schema_name = $1", [schema]);
+  return sealFinalRange(client, chain.id, schema);
+}
+
+/**
+ * Records number and digest of the ledger rows that became final since the last call.
+ *
+ * @returns true when there is more to record.
+ */
+export async function sealFinalRange(client: pg.Client, chainId: number, schema: string): Promise<boolean> {
+  const { rows } = await client.query<{ first: string; final: string | null }>(
+    `SELECT (coalesce(max(r.to_block), -1) + 1)::text AS first, max(d.final_block)::text AS final
+     FROM nft.index_version d LEFT JOIN service.final_range r ON r.schema_name = d.schema_name WHERE d.schema_name = $1`,
+    [schema],
+  );
+  const [row] = rows;
+  if (!row || row.final === null || BigInt(row.final) < BigInt(row.first)) return false;
+  const [first, final] = [BigInt(row.first), BigInt(row.final)];
+  const last = final - first >= maxBlocks ? first + maxBlocks - 1n : final;
+  await client.query(
+    `INSERT INTO service.final_range (chain_id, schema_name, from_block, to_block, row_count, digest)
+     SELECT $1, $2, $3::bigint, $4::bigint, row_count, digest FROM (${ledgerDigest(`"${schema}"`, "$3::bigint", "$4::bigint")}) d
+     ON CONFLICT DO NOTHING`,
+    [chainId, schema, String(first), String(last)],
+  );
+  return last < final;
+}
+
+async function readFinalBlock(client: pg.Client, schema: string): Promise<FinalBlock | null> {
+  const { rows } = await client.query<{ number: string | null; hash: string | null }>(
+    "SELECT final_block::text AS number, final_hash AS hash FROM nft.index_version WHERE schema_name = $1",
+    [schema],
+  );
+  const { number, hash } = rows[0] ?? { number: null, hash: null };
+  return number === null || hash === null ? null : { number: BigInt(number), hash };
+}
+
 /** @returns null when the node does not have the block. */
 async function readBlockHash(gateway: RpcGateway, number: bigint): Promise<string | null> {
   const block = await gateway.request("eth_getBlockByNumber", [`0x${number.toString(16)}`, false]);
@@ -97,7 +199,7 @@ async function readBlockHash(gateway: RpcGateway, number: bigint): Promise<strin
 }
 
 /** Of a block as a node gave it; null when it is none. */
-export function hashOf(block: unknown): string | null {
+function hashOf(block: unknown): string | null {
   const hash: unknown = typeof block === "object" && block !== null && "hash" in block ? block.hash : null;
   return typeof hash === "string" ? hash.toLowerCase() : null;
 }

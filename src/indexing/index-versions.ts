@@ -1,7 +1,117 @@
+import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { join, relative } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import type pg from "pg";
+import { readIndexStatements } from "../../schema/read-indexes.ts";
+import { type Chain, operatorsOf } from "../chains.ts";
 import type { Exclusively } from "../db/admin/change-relations.ts";
 import { switchOutbox } from "./event-outbox.ts";
-import { changeNft } from "./nft-views.ts";
+import { changeNft, tableExists } from "./nft-views.ts";
+import { ponderFolder } from "./ponder-process.ts";
+
+const root = new URL("../../", import.meta.url);
+/** Every file that decides what an indexer's tables hold; a change to one makes a new schema, indexed from the start. */
+const decisiveFiles = [
+  "ponder.config.ts",
+  ...[
+    "ledger",
+    "bytea-column",
+    "derived-state",
+    "fungible",
+    "range-allowance",
+    "tokens-added",
+    "product-owners",
+    "contract-flags",
+    "nft-events",
+    "marked-logs",
+  ].map((name) => `schema/${name}.ts`),
+  ...["hostile-logs", "erc20-noise"].map((name) => `src/indexing/${name}.ts`),
+];
+
+export interface IndexIdentity {
+  /** Schema of the chain's tables: `c<chainId>_<8 hex digits>`. */
+  schema: string;
+  /** For Ponder's build id, which does not see files outside its root by itself. */
+  salt: string;
+}
+
+/**
+ * Names the schema for what will be in it: code, chain settings and genesis.
+ *
+ * @param rebuilds how often the chain was indexed anew for reasons that the code does not show.
+ */
+export async function indexIdentity(chain: Chain, genesisHash: string, rebuilds: number): Promise<IndexIdentity> {
+  const hash = createHash("sha256");
+  const folder = fileURLToPath(new URL("indexer/", root));
+  const handlers = await readdir(folder, { recursive: true, withFileTypes: true });
+  const ofIndexer = handlers
+    .filter((entry) => entry.isFile() && entry.name.endsWith(".ts") && !entry.name.endsWith(".d.ts"))
+    .map((entry) => `indexer/${relative(folder, `${entry.parentPath}/${entry.name}`)}`);
+  for (const name of [...decisiveFiles, ...ofIndexer].sort()) {
+    hash
+      .update(`${name}\0`)
+      .update(await readFile(new URL(name, root)))
+      .update("\0");
+  }
+  const ponder = JSON.parse(await readFile(join(ponderFolder(), "package.json"), "utf8")) as { version: string };
+  const { id, startBlock, indexScope: scope } = chain;
+  const factory = chain.factory && [chain.factory.address, String(chain.factory.block)];
+  // Sorted: which of them is the present one is nothing to the index.
+  const operators = operatorsOf(chain)
+    .map(({ address, block }) => `${address}:${block}`)
+    .sort();
+  hash.update(
+    JSON.stringify({ ponder: ponder.version, id, startBlock, scope, factory, operators, genesisHash, rebuilds }),
+  );
+  const salt = hash.digest("hex");
+  return { schema: `c${id}_${salt.slice(0, 8)}`, salt };
+}
+
+/** First key of the advisory locks by which a chain has one indexer; the second is the chain id. */
+const chainLockClass = 724_190;
+
+/** @throws Error when another indexer of the chain works on this database for ten seconds. */
+export async function lockChain(client: pg.Client, chain: Chain, signal: AbortSignal): Promise<void> {
+  for (let attempt = 0; attempt < 100 && !signal.aborted; attempt++) {
+    const { rows } = await client.query<{ locked: boolean }>(
+      "SELECT pg_try_advisory_lock($1::integer, $2::integer) AS locked",
+      [chainLockClass, chain.id],
+    );
+    if (rows[0]?.locked) return;
+    // A killed indexer's session ends a moment after it; so does a rolling restart's.
+    await wait(100, undefined, { signal }).catch(() => undefined);
+  }
+  throw new Error(`another indexer of chain ${chain.name} (id ${chain.id}) works on this database`);
+}
+
+/**
+ * Waits until no Ponder of a launcher that died has a session left, and cuts those that stay: two that
+ * write into one chain's tables, or its cache, lose rows without an error.
+ */
+export async function endOrphans(client: pg.Client, chain: Chain): Promise<void> {
+  const own = "datname = current_database() AND application_name LIKE $1 AND pid <> pg_backend_pid()";
+  const names = [`c${chain.id}\\_%`];
+  for (let waited = 0; waited < 150; waited++) {
+    const cut = waited < 60 ? "" : ", pg_terminate_backend(pid)";
+    const { rowCount } = await client.query(`SELECT pid${cut} FROM pg_stat_activity WHERE ${own}`, names);
+    if (rowCount === 0) break;
+    await wait(50);
+  }
+  const { rows } = await client.query<{ schema: string }>(
+    "SELECT schema_name AS schema FROM nft.index_version WHERE chain_id = $1",
+    [chain.id],
+  );
+  // Killed, it left its lock, which the next Ponder would respect for 25 s.
+  for (const { schema } of rows) await unlockSchema(client, schema);
+}
+
+/** Takes away the lock of a Ponder that is known to be dead. */
+export async function unlockSchema(client: pg.Client, schema: string): Promise<void> {
+  if (await tableExists(client, schema, "_ponder_meta"))
+    await client.query(`UPDATE "${schema}"._ponder_meta SET value = jsonb_set(value, '{is_locked}', '0')`);
+}
 
 export interface IndexVersion {
   schema: string;
@@ -92,4 +202,17 @@ async function purgePonderCache(client: pg.Client, chainId: number): Promise<voi
      WHERE table_schema = 'ponder_sync' AND column_name = 'chain_id'`,
   );
   for (const { name } of rows) await client.query(`DELETE FROM ${name} WHERE chain_id = $1`, [chainId]);
+}
+
+/**
+ * Makes the indexes that readers need, and statistics for tables that have none: without them PostgreSQL takes what a
+ * backfill has just filled for small tables, until its own maintenance comes by a minute later.
+ */
+export async function prepareForReaders(client: pg.ClientBase, schema: string): Promise<void> {
+  for (const statement of readIndexStatements(schema)) await client.query(statement);
+  const { rows } = await client.query<{ name: string }>(
+    "SELECT format('%I.%I', $1::text, relname) AS name FROM pg_class WHERE relnamespace = to_regnamespace(quote_ident($1)) AND relkind = 'r' AND reltuples < 0",
+    [schema],
+  );
+  for (const { name } of rows) await client.query(`ANALYZE ${name}`);
 }

@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { ledgerDigest } from "../../schema/ledger-digest.ts";
+import { tableExists } from "./nft-views.ts";
 
 export interface Finding {
   id: string;
@@ -162,10 +163,7 @@ export async function checkInvariants(client: pg.ClientBase, chainId: number, sc
 
 /** What is of ERC-20 although its logs are ERC-721's moves no tokens. An older version's index has no table of that. */
 async function movements(client: pg.ClientBase, schema: string): Promise<string> {
-  const { rows } = await client.query<{ known: boolean }>("SELECT to_regclass($1) IS NOT NULL AS known", [
-    `"${schema}".fungible`,
-  ]);
-  if (!rows[0]?.known) return `"${schema}".transfer`;
+  if (!(await tableExists(client, schema, "fungible"))) return `"${schema}".transfer`;
   return `(SELECT l.* FROM "${schema}".transfer l LEFT JOIN "${schema}".fungible e ON e.address = l.contract
     WHERE l.standard = 'ERC1155' OR l.token_id >= coalesce(e.below, 0))`;
 }

@@ -1,12 +1,13 @@
 import pg from "pg";
+import { analystRole } from "../../schema/analyst-role.ts";
+import { type AnalyticsObject, analyticsObjects } from "../../schema/analytics-sql.ts";
 import { type LiveSchema, nftViewStatements } from "../../schema/nft-views.ts";
 import { changeRelations, type Exclusively } from "../db/admin/change-relations.ts";
-import { publishAnalytics } from "./analytics.ts";
 
 /** Any constant does: changes of schema `nft` take turns. */
 const lockKey = 7_241_903_156;
-/** SQLSTATE of CREATE OR REPLACE VIEW when columns were renamed, retyped or dropped. */
-const viewChangedShape = "42P16";
+/** SQLSTATEs of CREATE OR REPLACE when the columns of a view or of a function's result were renamed, retyped or dropped. */
+const changedShape = ["42P16", "42P13"];
 
 /**
  * Makes schema `nft` with its views, so that readers can start before any chain is indexed. Safe to
@@ -36,6 +37,25 @@ export async function connect(databaseUrl: string, name: string): Promise<pg.Cli
   client.on("error", () => undefined);
   await client.connect();
   return client;
+}
+
+/** Runs `work` in a transaction. @throws what it throws, after the rollback. */
+export async function inTransaction(client: pg.Client, work: () => Promise<void>): Promise<void> {
+  await client.query("BEGIN");
+  try {
+    await work();
+    await client.query("COMMIT");
+  } catch (error) {
+    await client.query("ROLLBACK").catch(() => undefined);
+    throw error;
+  }
+}
+
+export async function tableExists(client: pg.ClientBase, schema: string, table: string): Promise<boolean> {
+  const { rows } = await client.query<{ exists: boolean }>("SELECT to_regclass($1) IS NOT NULL AS exists", [
+    `"${schema}".${table}`,
+  ]);
+  return rows[0]?.exists === true;
 }
 
 /**
@@ -78,14 +98,15 @@ async function publishChange<T>(
 }
 
 async function publish(client: pg.Client, exclusively: Exclusively): Promise<void> {
-  const { rows } = await client.query<{ name: string; sql: string }>(
+  const published = await readPublished(
+    client,
     "SELECT view_name AS name, sql FROM nft.published WHERE to_regclass('nft.' || view_name) IS NOT NULL",
   );
-  const published = new Map(rows.map((row) => [row.name, row.sql]));
   for (const { name, sql } of nftViewStatements(await liveSchemas(client))) {
     if (published.get(name) === sql) continue;
+    const outcome = await replace(client, { create: sql, kind: "VIEW", signature: `nft.${name}` }, exclusively);
     // What hung on it fell with it.
-    if ((await replaceView(client, { name, sql }, exclusively)) === "dropped") published.clear();
+    if (outcome === "dropped") published.clear();
     await client.query(
       "INSERT INTO nft.published VALUES ($1, $2) ON CONFLICT (view_name) DO UPDATE SET sql = excluded.sql",
       [name, sql],
@@ -93,22 +114,28 @@ async function publish(client: pg.Client, exclusively: Exclusively): Promise<voi
   }
 }
 
-/** @returns `dropped` for a view of another shape, together with what hung on it. */
-async function replaceView(
+/** The statement that each relation was made by, of those that are still there. */
+async function readPublished(client: pg.Client, query: string): Promise<Map<string, string>> {
+  const { rows } = await client.query<{ name: string; sql: string }>(query);
+  return new Map(rows.map(({ name, sql }) => [name, sql]));
+}
+
+/** @returns `dropped` for a relation of another shape, together with what hung on it. */
+async function replace(
   client: pg.Client,
-  { name, sql }: { name: string; sql: string },
+  { create, kind, signature }: Pick<AnalyticsObject, "create" | "kind" | "signature">,
   exclusively: Exclusively,
 ): Promise<"replaced" | "dropped"> {
-  await client.query("SAVEPOINT view");
+  await client.query("SAVEPOINT relation");
   try {
-    await exclusively(sql);
-    await client.query("RELEASE view");
+    await exclusively(create);
+    await client.query("RELEASE relation");
     return "replaced";
   } catch (error) {
-    if (!(error instanceof pg.DatabaseError && error.code === viewChangedShape)) throw error;
-    await client.query("ROLLBACK TO view");
-    await exclusively(`DROP VIEW nft.${name} CASCADE`);
-    await exclusively(sql);
+    if (!(error instanceof pg.DatabaseError && changedShape.includes(error.code ?? ""))) throw error;
+    await client.query("ROLLBACK TO relation");
+    await exclusively(`DROP ${kind} IF EXISTS ${signature} CASCADE`);
+    await exclusively(create);
     return "dropped";
   }
 }
@@ -132,4 +159,61 @@ async function liveSchemas(client: pg.Client): Promise<LiveSchema[]> {
 async function hasRows(client: pg.Client, schema: string, table: string): Promise<boolean> {
   const { rows } = await client.query<{ found: boolean }>(`SELECT EXISTS (SELECT FROM "${schema}".${table}) AS found`);
   return rows[0]?.found === true;
+}
+
+/**
+ * Makes what is missing or differs in schema `analytics`. Part of the transaction that changes `nft`: a
+ * view that fell with the one below it is there again before anybody can see that it was gone.
+ */
+export async function publishAnalytics(client: pg.Client, exclusively: Exclusively): Promise<void> {
+  await client.query("CREATE SCHEMA IF NOT EXISTS analytics");
+  // Beside nft.published, because analysts see every relation of their schema.
+  await client.query("CREATE TABLE IF NOT EXISTS nft.analytics_published (name text PRIMARY KEY, sql text NOT NULL)");
+  const hasMetadata =
+    (await tableExists(client, "service", "token_metadata")) &&
+    (await tableExists(client, "service", "contract_metadata"));
+  const objects = analyticsObjects(hasMetadata);
+  const published = await readPublished(
+    client,
+    `SELECT name, sql FROM nft.analytics_published WHERE to_regclass('analytics.' || name) IS NOT NULL
+       OR EXISTS (SELECT FROM pg_proc p WHERE p.pronamespace = 'analytics'::regnamespace AND p.proname = name)`,
+  );
+  for (const object of objects) {
+    const sql = [object.create, ...object.comments].join(";\n");
+    if (published.get(object.name) === sql) continue;
+    await replace(client, object, exclusively);
+    for (const comment of object.comments) await client.query(comment);
+    await client.query(
+      "INSERT INTO nft.analytics_published VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET sql = excluded.sql",
+      [object.name, sql],
+    );
+  }
+  await grantToAnalysts(client, objects);
+}
+
+/** Grants only what is missing: a grant rewrites catalog rows, and this runs at every start. */
+async function grantToAnalysts(client: pg.Client, objects: readonly AnalyticsObject[]): Promise<void> {
+  const { rowCount } = await client.query("SELECT FROM pg_roles WHERE rolname = $1", [analystRole]);
+  if (rowCount === 0) return;
+  const missing = async (sql: string, values: unknown[]) => {
+    const { rows } = await client.query<{ held: boolean }>(`SELECT ${sql} AS held`, values);
+    return rows[0]?.held !== true;
+  };
+  if (await missing("has_schema_privilege($1, 'analytics', 'USAGE')", [analystRole]))
+    await client.query(`GRANT USAGE ON SCHEMA analytics TO ${analystRole}`);
+  for (const { kind, signature } of objects) {
+    if (kind === "VIEW") {
+      if (await missing("has_table_privilege($1, $2, 'SELECT')", [analystRole, signature]))
+        await client.query(`GRANT SELECT ON ${signature} TO ${analystRole}`);
+      continue;
+    }
+    const { rows } = await client.query<{ open: boolean }>(
+      `SELECT EXISTS (SELECT FROM pg_proc p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
+         WHERE p.oid = $1::regprocedure AND a.grantee = 0) AS open`,
+      [signature],
+    );
+    if (rows[0]?.open) await client.query(`REVOKE ALL ON FUNCTION ${signature} FROM PUBLIC`);
+    if (await missing("has_function_privilege($1, $2, 'EXECUTE')", [analystRole, signature]))
+      await client.query(`GRANT EXECUTE ON FUNCTION ${signature} TO ${analystRole}`);
+  }
 }

@@ -5,40 +5,20 @@ import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { type Chain, operatorsOf } from "../chains.ts";
 import { letHeapGrow, returnMemory } from "../compact-heap.ts";
+import type { Config } from "../config/config.ts";
 import { freePorts } from "../free-port.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { LogOnce } from "../telemetry/log-once.ts";
 
-export interface PonderOptions {
-  schema: string;
-  databaseUrl: string;
-  /** Working directory: nothing is read from or written to it, but a `.env.local` of the caller's would be. */
-  directory: string;
-  /** What ponder.config.ts reads from MINTYARD_PONDER. */
-  settings: Record<string, unknown>;
-  log: Logger;
-}
+export type PonderProcess = Awaited<ReturnType<typeof startPonder>>;
 
-export interface PonderExit {
+interface PonderExit {
   code: number | null;
   signal: string | null;
   /** Last lines it printed above level info, for an error message. */
   lastWords: string[];
-}
-
-export interface PonderProcess {
-  pid: number;
-  exited: Promise<PonderExit>;
-  /** Settles when Ponder says that the chain was rolled back further than it can undo; it serves stale rows from then on. */
-  lostTrack: Promise<void>;
-  /** True once the backfill is through and the live part runs. */
-  isReady(): Promise<boolean>;
-  /** Ends it so that its schema is unlocked; kills it after 8 s. */
-  stop(): Promise<void>;
-  /** Tells it that its backfill is through: it gives back the memory that this took. */
-  rest(): void;
-  kill(): void;
 }
 
 /** The message to the process when its work is known; see ponder-host.ts. */
@@ -80,14 +60,20 @@ function spawnPonder(): ChildProcess {
   return child;
 }
 
-/** Starts Ponder on one chain and one schema. It ends by itself when this process dies, and when the database does. */
-export async function startPonder({
-  schema,
-  databaseUrl,
-  directory,
-  settings,
-  log,
-}: PonderOptions): Promise<PonderProcess> {
+/**
+ * Starts Ponder on one chain and one schema. It ends by itself when this process dies, and when the database does.
+ *
+ * @param nodes where it asks the chain's nodes, and where heads are announced.
+ */
+export async function startPonder(
+  { databaseUrl, dataDir }: Pick<Config, "databaseUrl" | "dataDir">,
+  chain: Chain,
+  nodes: { url: string; wsUrl: string },
+  { schema, salt }: { schema: string; salt: string },
+  log: Logger,
+) {
+  // Nothing is read from or written to it, but a `.env.local` of the caller's would be.
+  const directory = join(dataDir, "indexer", chain.name);
   await mkdir(directory, { recursive: true });
   const [port = 0] = await freePorts(1);
   // Of this process, which answers its questions to the nodes.
@@ -98,17 +84,34 @@ export async function startPonder({
     child.once("error", (error) => done({ code: null, signal: null, lastWords: [error.message] }));
     child.once("exit", (code, signal) => done({ code, signal, lastWords }));
   });
-  const env = { DATABASE_URL: databaseUrl, MINTYARD_PONDER: JSON.stringify({ ...settings, databaseUrl }) };
+  // What ponder.config.ts reads.
+  const settings = {
+    chainId: chain.id,
+    rpcUrl: nodes.url,
+    pollingIntervalMs: 1_000,
+    startBlock: chain.startBlock,
+    scope: chain.indexScope,
+    wsUrl: nodes.wsUrl,
+    factory: chain.factory && { address: chain.factory.address, startBlock: Number(chain.factory.block) },
+    operators: operatorsOf(chain).map(({ address, block }) => ({ address, startBlock: Number(block) })),
+    salt,
+    databaseUrl,
+  };
+  const env = { DATABASE_URL: databaseUrl, MINTYARD_PONDER: JSON.stringify(settings) };
   // When it has ended already, that is what the caller gets to know.
   const tell = (message: PonderOrder | { type: "rest" }) => child.connected && child.send(message, () => undefined);
   tell({ type: "start", directory, args: ponderArguments(schema, port), env });
   return {
     pid: child.pid ?? 0,
     exited,
+    /** Settles when Ponder says that the chain was rolled back further than it can undo; it serves stale rows from then on. */
     lostTrack,
+    /** True once the backfill is through and the live part runs. */
     isReady: () => answersOk(`http://127.0.0.1:${port}/ready`),
+    /** Tells it that its backfill is through: it gives back the memory that this took. */
     rest: () => void tell({ type: "rest" }),
     kill: () => void child.kill("SIGKILL"),
+    /** Ends it so that its schema is unlocked; kills it after 8 s. */
     stop: async () => {
       // Not SIGTERM: Ponder would leave its schema locked for 25 s.
       child.kill("SIGINT");
@@ -181,11 +184,9 @@ function followLog(child: ChildProcess, log: Logger) {
   return { lostTrack, lastWords };
 }
 
-type LogLine = Record<string, unknown> & { level: number; msg: string };
-
-function parseLine(line: string): LogLine {
+function parseLine(line: string): Record<string, unknown> & { level: number; msg: string } {
   try {
-    return JSON.parse(line) as LogLine;
+    return JSON.parse(line);
   } catch {
     return { level: warnLevel, msg: line };
   }

@@ -6,10 +6,12 @@ import { ConfigError } from "../config/values.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { LogOnce } from "../telemetry/log-once.ts";
 import { recordNodeFault } from "./block-journal.ts";
+import { checkRollback, readGenesis } from "./final-block.ts";
+import { endOrphans, indexIdentity, lockChain, readRebuilds, recordIndexVersion } from "./index-versions.ts";
 import { UnusableAnswer, WrongChain } from "./json-rpc.ts";
-import { connect } from "./nft-views.ts";
+import { connect, ensureNftViews } from "./nft-views.ts";
 import { type RpcGateway, startRpcGateway } from "./rpc-gateway.ts";
-import { type IndexerReady, runIndexVersion } from "./run-index-version.ts";
+import { type IndexerReady, type IndexRun, supervisePonder } from "./supervise-ponder.ts";
 
 const startAttempts = 5;
 const retryPause = { firstMs: 500, mostMs: 30_000 };
@@ -68,6 +70,31 @@ export async function runIndexer(
       } else log.error({ error: reason, failures }, "indexer stopped; trying again");
       await wait(backoffMs(failures, retryPause), undefined, { signal }).catch(() => undefined);
     }
+  }
+}
+
+/**
+ * Runs one chain's Ponder in one schema until the signal aborts or the chain has to be indexed anew.
+ *
+ * @throws Error when the database or the nodes fail, or Ponder ends for a reason that a restart does not mend.
+ */
+async function runIndexVersion(run: IndexRun): Promise<void> {
+  const { config, chain, gateway, signal } = run;
+  await ensureNftViews(config.databaseUrl);
+  const client = await connect(config.databaseUrl, `indexer-${chain.name}`);
+  try {
+    await lockChain(client, chain, signal);
+    gateway.heads.start();
+    await endOrphans(client, chain);
+    const genesisHash = await readGenesis(client, gateway, chain);
+    gateway.expectGenesis(genesisHash);
+    const identity = await indexIdentity(chain, genesisHash, await readRebuilds(client, chain.id));
+    const version = { schema: identity.schema, chainId: chain.id, genesisHash };
+    const replaces = await recordIndexVersion(client, version);
+    await checkRollback(client, gateway, version);
+    await supervisePonder(run, client, version, identity.salt, replaces);
+  } finally {
+    await client.end();
   }
 }
 

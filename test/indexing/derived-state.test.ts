@@ -3,7 +3,7 @@ import type pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { nftViewStatements } from "../../schema/nft-views.ts";
 import { readIndexStatements } from "../../schema/read-indexes.ts";
-import { moveOneFungible } from "../../src/indexing/fungible-contracts.ts";
+import { moveOneFungible } from "../../src/indexing/late-changes.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 import {
   address,

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connect } from "../../src/indexing/nft-views.ts";
-import { ProgressWatch, readRunDelay } from "../../src/indexing/progress-watch.ts";
+import { ProgressWatch, readRunDelay } from "../../src/indexing/supervise-ponder.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 
 const second = 1_000;

@@ -5,7 +5,7 @@ import { leaveOut, takeIn } from "../../schema/move-fungible.ts";
 import { nftViewStatements } from "../../schema/nft-views.ts";
 import { rangeAllowance } from "../../schema/range-allowance.ts";
 import { readIndexStatements } from "../../schema/read-indexes.ts";
-import { listOneLateRange } from "../../src/indexing/late-ranges.ts";
+import { listOneLateRange } from "../../src/indexing/late-changes.ts";
 import { connect } from "../../src/indexing/nft-views.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 import { address, createLedger } from "./ledger-fixture.ts";

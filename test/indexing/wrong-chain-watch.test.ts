@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { WrongChainWatch } from "../../src/indexing/wrong-chain-watch.ts";
+import { WrongChainWatch } from "../../src/indexing/supervise-ponder.ts";
 
 /** Polls at these seconds, all of which find another chain. @returns those at which it was taken to last. */
 function lastingAt(watch: WrongChainWatch, seconds: readonly number[]): number[] {

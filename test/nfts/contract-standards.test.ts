@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { publishAnalytics } from "../../src/indexing/analytics.ts";
-import { connect } from "../../src/indexing/nft-views.ts";
+import { connect, publishAnalytics } from "../../src/indexing/nft-views.ts";
 import { ApiServer } from "../setup/api-server.ts";
 import { addressOf, nobody } from "../setup/nft-fixture.ts";
 

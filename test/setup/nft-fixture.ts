@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { nftViewStatements } from "../../schema/nft-views.ts";
 import { readIndexStatements } from "../../schema/read-indexes.ts";
-import { moveOneFungible } from "../../src/indexing/fungible-contracts.ts";
+import { moveOneFungible } from "../../src/indexing/late-changes.ts";
 import { createLedger } from "../indexing/ledger-fixture.ts";
 
 /** One movement of a token as the ledger holds it. */
