@@ -187,8 +187,7 @@ test("only processes and commands have effects on import", () => {
     "src/embedded/program-host.ts",
     "src/embedded/chain-setup-process.ts",
     "src/indexing/ponder-host.ts",
-    "src/indexing/leave-with-database.ts",
-    "src/indexing/leave-with-parent.ts",
+    "src/indexing/ponder-guards.ts",
     "src/collections/allowlist-thread.ts",
   ];
   const wrong = sources("src")

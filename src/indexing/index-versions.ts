@@ -8,7 +8,7 @@ import { readIndexStatements } from "../../schema/read-indexes.ts";
 import { type Chain, operatorsOf } from "../chains.ts";
 import type { Exclusively } from "../db/admin/change-relations.ts";
 import { switchOutbox } from "./event-outbox.ts";
-import { changeNft, tableExists } from "./nft-views.ts";
+import { changeNft, holds, tableExists } from "./nft-views.ts";
 import { ponderFolder } from "./ponder-process.ts";
 
 const root = new URL("../../", import.meta.url);
@@ -75,11 +75,7 @@ const chainLockClass = 724_190;
 /** @throws Error when another indexer of the chain works on this database for ten seconds. */
 export async function lockChain(client: pg.Client, chain: Chain, signal: AbortSignal): Promise<void> {
   for (let attempt = 0; attempt < 100 && !signal.aborted; attempt++) {
-    const { rows } = await client.query<{ locked: boolean }>(
-      "SELECT pg_try_advisory_lock($1::integer, $2::integer) AS locked",
-      [chainLockClass, chain.id],
-    );
-    if (rows[0]?.locked) return;
+    if (await holds(client, "pg_try_advisory_lock($1::integer, $2::integer)", [chainLockClass, chain.id])) return;
     // A killed indexer's session ends a moment after it; so does a rolling restart's.
     await wait(100, undefined, { signal }).catch(() => undefined);
   }

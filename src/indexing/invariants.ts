@@ -14,7 +14,8 @@ export interface Finding {
 interface Invariant {
   id: string;
   title: string;
-  fix: string;
+  /** Unless it is to index the chain anew. */
+  fix?: string;
   /**
    * A query whose rows are the faults of one chain. `$1` is the chain's id.
    *
@@ -25,6 +26,10 @@ interface Invariant {
 
 const zero = `'\\x${"00".repeat(20)}'::bytea`;
 const rebuild = "index this chain anew: npm run -s mintyard -- reindex --chain NAME, and restart its indexer";
+
+/** Rows of `expected` and `shown` that the other one has not. */
+const differences = `(SELECT 'missing' AS fault, * FROM (SELECT * FROM expected EXCEPT ALL SELECT * FROM shown) a)
+  UNION ALL (SELECT 'not in the ledger', * FROM (SELECT * FROM shown EXCEPT ALL SELECT * FROM expected) b)`;
 
 /**
  * The laws that hold for every chain's index, each as a query for what breaks it. They recompute from
@@ -42,7 +47,6 @@ const invariants: readonly Invariant[] = [
   {
     id: "I2",
     title: "each block of the ledger has one hash, the journal's",
-    fix: rebuild,
     sql: (
       s,
     ) => `SELECT l.block_number, array_agg(DISTINCT encode(l.block_hash, 'hex')) AS hashes, min(j.hash) AS journal
@@ -54,16 +58,13 @@ const invariants: readonly Invariant[] = [
   {
     id: "I3",
     title: "owners and balances are what the ledger's movements add up to",
-    fix: rebuild,
     sql: (_s, moved) => `WITH expected AS (${holdings(moved)}), shown AS (
         SELECT contract, token_id, owner, amount FROM nft.holdings WHERE chain_id = $1)
-      (SELECT 'missing' AS fault, * FROM (SELECT * FROM expected EXCEPT ALL SELECT * FROM shown) a)
-      UNION ALL (SELECT 'not in the ledger', * FROM (SELECT * FROM shown EXCEPT ALL SELECT * FROM expected) b)`,
+      ${differences}`,
   },
   {
     id: "I4",
     title: "counters are the number of what they count",
-    fix: rebuild,
     sql: (_s, moved) => `WITH expected AS (${holdings(moved)}),
         live AS (SELECT contract, count(DISTINCT token_id) AS tokens FROM expected GROUP BY 1),
         held AS (SELECT owner, count(*) AS holdings FROM expected GROUP BY 1)
@@ -85,7 +86,6 @@ const invariants: readonly Invariant[] = [
   {
     id: "I6",
     title: "ledger rows of final blocks are those that became final",
-    fix: rebuild,
     sql: (s) => `SELECT r.from_block, r.to_block, r.row_count AS then, d.row_count AS now, r.sealed_at
       FROM service.final_range r, LATERAL (${ledgerDigest(s, "r.from_block", "r.to_block")}) d
       WHERE r.chain_id = $1 AND r.schema_name = '${s.replaceAll('"', "")}' AND (d.row_count, d.digest) <> (r.row_count, r.digest)`,
@@ -101,24 +101,20 @@ const invariants: readonly Invariant[] = [
   {
     id: "I8",
     title: "tokens, contracts and first mints are those of the ledger",
-    fix: rebuild,
     sql: (_s, moved) => `WITH expected AS (SELECT contract, token_id, count(*) AS moves,
           min(block_number) FILTER (WHERE from_address = ${zero}) AS minted FROM ${moved} m GROUP BY 1, 2),
         shown AS (SELECT contract, token_id, transfer_count AS moves, mint_block AS minted FROM nft.tokens WHERE chain_id = $1)
-      (SELECT 'missing' AS fault, * FROM (SELECT * FROM expected EXCEPT ALL SELECT * FROM shown) a)
-      UNION ALL (SELECT 'not in the ledger', * FROM (SELECT * FROM shown EXCEPT ALL SELECT * FROM expected) b)`,
+      ${differences}`,
   },
   {
     id: "I8",
     title: "creators are the owners that product contracts were deployed for, else the senders of first mints",
-    fix: rebuild,
     sql: (_s, moved) => `WITH expected AS (SELECT m.contract, m.token_id, coalesce(p.owner, m.tx_from) AS creator
           FROM (SELECT DISTINCT ON (contract, token_id) contract, token_id, tx_from FROM ${moved} r
             WHERE from_address = ${zero} ORDER BY contract, token_id, block_number, log_index, batch_index) m
           LEFT JOIN nft.products p ON p.chain_id = $1 AND p.address = m.contract),
         shown AS (SELECT contract, token_id, creator FROM nft.tokens WHERE chain_id = $1 AND creator IS NOT NULL)
-      (SELECT 'missing' AS fault, * FROM (SELECT * FROM expected EXCEPT ALL SELECT * FROM shown) a)
-      UNION ALL (SELECT 'not in the ledger', * FROM (SELECT * FROM shown EXCEPT ALL SELECT * FROM expected) b)`,
+      ${differences}`,
   },
   {
     id: "I9",
@@ -152,7 +148,7 @@ function holdings(moved: string): string {
 export async function checkInvariants(client: pg.ClientBase, chainId: number, schema: string): Promise<Finding[]> {
   const findings: Finding[] = [];
   const moved = await movements(client, schema);
-  for (const { id, title, fix, sql } of invariants) {
+  for (const { id, title, fix = rebuild, sql } of invariants) {
     const text = sql(`"${schema}"`, moved);
     // A law that has no chain in it takes no parameter, and Postgres refuses one too many.
     const { rows } = await client.query<Record<string, unknown>>(text, [chainId]);

@@ -51,11 +51,14 @@ export async function inTransaction(client: pg.Client, work: () => Promise<void>
   }
 }
 
+/** @param condition of SQL. */
+export async function holds(client: pg.ClientBase, condition: string, values: unknown[] = []): Promise<boolean> {
+  const { rows } = await client.query<{ holds: boolean }>(`SELECT ${condition} AS holds`, values);
+  return rows[0]?.holds === true;
+}
+
 export async function tableExists(client: pg.ClientBase, schema: string, table: string): Promise<boolean> {
-  const { rows } = await client.query<{ exists: boolean }>("SELECT to_regclass($1) IS NOT NULL AS exists", [
-    `"${schema}".${table}`,
-  ]);
-  return rows[0]?.exists === true;
+  return await holds(client, "to_regclass($1) IS NOT NULL", [`"${schema}".${table}`]);
 }
 
 /**
@@ -151,14 +154,9 @@ async function liveSchemas(client: pg.Client): Promise<LiveSchema[]> {
   for (const { chain, schema, tables } of rows)
     live.push({
       ...{ chainId: Number(chain), schema, tables: new Set(tables) },
-      hasFungible: tables.includes("fungible") && (await hasRows(client, schema, "fungible")),
+      hasFungible: tables.includes("fungible") && (await holds(client, `EXISTS (SELECT FROM "${schema}".fungible)`)),
     });
   return live;
-}
-
-async function hasRows(client: pg.Client, schema: string, table: string): Promise<boolean> {
-  const { rows } = await client.query<{ found: boolean }>(`SELECT EXISTS (SELECT FROM "${schema}".${table}) AS found`);
-  return rows[0]?.found === true;
 }
 
 /**
@@ -195,25 +193,18 @@ export async function publishAnalytics(client: pg.Client, exclusively: Exclusive
 async function grantToAnalysts(client: pg.Client, objects: readonly AnalyticsObject[]): Promise<void> {
   const { rowCount } = await client.query("SELECT FROM pg_roles WHERE rolname = $1", [analystRole]);
   if (rowCount === 0) return;
-  const missing = async (sql: string, values: unknown[]) => {
-    const { rows } = await client.query<{ held: boolean }>(`SELECT ${sql} AS held`, values);
-    return rows[0]?.held !== true;
-  };
-  if (await missing("has_schema_privilege($1, 'analytics', 'USAGE')", [analystRole]))
+  if (!(await holds(client, "has_schema_privilege($1, 'analytics', 'USAGE')", [analystRole])))
     await client.query(`GRANT USAGE ON SCHEMA analytics TO ${analystRole}`);
   for (const { kind, signature } of objects) {
     if (kind === "VIEW") {
-      if (await missing("has_table_privilege($1, $2, 'SELECT')", [analystRole, signature]))
+      if (!(await holds(client, "has_table_privilege($1, $2, 'SELECT')", [analystRole, signature])))
         await client.query(`GRANT SELECT ON ${signature} TO ${analystRole}`);
       continue;
     }
-    const { rows } = await client.query<{ open: boolean }>(
-      `SELECT EXISTS (SELECT FROM pg_proc p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
-         WHERE p.oid = $1::regprocedure AND a.grantee = 0) AS open`,
-      [signature],
-    );
-    if (rows[0]?.open) await client.query(`REVOKE ALL ON FUNCTION ${signature} FROM PUBLIC`);
-    if (await missing("has_function_privilege($1, $2, 'EXECUTE')", [analystRole, signature]))
+    const isOpen = `EXISTS (SELECT FROM pg_proc p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
+      WHERE p.oid = $1::regprocedure AND a.grantee = 0)`;
+    if (await holds(client, isOpen, [signature])) await client.query(`REVOKE ALL ON FUNCTION ${signature} FROM PUBLIC`);
+    if (!(await holds(client, "has_function_privilege($1, $2, 'EXECUTE')", [analystRole, signature])))
       await client.query(`GRANT EXECUTE ON FUNCTION ${signature} TO ${analystRole}`);
   }
 }

@@ -13,7 +13,7 @@ process.on("message", (message: PonderOrder | { type: "rest" }) => {
   if (message.type === "start") order(message);
   else rest();
 });
-// leave-with-parent.ts lets go of the channel; until the order comes it is all that keeps this process.
+// ponder-guards.ts lets go of the channel; until the order comes it is all that keeps this process.
 process.channel?.ref();
 const bin = ponderBin();
 await import(pathToFileURL(join(dirname(bin), "commands/start.js")).href);

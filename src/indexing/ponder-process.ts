@@ -44,7 +44,7 @@ function takePonder(): ChildProcess {
 
 function spawnPonder(): ChildProcess {
   const cache = getCompileCacheDir();
-  const child = spawn(process.execPath, [...ponderNodeOptions, ...preloaded(), hostScript], {
+  const child = spawn(process.execPath, [...ponderNodeOptions, "--import", guards, hostScript], {
     // Nothing is inherited: Ponder runs third parties' packages and needs none of our keys. It would also
     // prefer PORT and DATABASE_PRIVATE_URL over its arguments.
     env: {
@@ -123,11 +123,7 @@ export async function startPonder(
 }
 
 const hostScript = fileURLToPath(new URL("./ponder-host.ts", import.meta.url));
-
-function preloaded(): string[] {
-  const modules = ["leave-with-parent", "leave-with-database"];
-  return modules.flatMap((name) => ["--import", new URL(`./${name}.ts`, import.meta.url).href]);
-}
+const guards = new URL("./ponder-guards.ts", import.meta.url).href;
 
 function ponderArguments(schema: string, port: number): string[] {
   const root = fileURLToPath(new URL("../../indexer", import.meta.url));

@@ -12,7 +12,7 @@ import { checkPeriodically, checkRollback, rememberFinalBlock } from "./final-bl
 import { type IndexVersion, prepareForReaders, publishIndexVersion, unlockSchema } from "./index-versions.ts";
 import { WrongChain } from "./json-rpc.ts";
 import { changeLateOne, fungibleFailed, moveAllFungible } from "./late-changes.ts";
-import { publishNftViews, tableExists } from "./nft-views.ts";
+import { holds, publishNftViews, tableExists } from "./nft-views.ts";
 import { type PonderProcess, startPonder } from "./ponder-process.ts";
 import type { RpcGateway } from "./rpc-gateway.ts";
 import { LogSampler } from "./sample-logs.ts";
@@ -319,13 +319,13 @@ export class ProgressWatch {
   }
 
   async #isBusy(): Promise<boolean> {
-    const { rows } = await this.#client.query<{ busy: boolean }>(
-      `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+    return await holds(
+      this.#client,
+      `EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
          AND (application_name LIKE $1 OR application_name = 'ponder_sync')
-         AND state = 'active' AND query_start < clock_timestamp() - interval '1 second') AS busy`,
+         AND state = 'active' AND query_start < clock_timestamp() - interval '1 second')`,
       [`${this.#schema}\\_%`],
     );
-    return rows[0]?.busy === true;
   }
 }
 

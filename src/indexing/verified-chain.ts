@@ -2,7 +2,7 @@ import { LRUCache } from "lru-cache";
 import type { Hex } from "viem";
 import type { Logger } from "../telemetry/log.ts";
 import { askUndoubted } from "./ask-undoubted.ts";
-import { askAnother, askForBlock, ChainProofs } from "./block-logs.ts";
+import { BlockLogs } from "./block-logs.ts";
 import { Blooms } from "./blooms.ts";
 import { givesHash, type Header, headerHash, isHex, readHeader } from "./header.ts";
 import { Absent, Contradiction, LeftChain, Refused, type RpcAnswer, UnusableAnswer } from "./json-rpc.ts";
@@ -33,7 +33,7 @@ const rangeLimit = 512n;
 export class VerifiedChain {
   readonly #upstreams: RpcUpstreams;
   readonly #blooms: Blooms;
-  readonly #proofs: ChainProofs;
+  readonly #blockLogs: BlockLogs;
   readonly #positions: Positions;
   readonly #places = new LogPlaces();
   readonly #mode: Verification;
@@ -50,7 +50,7 @@ export class VerifiedChain {
   constructor(upstreams: RpcUpstreams, mode: Verification, lagTimeoutMs: number, log: Logger) {
     this.#upstreams = upstreams;
     this.#blooms = new Blooms(upstreams, log);
-    this.#proofs = new ChainProofs(upstreams, this.#blooms, log);
+    this.#blockLogs = new BlockLogs(upstreams, this.#blooms, this.#places, log);
     this.#positions = new Positions(upstreams, log);
     this.#mode = mode;
     this.#lagTimeoutMs = lagTimeoutMs;
@@ -67,7 +67,7 @@ export class VerifiedChain {
     if (this.#mode === "off") return [];
     return [
       ...(this.#blooms.areUsable ? [] : ["blooms" as const]),
-      ...(this.#proofs.areWhole ? [] : ["receipts" as const]),
+      ...(this.#blockLogs.haveWholeRoots ? [] : ["receipts" as const]),
       ...(this.#positions.haveGaps ? ["positions" as const] : []),
     ];
   }
@@ -86,14 +86,14 @@ export class VerifiedChain {
 
   /** What another endpoint than the first one says of a block's logs. @returns null when none answers. */
   async logsByAnother(number: bigint): Promise<RpcLog[] | null> {
-    return await askAnother(this.#upstreams, number);
+    return await this.#blockLogs.byAnother(number);
   }
 
   /** All logs of a block by its receipts, or as endpoints agree. @throws Refused, UnusableAnswer */
   async confirmedLogs(number: bigint): Promise<RpcLog[]> {
     const header = await this.#headerAt(number);
     if (!header) throw new Refused(`no node has block ${number}`);
-    return await this.#proofs.logsOf(header, AbortSignal.timeout(60_000));
+    return await this.#blockLogs.proven(header, AbortSignal.timeout(60_000));
   }
 
   async #answer(method: string, params: unknown, signal?: AbortSignal): Promise<RpcAnswer> {
@@ -240,8 +240,7 @@ export class VerifiedChain {
     const known = this.#headers.get(hash);
     try {
       if (this.#mode === "logs") {
-        const asked = { filter, params, header: known, places: this.#places };
-        const answer = await askForBlock(this.#upstreams, this.#blooms, asked, signal);
+        const answer = await this.#blockLogs.unproven(filter, params, known, signal);
         if (answer.error && known && (await this.#hasLeft(known))) throw new LeftChain(`block ${hash} was replaced`);
         return answer;
       }
@@ -270,7 +269,7 @@ export class VerifiedChain {
     return await this.#proven.join(
       header.hash,
       async (ended) => {
-        const logs = await this.#proofs.logsOf(header, ended);
+        const logs = await this.#blockLogs.proven(header, ended);
         this.#knownLogs.set(header.hash, logs);
         return logs;
       },

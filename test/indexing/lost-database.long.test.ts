@@ -79,7 +79,7 @@ test("what Ponder's own connections commit outlives a crash of PostgreSQL, and t
     const shown = await Promise.all(["synchronous_commit", "idle_session_timeout"].map((name) => pool.query("SHOW " + name)));
     console.log(JSON.stringify(shown.map(({ rows }) => rows[0])));
     await pool.end();`;
-  const guard = new URL("../../src/indexing/leave-with-database.ts", import.meta.url).href;
+  const guard = new URL("../../src/indexing/ponder-guards.ts", import.meta.url).href;
   const settings = async (...more: string[]) => {
     const { stdout } = await run(process.execPath, [...more, "--input-type=module", "-e", script]);
     return JSON.parse(stdout);

@@ -17,7 +17,7 @@ test("a Ponder whose last lines nobody reads ends, and does not write them for e
     process.on("message", () => stream.flushSync());
     setInterval(() => undefined, 1_000);
     process.send("up");`;
-  const preloaded = join(import.meta.dirname, "../../src/indexing/leave-with-parent.ts");
+  const preloaded = join(import.meta.dirname, "../../src/indexing/ponder-guards.ts");
   const child = spawn(process.execPath, ["--import", preloaded, "-e", script], {
     stdio: ["ignore", "pipe", "inherit", "ipc"],
   });
