@@ -2,7 +2,7 @@ import type { Address } from "viem";
 import type { Config } from "../src/config/config.ts";
 import { createDatabase, createPool } from "../src/db/pool/pool.ts";
 import type { Finding } from "../src/indexing/invariants.ts";
-import { openSigning } from "../src/processes/open-signing.ts";
+import { openSigning } from "../src/processes/create-services.ts";
 import { calls } from "../src/rpc/reads.ts";
 import { createLogger } from "../src/telemetry/log.ts";
 import { isDeployable } from "../src/transactions/chain/context.ts";

@@ -7,7 +7,7 @@ import { readReplication } from "../src/db/replicas/replication.ts";
 import { checkInvariants, type Finding } from "../src/indexing/invariants.ts";
 import { sampleOwners } from "../src/indexing/sample-owners.ts";
 import { readContentHealth } from "../src/ipfs/check-queue.ts";
-import { openSigning } from "../src/processes/open-signing.ts";
+import { openSigning } from "../src/processes/create-services.ts";
 import { SignerError, signerActions } from "../src/signing/trouble.ts";
 import { createLogger } from "../src/telemetry/log.ts";
 import { isDeployable } from "../src/transactions/chain/context.ts";

@@ -24,7 +24,8 @@ export async function extendJournal(client: pg.Client, gateway: RpcGateway, chai
   const usable = entry && entry.number + keptBlocks > head.number ? entry : null;
   const until = usable && head.number > usable.number + maxStep ? usable.number + maxStep : head.number;
   const tip = until === head.number ? head : await readBlock(gateway, until);
-  const { blocks, fork } = await linkBack(client, gateway, chainId, tip, usable ? null : head.number - firstReach);
+  const blocks = await linkBack(client, gateway, chainId, tip, usable ? null : head.number - firstReach);
+  const fork = (blocks[0] ?? tip).number - 1n;
   await inTransaction(client, async () => {
     const gone = await client.query("DELETE FROM service.chain_block WHERE chain_id = $1 AND (number > $2 OR $3)", [
       chainId,
@@ -62,7 +63,7 @@ async function linkBack(
   chainId: number,
   tip: Header,
   floor: bigint | null,
-): Promise<{ blocks: Header[]; fork: bigint }> {
+): Promise<Header[]> {
   const blocks = [tip];
   for (let first = tip; ; ) {
     if (first.number === 0n || (floor !== null && first.number <= floor)) break;
@@ -78,7 +79,7 @@ async function linkBack(
     first = await readBlock(gateway, first.parentHash);
     blocks.unshift(first);
   }
-  return { blocks, fork: (blocks[0]?.number ?? 0n) - 1n };
+  return blocks;
 }
 
 async function newestEntry(client: pg.Client, chainId: number): Promise<{ number: bigint; hash: string } | null> {

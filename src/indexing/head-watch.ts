@@ -39,7 +39,7 @@ export class HeadWatch {
   readonly #events = new EventEmitter<{ head: [SeenHead] }>();
   readonly #nodes: NodeHeads;
   #wake = new AbortController();
-  #head: SeenHead | null = null;
+  head: SeenHead | null = null;
   #fault: unknown = null;
   #asking: Promise<void> | null = null;
   #state: "new" | "running" | "ended" = "new";
@@ -64,10 +64,6 @@ export class HeadWatch {
     this.#nodes.stop();
   }
 
-  get head(): SeenHead | null {
-    return this.#head;
-  }
-
   /** Is told each new head at once. */
   onHead(listener: (head: SeenHead) => void): () => void {
     this.#events.on("head", listener);
@@ -78,20 +74,17 @@ export class HeadWatch {
   async read(): Promise<SeenHead> {
     await this.#ask();
     if (this.#fault !== null) throw this.#fault;
-    if (!this.#head) throw new Error("no node has a block");
-    return this.#head;
+    if (!this.head) throw new Error("no node has a block");
+    return this.head;
   }
 
   /** Resolves when the head is another one than `known`, or after so long. */
   async next(known: string | undefined, mostMs: number, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    if (this.#head?.header.hash !== known) return;
+    if (this.head?.header.hash !== known) return;
     const woken = new AbortController();
-    const wake = () => woken.abort();
-    const off = this.onHead(wake);
-    signal.addEventListener("abort", wake);
-    await wait(mostMs, undefined, { signal: woken.signal }).catch(() => undefined);
-    signal.removeEventListener("abort", wake);
+    const off = this.onHead(() => woken.abort());
+    await wait(mostMs, undefined, { signal: AbortSignal.any([signal, woken.signal]) }).catch(() => undefined);
     off();
     signal.throwIfAborted();
   }
@@ -109,7 +102,7 @@ export class HeadWatch {
   #pauseMs(): number {
     const { pollMs, isDoubtful } = this.#chain;
     if (this.#fault !== null) return Math.max(pollMs, faultMs);
-    const reached = this.#head !== null && this.#head.header.number >= this.#nodes.announced;
+    const reached = this.head !== null && this.head.header.number >= this.#nodes.announced;
     return this.#nodes.areLive && reached && !isDoubtful() ? safetyMs : pollMs;
   }
 
@@ -126,14 +119,14 @@ export class HeadWatch {
       if (!block) throw new Error("no node has a block");
       this.#fault = null;
       const seenAt = Date.now();
-      if (this.#head?.header.hash === String(block["hash"]).toLowerCase()) {
-        this.#head.seenAt = seenAt;
+      if (this.head?.header.hash === String(block["hash"]).toLowerCase()) {
+        this.head.seenAt = seenAt;
         return;
       }
-      const isFirst = this.#head === null;
-      this.#head = { header: readHeader(block), block, seenAt };
-      if (!isFirst) this.#nodes.found(this.#head.header.number);
-      this.#events.emit("head", this.#head);
+      const isFirst = this.head === null;
+      this.head = { header: readHeader(block), block, seenAt };
+      if (!isFirst) this.#nodes.found(this.head.header.number);
+      this.#events.emit("head", this.head);
     } catch (error) {
       this.#fault = error;
     }

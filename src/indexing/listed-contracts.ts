@@ -1,5 +1,5 @@
 import type { Kysely } from "kysely";
-import { type AuditEntry, writeAudit } from "../auth/audit.ts";
+import { writeAudit } from "../auth/audit.ts";
 import { toHex } from "../db/bytes.ts";
 import type { Database } from "../db/database.ts";
 
@@ -54,11 +54,7 @@ export async function changeListedContract(
         .where("chain_id", "=", chainId)
         .where("address", "=", contract)
         .execute();
-    const entry: AuditEntry = {
-      actor,
-      action: allowed ? "create" : "end",
-      object: `listed_contract:${chainId}:${toHex(contract)}`,
-    };
-    await writeAudit(transaction, entry);
+    const object = `listed_contract:${chainId}:${toHex(contract)}`;
+    await writeAudit(transaction, { actor, action: allowed ? "create" : "end", object });
   });
 }

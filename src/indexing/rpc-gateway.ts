@@ -120,23 +120,14 @@ export async function startRpcGateway(chain: GatewayChain, urls: readonly string
     },
     /** From now on no endpoint is believed whose block 0 is another. */
     expectGenesis: (hash: string) => upstreams.expectGenesis(hash),
-    /** What every endpoint says of itself when it is asked anew. */
     audit: (final: FinalBlock | null) => upstreams.audit(final),
-    /** Endpoints that contradicted at the last audit. */
     contradictions: () => upstreams.contradictions(),
-    /**
-     * All logs of a block as the index is given them.
-     *
-     * @param by `another`: what an endpoint says that is not the first one, where there is one; null when none answers. `proof`: the
-     *   block's receipts, or endpoints that agree.
-     */
+    /** All logs of a block as the index is given them. */
     logsOfBlock: async (number: bigint, by: "another" | "proof") => {
-      const logs = await (by === "another" ? verified.logsByAnother(number) : verified.confirmedLogs(number));
+      const logs = await verified.logsOfBlock(number, by);
       return logs && (markHostileLogs(dropErc20Transfers([], logs)) as RpcLog[]);
     },
-    /** What each endpoint can do, and what went wrong with it. */
     health: () => upstreams.health(),
-    /** What of the chain's headers proves nothing. */
     unproven: () => verified.unproven,
     close: async () => {
       heads.stop();

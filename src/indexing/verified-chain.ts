@@ -84,13 +84,15 @@ export class VerifiedChain {
     return isBlock(method) && answer.result ? { result: this.#blooms.forIndex(answer.result) } : answer;
   }
 
-  /** What another endpoint than the first one says of a block's logs. @returns null when none answers. */
-  async logsByAnother(number: bigint): Promise<RpcLog[] | null> {
-    return await this.#blockLogs.byAnother(number);
-  }
-
-  /** All logs of a block by its receipts, or as endpoints agree. @throws Refused, UnusableAnswer */
-  async confirmedLogs(number: bigint): Promise<RpcLog[]> {
+  /**
+   * All logs of a block.
+   *
+   * @param by `another`: what an endpoint says that is not the first one, where there is one; null when none answers. `proof`: the
+   *   block's receipts, or endpoints that agree.
+   * @throws Refused, UnusableAnswer
+   */
+  async logsOfBlock(number: bigint, by: "another" | "proof"): Promise<RpcLog[] | null> {
+    if (by === "another") return await this.#blockLogs.byAnother(number);
     const header = await this.#headerAt(number);
     if (!header) throw new Refused(`no node has block ${number}`);
     return await this.#blockLogs.proven(header, AbortSignal.timeout(60_000));

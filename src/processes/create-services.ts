@@ -20,13 +20,15 @@ import { AccountCalls } from "../rpc/account-calls.ts";
 import { createRpcClients } from "../rpc/clients.ts";
 import { ReaderCalls } from "../rpc/reader-calls.ts";
 import type { Services } from "../services.ts";
-import { addressesAlone } from "../signing/in-process.ts";
+import { addressesAlone, callersPolicy, inProcessSigning } from "../signing/in-process.ts";
+import { signerProcess } from "../signing/signer-client.ts";
+import type { SigningBackend } from "../signing/signing-backend.ts";
+import { web3Signer } from "../signing/web3signer.ts";
 import { createLogger, type Logger } from "../telemetry/log.ts";
 import { LogOnce } from "../telemetry/log-once.ts";
 import { SignatureLooks } from "../transactions/accept/until-signed.ts";
 import { createRelay } from "../transactions/relay.ts";
 import { armFailpoints } from "../transactions/store/failpoint.ts";
-import { openSigning } from "./open-signing.ts";
 
 interface ServiceOptions {
   /** The database shows a request the rows of its own account only. */
@@ -115,4 +117,25 @@ function openReplicas(
   const positions = new PrimaryPositions(config.databaseUrl, `mintyard-${processName}-probe`);
   const pool = new ReadPool(primary, replicas, positions);
   return { index: { pool, db: createDatabase(pool) }, reads: pool };
+}
+
+/**
+ * Where this process has its transactions signed: at the signer when one is configured, else at the Web3Signer, else
+ * with keys of its own.
+ *
+ * @param operator it runs an operator's command, which may give roles out.
+ */
+export function openSigning({ signing, chains }: Config, log: Logger, operator: boolean): SigningBackend {
+  const { signer, web3 } = signing;
+  if (signer) {
+    const { endpoint, token, adminToken } = signer;
+    return signerProcess({ endpoint, token: operator ? adminToken : token }, log);
+  }
+  if (!web3) return inProcessSigning(operator);
+  const policyOf = (chainId: number) => {
+    const chain = chains.find(({ id }) => id === chainId);
+    if (!chain) throw new Error(`chain ${chainId} is not configured`);
+    return callersPolicy(chain);
+  };
+  return web3Signer(web3, policyOf, log, operator);
 }
