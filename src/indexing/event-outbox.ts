@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { type Fields, quantityOf } from "./header.ts";
 import { inTransaction } from "./nft-views.ts";
 import type { RpcGateway } from "./rpc-gateway.ts";
 
@@ -119,8 +120,7 @@ export async function tellSettled(client: pg.Client, gateway: RpcGateway, schema
 async function readSafeBlock(gateway: RpcGateway): Promise<bigint | null> {
   try {
     const block = await gateway.request("eth_getBlockByNumber", ["safe", false]);
-    const number: unknown = typeof block === "object" && block !== null && "number" in block ? block.number : null;
-    return typeof number === "string" && /^0x[0-9a-f]{1,16}$/i.test(number) ? BigInt(number) : null;
+    return quantityOf((block as Fields | null)?.["number"]);
   } catch {
     return null;
   }

@@ -3,7 +3,7 @@ import type { Server } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
 import { type ServerSocket, WebSocketServer } from "ws";
 import { backoffMs } from "../backoff.ts";
-import { type Header, readHeader } from "./header.ts";
+import { type Header, quantityOf, readHeader } from "./header.ts";
 import { parseJson } from "./json-rpc.ts";
 
 interface WatchedChain {
@@ -192,7 +192,7 @@ class NodeHeads {
         wasLive = true;
         this.#live.add(socket);
       } else if (message?.id === 1) socket.close();
-      const number = announcedIn(message);
+      const number = quantityOf(message?.params?.result?.number);
       if (number !== null) {
         this.announced = number;
         this.#missed = 0;
@@ -216,16 +216,11 @@ class NodeHeads {
   }
 }
 
+/** What a node says on its websocket: its answer, or a block that it announces. */
 interface NodeMessage {
   id?: unknown;
   result?: unknown;
   params?: { result?: { number?: unknown } };
-}
-
-/** The number of the block that a message announces. */
-function announcedIn(message: NodeMessage | null | undefined): bigint | null {
-  const number = message?.params?.result?.number;
-  return typeof number === "string" && /^0x[0-9a-f]{1,16}$/i.test(number) ? BigInt(number) : null;
 }
 
 const maxRequestBytes = 65_536;

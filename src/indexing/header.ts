@@ -10,7 +10,8 @@ export interface Header {
   logsBloom: Hex;
 }
 
-type Fields = Record<string, unknown>;
+/** A block as a node gave it. */
+export type Fields = Record<string, unknown>;
 
 /** In the order in which they are hashed; from `baseFeePerGas` on each came with a fork, and older blocks lack it. */
 const required = ["parentHash", "sha3Uncles", "miner", "stateRoot", "transactionsRoot", "receiptsRoot", "logsBloom"];
@@ -74,6 +75,11 @@ function rlpQuantity(value: Hex): Hex {
 
 export function isHex(value: unknown): value is Hex {
   return typeof value === "string" && /^0x[0-9a-fA-F]*$/.test(value);
+}
+
+/** A number as JSON-RPC writes it; null for anything else. */
+export function quantityOf(value: unknown): bigint | null {
+  return typeof value === "string" && /^0x[0-9a-f]{1,64}$/i.test(value) ? BigInt(value) : null;
 }
 
 /** The bits of a bloom filter that a value sets (Yellow Paper 4.3.1). */

@@ -2,12 +2,10 @@ import { LRUCache } from "lru-cache";
 import type { Hex } from "viem";
 import type { Logger } from "../telemetry/log.ts";
 import { isErc20Transfer } from "./erc20-noise.ts";
-import type { Header } from "./header.ts";
+import type { Fields, Header } from "./header.ts";
 import { Absent, Contradiction, Refused, type UnusableAnswer } from "./json-rpc.ts";
 import type { RpcLog } from "./proven-logs.ts";
 import type { RpcUpstreams } from "./rpc-upstreams.ts";
-
-type Fields = Record<string, unknown>;
 
 /** One endpoint's words on the transactions of a block: number, position and hash of each, as it spells them. */
 type Places = ReadonlySet<string>;

@@ -3,6 +3,7 @@ import { backoffMs } from "../backoff.ts";
 import type { AnswerClass } from "../rpc/answers.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { LogOnce } from "../telemetry/log-once.ts";
+import { quantityOf } from "./header.ts";
 import {
   Absent,
   AnswerTooLarge,
@@ -286,8 +287,8 @@ export class RpcUpstreams {
    */
   async #requireHead(upstream: Upstream, last: bigint, signal: AbortSignal | undefined): Promise<void> {
     const { result } = await this.#send(upstream, "eth_blockNumber", [], signal);
-    if (typeof result !== "string" || !/^0x[0-9a-f]+$/i.test(result)) throw new Refused("no block number");
-    const head = BigInt(result);
+    const head = quantityOf(result);
+    if (head === null) throw new Refused("no block number");
     // Kept for later ranges, so it must not be another chain's.
     if (head > upstream.head + farBehind) await this.#verifyAgain(upstream);
     upstream.head = head;
@@ -316,7 +317,7 @@ export class RpcUpstreams {
   // Repeated after each failure: a load balancer or a restarted node may come back as another chain.
   async #verify(upstream: Upstream): Promise<void> {
     const { result } = await this.#send(upstream, "eth_chainId", []);
-    const id = typeof result === "string" && /^0x[0-9a-f]+$/i.test(result) ? BigInt(result) : null;
+    const id = quantityOf(result);
     if (id === null) throw new UnusableAnswer(`${upstream.host} gives no chain id`);
     if (id !== BigInt(this.id)) {
       const variable = this.name.toUpperCase();

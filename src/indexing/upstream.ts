@@ -1,4 +1,5 @@
 import { type AnswerClass, nodeWords } from "../rpc/answers.ts";
+import { quantityOf } from "./header.ts";
 import { Contradiction, LeftChain, NodeRefusal, Refused, type RpcAnswer, WrongChain } from "./json-rpc.ts";
 import { rateLimit } from "./line.ts";
 
@@ -138,11 +139,8 @@ export interface BlockRange {
 /** The blocks that logs are asked of; null for those of one block by its hash, and where a tag stands for a number. */
 export function rangeOf(params: unknown): BlockRange | null {
   const [filter] = Array.isArray(params) ? (params as { fromBlock?: unknown; toBlock?: unknown }[]) : [];
-  const isNumber = (value: unknown): value is string => typeof value === "string" && /^0x[0-9a-f]+$/i.test(value);
-  const { fromBlock, toBlock } = filter ?? {};
-  if (!isNumber(fromBlock) || !isNumber(toBlock)) return null;
-  const [from, to] = [BigInt(fromBlock), BigInt(toBlock)];
-  return to >= from ? { from, to } : null;
+  const [from, to] = [quantityOf(filter?.fromBlock), quantityOf(filter?.toBlock)];
+  return from !== null && to !== null && to >= from ? { from, to } : null;
 }
 
 /**

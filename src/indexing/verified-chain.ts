@@ -4,7 +4,7 @@ import type { Logger } from "../telemetry/log.ts";
 import { askUndoubted } from "./ask-undoubted.ts";
 import { BlockLogs } from "./block-logs.ts";
 import { Blooms } from "./blooms.ts";
-import { givesHash, type Header, headerHash, isHex, readHeader } from "./header.ts";
+import { type Fields, givesHash, type Header, headerHash, isHex, readHeader } from "./header.ts";
 import { Absent, Contradiction, LeftChain, Refused, type RpcAnswer, UnusableAnswer } from "./json-rpc.ts";
 import { LogPlaces, Positions } from "./places.ts";
 import { checkLogs, type LogFilter, matches, type RpcLog } from "./proven-logs.ts";
@@ -297,8 +297,6 @@ export class VerifiedChain {
     return headers.flatMap((header) => (header && header.number <= to ? [header] : []));
   }
 }
-
-type Fields = Record<string, unknown>;
 
 function noSuccessor(error: unknown): null {
   if (error instanceof UnusableAnswer) return null;
