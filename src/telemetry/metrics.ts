@@ -27,14 +27,14 @@ export function createMetrics(process: string): Metrics {
   const registry = new ReadRegistry();
   registry.setDefaultLabels({ process });
   const load = { inFlight: 0 };
-  new Gauge({
-    name: "mintyard_http_requests_in_flight",
-    help: "Requests without a whole answer yet.",
-    registers: [registry],
-    collect() {
-      this.set(load.inFlight);
+  exportGauge(
+    { registry },
+    {
+      name: "mintyard_http_requests_in_flight",
+      help: "Requests without a whole answer yet.",
+      read: () => load.inFlight,
     },
-  });
+  );
   return {
     ...{ registry, load },
     requests: new Histogram({
@@ -47,7 +47,43 @@ export function createMetrics(process: string): Metrics {
   };
 }
 
-/** Scrapes within this time share one reading: a flood of scrapes costs no more than one. */
+/** What stands elsewhere and is read whenever somebody asks for the metrics. */
+interface Exported {
+  name: string;
+  help: string;
+  labelNames?: string[];
+  /** The value of now; of one with labels a value for each set of them. */
+  read: () => number | Iterable<readonly [labels: Record<string, string>, value: number]>;
+}
+
+export function exportCounter({ registry }: Pick<Metrics, "registry">, { read, ...about }: Exported): void {
+  new Counter({
+    ...about,
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [labels, value] of valuesOf(read)) this.inc(labels, value);
+    },
+  });
+}
+
+export function exportGauge({ registry }: Pick<Metrics, "registry">, { read, ...about }: Exported): void {
+  new Gauge({
+    ...about,
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [labels, value] of valuesOf(read)) this.set(labels, value);
+    },
+  });
+}
+
+function valuesOf(read: Exported["read"]) {
+  const values = read();
+  return typeof values === "number" ? [[{}, values] as const] : values;
+}
+
+/** Askers within this time share one reading: a flood of scrapes costs no more than one. */
 export function readCached<T>(keptMs: number, read: () => Promise<T>): () => Promise<T> {
   let kept: { until: number; reading: Promise<T> } | null = null;
   return async () => {
@@ -58,42 +94,34 @@ export function readCached<T>(keptMs: number, read: () => Promise<T>): () => Pro
 }
 
 /** Connections of a pool: lent out, idle, and requests that wait for one. */
-export function watchPool({ registry }: Metrics, pool: pg.Pool): void {
-  new Gauge({
+export function watchPool(metrics: Metrics, pool: pg.Pool): void {
+  exportGauge(metrics, {
     name: "mintyard_db_pool_connections",
     help: "Connections to PostgreSQL, and who waits for one.",
     labelNames: ["state"],
-    registers: [registry],
-    collect() {
-      this.set({ state: "busy" }, pool.totalCount - pool.idleCount);
-      this.set({ state: "idle" }, pool.idleCount);
-      this.set({ state: "waiting" }, pool.waitingCount);
-    },
+    read: () => [
+      [{ state: "busy" }, pool.totalCount - pool.idleCount],
+      [{ state: "idle" }, pool.idleCount],
+      [{ state: "waiting" }, pool.waitingCount],
+    ],
   });
 }
 
 /** Streams of events to clients, and the events that were read for them. */
 export function watchStreams(
-  { registry }: Metrics,
+  metrics: Metrics,
   streams: { readonly open: number },
   feed: { readonly counts: { readonly events: number } },
 ): void {
-  new Counter({
+  exportCounter(metrics, {
     name: "mintyard_stream_events_total",
     help: "Events that this process read, once each however many streams get them.",
-    registers: [registry],
-    collect() {
-      this.reset();
-      this.inc(feed.counts.events);
-    },
+    read: () => feed.counts.events,
   });
-  new Gauge({
+  exportGauge(metrics, {
     name: "mintyard_open_streams",
     help: "Subscriptions that are open.",
-    registers: [registry],
-    collect() {
-      this.set(streams.open);
-    },
+    read: () => streams.open,
   });
 }
 
@@ -104,68 +132,59 @@ interface Waiting {
 
 /** Work of clients that may have to wait in this process. */
 export function watchWaiting(
-  { registry }: Metrics,
+  metrics: Metrics,
   { heavyReads, uploads }: { heavyReads: () => readonly ReadonlyMap<string, Waiting>[]; uploads: () => Waiting },
 ): void {
-  new Gauge({
+  const sum = (plan: string, state: keyof Waiting) =>
+    heavyReads().reduce((total, server) => total + (server.get(plan)?.[state] ?? 0), 0);
+  exportGauge(metrics, {
     name: "mintyard_heavy_reads",
     help: "Reads that may touch many rows, by plan: under way, and waiting for a connection.",
     labelNames: ["state", "plan"],
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const plan of ["free", "growth", "scale", "enterprise", "none"]) {
-        const sum = (state: keyof Waiting) =>
-          heavyReads().reduce((total, server) => total + (server.get(plan)?.[state] ?? 0), 0);
-        this.set({ state: "running", plan }, sum("running"));
-        this.set({ state: "waiting", plan }, sum("waiting"));
-      }
-    },
+    read: () =>
+      ["free", "growth", "scale", "enterprise", "none"].flatMap((plan) => [
+        [{ state: "running", plan }, sum(plan, "running")],
+        [{ state: "waiting", plan }, sum(plan, "waiting")],
+      ]),
   });
-
-  new Gauge({
+  exportGauge(metrics, {
     name: "mintyard_uploads",
     help: "Uploads under way, and those that wait for another one of their account.",
     labelNames: ["state"],
-    registers: [registry],
-    collect() {
+    read: () => {
       const { running, waiting } = uploads();
-      this.set({ state: "running" }, running);
-      this.set({ state: "waiting" }, waiting);
+      return [
+        [{ state: "running" }, running],
+        [{ state: "waiting" }, waiting],
+      ];
     },
   });
 }
 
 /** Answers of nodes that the indexer's gateway refused, by reason. */
-export function watchRefusals({ registry }: Metrics, chain: string, refusals: () => ReadonlyMap<string, number>): void {
-  const counter = new Counter({
+export function watchRefusals(metrics: Metrics, chain: string, refusals: () => ReadonlyMap<string, number>): void {
+  exportCounter(metrics, {
     name: "mintyard_rpc_refused_answers_total",
     help: "Answers of nodes that were not believed.",
     labelNames: ["chain", "reason"],
-    registers: [registry],
-    collect() {
-      counter.reset();
-      for (const [reason, count] of refusals()) counter.inc({ chain, reason }, count);
-    },
+    read: () => [...refusals()].map(([reason, count]) => [{ chain, reason }, count]),
   });
 }
 
 /** What went wrong with endpoints of the chain, by their place in `RPC_URL_<CHAIN>` (without websockets) and by class. */
 export function watchFaults(
-  { registry }: Metrics,
+  metrics: Metrics,
   chain: string,
   endpoints: () => readonly { faults: ReadonlyMap<string, number> }[],
 ): void {
-  const counter = new Counter({
+  exportCounter(metrics, {
     name: "mintyard_rpc_faults_total",
     help: "Answers of an endpoint that the indexer could not use.",
     labelNames: ["chain", "endpoint", "class"],
-    registers: [registry],
-    collect() {
-      counter.reset();
-      for (const [endpoint, { faults }] of endpoints().entries())
-        for (const [kind, count] of faults) counter.inc({ chain, endpoint: String(endpoint), class: kind }, count);
-    },
+    read: () =>
+      endpoints().flatMap(({ faults }, endpoint) =>
+        [...faults].map(([kind, count]) => [{ chain, endpoint: String(endpoint), class: kind }, count]),
+      ),
   });
 }
 
@@ -175,24 +194,16 @@ interface ReadServers {
 }
 
 /** Who answers the reads of this process. */
-export function watchReplicas({ registry }: Metrics, pool: ReadServers): void {
-  const reads = new Counter({
+export function watchReplicas(metrics: Metrics, pool: ReadServers): void {
+  exportCounter(metrics, {
     name: "mintyard_replica_reads_total",
     help: "Reads of the index that a standby answered.",
     labelNames: ["replica"],
-    registers: [registry],
-    collect() {
-      reads.reset();
-      for (const { replica, reads: count } of pool.replicas()) reads.inc({ replica }, count);
-    },
+    read: () => pool.replicas().map(({ replica, reads }) => [{ replica }, reads]),
   });
-  const fallbacks = new Counter({
+  exportCounter(metrics, {
     name: "mintyard_replica_fallbacks_total",
     help: "Reads that a standby failed and the primary answered.",
-    registers: [registry],
-    collect() {
-      fallbacks.reset();
-      fallbacks.inc(pool.fallbacks);
-    },
+    read: () => pool.fallbacks,
   });
 }

@@ -29,15 +29,8 @@ export function traceStatements(client: pg.ClientBase): void {
 
 /** Name and attributes of a statement's span. */
 export function statementSpan(text: string) {
-  return [nameOf(text), attributesOf(text)] as const;
-}
-
-function nameOf(text: string): string {
-  return `sql ${/^\s*(\w+)/.exec(text)?.[1]?.toUpperCase() ?? "statement"}`;
-}
-
-function attributesOf(text: string) {
+  const verb = /^\s*(\w+)/.exec(text)?.[1]?.toUpperCase() ?? "statement";
   // Literals are ours, but one in quotes could be somebody's text in a statement put together by hand.
   const shown = text.replace(/'(?:[^']|'')*'/g, "'?'").slice(0, 1_000);
-  return { "db.system.name": "postgresql", "db.query.text": shown };
+  return [`sql ${verb}`, { "db.system.name": "postgresql", "db.query.text": shown }] as const;
 }

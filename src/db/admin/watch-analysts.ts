@@ -1,8 +1,7 @@
 import pg from "pg";
-import { Counter, Gauge } from "prom-client";
 import type { Rounds } from "../../rounds.ts";
 import type { Logger } from "../../telemetry/log.ts";
-import type { Metrics } from "../../telemetry/metrics.ts";
+import { exportCounter, exportGauge, type Metrics } from "../../telemetry/metrics.ts";
 import { endSession, findHinderingAnalysts, fullestQueue, type Hindrance } from "./analyst-sessions.ts";
 
 const roundMs = 10_000;
@@ -78,24 +77,16 @@ export class AnalystWatch {
 }
 
 /** Shows what the watch did and saw. */
-export function watchAnalystSessions({ registry }: Metrics, watch: AnalystWatch): void {
-  const ended = new Counter({
+export function watchAnalystSessions(metrics: Metrics, watch: AnalystWatch): void {
+  exportCounter(metrics, {
     name: "mintyard_analyst_sessions_ended_total",
     help: "Sessions of analysts that were ended because they hindered the service, by reason.",
     labelNames: ["reason"],
-    registers: [registry],
-    collect() {
-      ended.reset();
-      for (const [reason, count] of watch.ended) ended.inc({ reason }, count);
-    },
+    read: () => [...watch.ended].map(([reason, count]) => [{ reason }, count]),
   });
-  new Gauge({
+  exportGauge(metrics, {
     name: "mintyard_notification_queue_usage",
     help: "Share of PostgreSQL's queue of notifications that is in use, 0 to 1.",
-    registers: [registry],
-    collect() {
-      if (watch.queueUsage === null) this.reset();
-      else this.set(watch.queueUsage);
-    },
+    read: () => watch.queueUsage ?? [],
   });
 }

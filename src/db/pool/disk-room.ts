@@ -4,6 +4,7 @@ import type pg from "pg";
 import type { Config } from "../../config/config.ts";
 import { ServiceError } from "../../errors/errors.ts";
 import type { Logger } from "../../telemetry/log.ts";
+import { readCached } from "../../telemetry/metrics.ts";
 
 /** How long one measurement is used; the marks are far enough from the end for what is written meanwhile. */
 const keptMs = 5_000;
@@ -33,21 +34,15 @@ export class DiskRoom {
   readonly #folder: string;
   readonly #pool: pg.Pool;
   readonly #log: Logger;
-  #kept: { until: number; status: Promise<DiskStatus> } | null = null;
-  #reported: string = "";
+  #reported = "";
+  /** Never fails: what cannot be measured passes no mark, and the write itself says what is wrong. */
+  readonly status = readCached(keptMs, () => this.#measure());
 
   constructor(config: Pick<Config, "disk" | "dataDir">, pool: pg.Pool, log: Logger) {
     this.#limits = config.disk;
     this.#folder = config.dataDir;
     this.#pool = pool;
     this.#log = log;
-  }
-
-  /** Never fails: what cannot be measured passes no mark, and the write itself says what is wrong. */
-  async status(): Promise<DiskStatus> {
-    const now = performance.now();
-    if (!this.#kept || this.#kept.until < now) this.#kept = { until: now + keptMs, status: this.#measure() };
-    return await this.#kept.status;
   }
 
   /**
