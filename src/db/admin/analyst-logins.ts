@@ -2,6 +2,7 @@ import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
 import pg from "pg";
 import { administratorSchema, analystNamePattern } from "../../../schema/analyst-admin.ts";
 import { analystConnectionLimit, analystRole } from "../../../schema/analyst-role.ts";
+import { withConnection } from "../connection.ts";
 import { applySettings, roleExists } from "./analyst-role.ts";
 
 const namePattern = new RegExp(analystNamePattern);
@@ -18,7 +19,7 @@ const insufficientPrivilege = "42501";
 export async function createAnalystLogin(databaseUrl: string, name: string): Promise<{ role: string; url: string }> {
   const role = loginRole(name);
   const password = randomBytes(24).toString("base64url");
-  await withClient(databaseUrl, async (client) => {
+  await withConnection(databaseUrl, "analyst", async (client) => {
     // The verifier instead of the password: statements can end up in the server's log.
     const verifier = scramVerifier(password);
     if (await isLent(client, "create_analyst(text, text)"))
@@ -106,7 +107,7 @@ async function letServiceEnd(client: pg.Client, role: string): Promise<void> {
 /** Ends the analyst's sessions and removes the login. @returns false when there was none. */
 export async function dropAnalystLogin(databaseUrl: string, name: string): Promise<boolean> {
   const role = loginRole(name);
-  return withClient(databaseUrl, async (client) => {
+  return await withConnection(databaseUrl, "analyst", async (client) => {
     if (!(await roleExists(client, role))) return false;
     if (await isLent(client, "drop_analyst(text)")) {
       const { rows } = await client.query<{ dropped: boolean }>(
@@ -130,16 +131,6 @@ async function removeLogin(client: pg.Client, role: string): Promise<true> {
 function loginRole(name: string): string {
   if (!namePattern.test(name)) throw new Error("--name: lower-case letters, digits and _ are wanted, a letter first");
   return `${analystRole}_${name}`;
-}
-
-async function withClient<T>(databaseUrl: string, run: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: databaseUrl, application_name: "mintyard-analyst" });
-  await client.connect();
-  try {
-    return await run(client);
-  } finally {
-    await client.end();
-  }
 }
 
 /** What PostgreSQL stores of a password (RFC 5803); ASCII passwords need no normalisation. */

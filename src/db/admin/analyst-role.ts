@@ -6,6 +6,7 @@ import {
   closures,
   settingStatements,
 } from "../../../schema/analyst-role.ts";
+import { withConnection } from "../connection.ts";
 
 /** Any constant does; processes that start together take turns. */
 const lockKey = 7_241_903_157;
@@ -18,9 +19,7 @@ const lockKey = 7_241_903_157;
  * @returns what is still open or missing, in words for an operator; empty when nothing is open.
  */
 export async function ensureAnalystRole(databaseUrl: string): Promise<string[]> {
-  const client = new pg.Client({ connectionString: databaseUrl, application_name: "mintyard-analyst-role" });
-  await client.connect();
-  try {
+  return await withConnection(databaseUrl, "analyst-role", async (client) => {
     await client.query("SELECT pg_advisory_lock($1)", [lockKey]);
     if (!(await roleExists(client, analystRole))) {
       await tryTo(client, [`CREATE ROLE ${analystRole} NOLOGIN`, ...settingStatements(analystRole, analystSettings)]);
@@ -37,9 +36,7 @@ export async function ensureAnalystRole(databaseUrl: string): Promise<string[]> 
       if (await isOpen()) gaps.push(`${what}: open to everybody`);
     }
     return gaps;
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 export async function roleExists(client: pg.Client, role: string): Promise<boolean> {

@@ -24,18 +24,14 @@ export const fullestQueue = 0.1;
 /** A session of the service that waits longer than this for an analyst's lock has waited long enough. */
 const longestWaitSeconds = 1;
 
-export interface Looked {
-  sessions: HinderingSession[];
-  /** 0 to 1. */
-  queueUsage: number;
-}
-
 /**
  * The analysts' sessions, in any database of the server, that hold a transaction open for too long (it keeps dead rows
  * and transaction ids of everybody), keep the queue of notifications from being emptied, or hold a lock that another
  * session of this database waits for, or that use transaction ids, of which a server has two thousand million.
+ *
+ * @returns `queueUsage` is from 0 to 1.
  */
-export async function findHinderingAnalysts(client: pg.ClientBase, transactionSeconds: number): Promise<Looked> {
+export async function findHinderingAnalysts(client: pg.ClientBase, transactionSeconds: number) {
   const { rows } = await client.query<HinderingSession & { usage: number; uses_ids: boolean }>(
     `WITH queue AS (SELECT pg_notification_queue_usage() AS usage),
      analyst AS (

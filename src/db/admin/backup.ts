@@ -1,7 +1,7 @@
 import { chmod, cp, mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-
-import pg from "pg";
+import type pg from "pg";
+import { withConnection } from "../connection.ts";
 import { copyOut } from "./copy-table.ts";
 
 /** What a backup holds beside its files of rows. */
@@ -42,9 +42,7 @@ export async function takeBackup(
   // Names, e-mail addresses and digests of keys: for the owner's eyes alone, whatever the umask.
   await mkdir(join(folder, "service"), { recursive: true, mode: 0o700 });
   for (const path of [folder, join(folder, "service")]) await chmod(path, 0o700);
-  const client = new pg.Client({ connectionString: databaseUrl, application_name: "mintyard-backup" });
-  await client.connect();
-  try {
+  const run = withConnection(databaseUrl, "backup", async (client) => {
     // One snapshot: rows that refer to each other are from the same moment.
     await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
     const takenAt = new Date();
@@ -66,13 +64,12 @@ export async function takeBackup(
       mode: 0o600,
     });
     return { ...manifest, recorded: await recordBackup(client, takenAt) };
-  } catch (error) {
+  });
+  return await run.catch((error: NodeJS.ErrnoException) => {
     // What a write says of a full disk does not name the folder.
-    if ((error as NodeJS.ErrnoException).code === "ENOSPC") Object.assign(error as Error, { path: folder });
+    if (error.code === "ENOSPC") error.path = folder;
     throw error;
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 async function tableNames(client: pg.Client): Promise<string[]> {

@@ -148,12 +148,8 @@ function watchBlockers(waiting: pg.Client, pid: number) {
 async function connectLike(client: pg.Client): Promise<pg.Client> {
   const { host, port, user, password, database, ssl } = client;
   const twin = new pg.Client({
-    ...{ host, port, ssl, application_name: "mintyard-lock-watch", connectionTimeoutMillis: 5_000 },
-    ...{
-      ...(user === undefined ? {} : { user }),
-      ...(password ? { password } : {}),
-      ...(database ? { database } : {}),
-    },
+    ...({ host, port, user, password, database, ssl } as pg.ClientConfig),
+    ...{ application_name: "mintyard-lock-watch", connectionTimeoutMillis: 5_000 },
   });
   twin.on("error", () => undefined);
   await twin.connect();

@@ -1,5 +1,7 @@
+import { hash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import pg from "pg";
+import { withConnection } from "../connection.ts";
 import { changeRelations, type LockWait } from "./change-relations.ts";
 
 const ownFolder = new URL("../../../schema/migrations/", import.meta.url);
@@ -44,9 +46,7 @@ export async function migrate(
   databaseUrl: string,
   { folder = ownFolder, lockWait, only, onNewer }: MigrateOptions = {},
 ): Promise<string[]> {
-  const client = new pg.Client({ connectionString: databaseUrl, application_name: "mintyard-migrate" });
-  await client.connect();
-  try {
+  return await withConnection(databaseUrl, "migrate", async (client) => {
     await requireServer(client);
     await client.query("SELECT pg_advisory_lock($1)", [lockKey]);
     await client.query(`CREATE SCHEMA IF NOT EXISTS service`);
@@ -60,7 +60,7 @@ export async function migrate(
     for (const name of files) {
       if (only && !only.has(name)) continue;
       const sql = await readFile(new URL(name, folder), "utf8");
-      const digest = await sha256(sql);
+      const digest = hash("sha256", sql);
       const before = applied.get(name);
       if (before === digest) continue;
       if (before !== undefined) throw new Error(`migration ${name} was changed after it ran; add a new one instead`);
@@ -68,9 +68,7 @@ export async function migrate(
       done.push(name);
     }
     return done;
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 /** The migrations that this version has, in their order. */
@@ -104,9 +102,4 @@ async function apply(
     if (error instanceof pg.DatabaseError) throw new Error(`${what} failed`, { cause: error });
     throw error;
   }
-}
-
-async function sha256(text: string): Promise<string> {
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
-  return Buffer.from(digest).toString("hex");
 }

@@ -1,6 +1,7 @@
 import { cp, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
+import { withConnection } from "../connection.ts";
 import type { Manifest } from "./backup.ts";
 import { copyIn } from "./copy-table.ts";
 import { migrate, migrationNames } from "./migrate.ts";
@@ -24,9 +25,7 @@ export async function restoreBackup(
   const url = await asOwner(databaseUrl);
   await requireKnown(manifest);
   await migrate(url, { only: new Set(manifest.migrations.map(({ name }) => name)) });
-  const client = new pg.Client({ connectionString: url, application_name: "mintyard-restore" });
-  await client.connect();
-  try {
+  await withConnection(url, "restore", async (client) => {
     const { rows: here } = await client.query("SELECT name, digest FROM service.migration ORDER BY name");
     if (JSON.stringify(here) !== JSON.stringify(manifest.migrations))
       throw new Error(
@@ -37,9 +36,7 @@ export async function restoreBackup(
     await requireEmpty(client);
     await putRowsBack(client, manifest, folder);
     await client.query("COMMIT");
-  } finally {
-    await client.end();
-  }
+  });
   if (upgrade) await migrate(url);
   if ((await readdir(folder)).includes("ipfs")) await cp(join(folder, "ipfs"), ipfsFolder, { recursive: true });
   return manifest;
@@ -75,9 +72,7 @@ async function readManifest(folder: string): Promise<Manifest> {
  * @throws Error when the database is not empty, or the login may not make a schema there.
  */
 async function asOwner(databaseUrl: string): Promise<string> {
-  const client = new pg.Client({ connectionString: databaseUrl, application_name: "mintyard-restore" });
-  await client.connect();
-  try {
+  return await withConnection(databaseUrl, "restore", async (client) => {
     const { rows } = await client.query<{ superuser: boolean; me: string; owner: string; may: boolean; db: string }>(
       `SELECT r.rolsuper AS superuser, current_user AS me, pg_get_userbyid(d.datdba) AS owner, d.datname AS db,
          has_database_privilege(d.oid, 'CREATE') AS may
@@ -95,9 +90,7 @@ async function asOwner(databaseUrl: string): Promise<string> {
     const options = [url.searchParams.get("options"), `-c role=${found.owner.replace(/[\\ ]/g, "\\$&")}`];
     url.searchParams.set("options", options.filter(Boolean).join(" "));
     return url.href;
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 async function requireEmpty(client: pg.Client): Promise<void> {

@@ -1,5 +1,6 @@
-import pg from "pg";
+import type pg from "pg";
 import type { Logger } from "../../telemetry/log.ts";
+import { withConnection } from "../connection.ts";
 
 /**
  * Clocks that differ by more are called wrong. What the service decides goes by the database's clock and by blocks; the
@@ -33,12 +34,6 @@ export const clockAction =
 
 /** Logged at each start; nothing else depends on it. */
 export async function warnOfClock(databaseUrl: string, log: Logger): Promise<void> {
-  const client = new pg.Client({ connectionString: databaseUrl, application_name: "mintyard-clock" });
-  await client.connect();
-  try {
-    const trouble = clockTrouble(await readClockLead(client));
-    if (trouble) log.warn(`${trouble}: ${clockAction}`);
-  } finally {
-    await client.end();
-  }
+  const trouble = clockTrouble(await withConnection(databaseUrl, "clock", readClockLead));
+  if (trouble) log.warn(`${trouble}: ${clockAction}`);
 }

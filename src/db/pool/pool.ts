@@ -2,6 +2,7 @@ import { AsyncResource } from "node:async_hooks";
 import { Kysely, PostgresDialect, type PostgresPool } from "kysely";
 import pg from "pg";
 import { traceStatements } from "../../telemetry/trace-sql.ts";
+import { withConnection } from "../connection.ts";
 import type { Database } from "../database.ts";
 import { bindToTenant } from "../tenancy/tenant.ts";
 import "./int8-as-bigint.ts";
@@ -78,18 +79,14 @@ function keepContext(pool: pg.Pool): void {
 
 /** Whether this login may work under the role of the HTTP process. */
 export async function hasApiRole(databaseUrl: string): Promise<boolean> {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  try {
+  return await withConnection(databaseUrl, "api-role", async (client) => {
     const { rows } = await client.query(
       `SELECT pg_has_role(oid, 'MEMBER') AND has_schema_privilege(oid, 'service', 'USAGE') AS usable
        FROM pg_roles WHERE rolname = $1`,
       [apiRole],
     );
     return rows[0]?.usable === true;
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 export function createDatabase(pool: PostgresPool): Kysely<Database> {
