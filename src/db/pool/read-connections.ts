@@ -13,14 +13,7 @@ type ReaderPlan = Tier | "none";
 export type PlanLoad = ReadonlyMap<ReaderPlan, { running: number; waiting: number }>;
 
 /** What answers statements, each by itself. */
-export interface StatementRunner {
-  readonly running: number;
-  readonly waiting: number;
-  readonly byPlan: PlanLoad;
-  /** @param limitMs of the statement, from when it is begun; absent: as long as a read may take. */
-  query<R extends pg.QueryResultRow>(query: pg.QueryConfig, limitMs?: number): Promise<pg.QueryResult<R>>;
-  end(): Promise<void>;
-}
+export type StatementRunner = Pick<ReadConnections, "byPlan" | "query" | "end">;
 
 interface Places {
   /** Statements that run at once. */
@@ -55,7 +48,7 @@ const isFree = (reader: Reader | null) => reader?.tier === "free";
  * take turns: those of paying plans first, and of free ones only so many run that others find a connection. A statement
  * whose time is over, or whose client has gone, is cancelled; one that still waits is never begun.
  */
-export class ReadConnections implements StatementRunner {
+export class ReadConnections {
   readonly #pool: pg.Pool;
   readonly #places: Required<Places>;
   readonly #paid: FairQueue<Turn>;
@@ -86,6 +79,7 @@ export class ReadConnections implements StatementRunner {
   }
 
   /**
+   * @param limitMs of the statement, from when it is begun; absent: as long as a read may take.
    * @throws ServiceError `read_timeout`, `read_not_begun`, `service_unavailable` for a queue that is full,
    *   `rate_limit_exceeded` for an account that has had its time; pg's errors.
    */

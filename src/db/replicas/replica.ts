@@ -1,11 +1,10 @@
-import type pg from "pg";
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
 import type { ReadLimits } from "../../config/read-limits.ts";
 import type { DatabaseTime } from "../pool/database-time.ts";
 import { closeReads, openReads, type Reads } from "../pool/open-reads.ts";
 import { createPool } from "../pool/pool.ts";
 import type { PlanLoad } from "../pool/read-connections.ts";
-import type { PrimaryPositions } from "./primary-positions.ts";
-import { Probe } from "./probe.ts";
 
 /** Why a replica gets no reads. */
 export type ReplicaTrouble =
@@ -151,5 +150,91 @@ export class Replica {
       pool: createPool(this.#url, name, 1, { tenants }),
       ...openReads(this.#url, name, { tenants, heavyReads, limits, time }),
     };
+  }
+}
+
+interface Sample {
+  /** Bytes of the write-ahead log that the primary had written. */
+  position: bigint;
+  at: number;
+}
+
+/** Samples are kept for as long as anybody could be behind and still be asked for how far. */
+const keptMs = 600_000;
+
+/**
+ * Where the primary's log was at which time of this process's clock. A replica that has not replayed a
+ * position yet is as old as that sample at least: no clock of another machine is believed, and a primary
+ * where nothing is written lets no replica fall behind.
+ */
+export class PrimaryPositions {
+  readonly #probe: Probe<{ position: string; system: string }>;
+  #samples: Sample[] = [];
+  /** Identifier that the primary shares with its standbys alone; null before it answered once. */
+  system: string | null = null;
+
+  constructor(databaseUrl: string, name: string) {
+    this.#probe = new Probe(
+      databaseUrl,
+      name,
+      `SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::text AS position,
+         (SELECT system_identifier FROM pg_control_system())::text AS system`,
+    );
+  }
+
+  /** Records the position now. A primary that does not answer writes nothing that a replica could lack. */
+  async look(): Promise<void> {
+    const row = await this.#probe.ask().catch(() => null);
+    if (!row) return;
+    const position = BigInt(row.position);
+    this.system = row.system;
+    const now = performance.now();
+    if (this.#samples.at(-1)?.position !== position) this.#samples.push({ position, at: now });
+    // The newest one stays, however old: a replica that lacks it lacks it still.
+    this.#samples = this.#samples.filter(({ at }, index, all) => at > now - keptMs || index === all.length - 1);
+  }
+
+  /** How long ago the primary was at a position that the replica has not reached, in seconds; 0: it lacks nothing. */
+  lagOf(replayed: bigint): number {
+    const lacking = this.#samples.find(({ position }) => position > replayed);
+    return lacking ? (performance.now() - lacking.at) / 1_000 : 0;
+  }
+
+  async end(): Promise<void> {
+    await this.#probe.end();
+  }
+}
+
+const probeMs = 1_000;
+
+/**
+ * Asks one server one question again and again, over a connection of its own: a pool that is busy must not
+ * look like a server that is dead.
+ */
+class Probe<R extends pg.QueryResultRow> {
+  readonly #text: string;
+  /** Of one connection, which is made anew after a question that failed. */
+  readonly #pool: pg.Pool;
+
+  constructor(url: string, name: string, text: string) {
+    this.#text = text;
+    this.#pool = new pg.Pool({
+      ...{ connectionString: url, application_name: name, keepAlive: true, max: 1, idleTimeoutMillis: 0 },
+      ...{ connectionTimeoutMillis: probeMs, query_timeout: probeMs },
+    });
+    // Raised when the server closes it between two questions; the next one finds out by itself.
+    this.#pool.on("error", () => undefined);
+  }
+
+  /** @throws whatever keeps the server from answering within two seconds. */
+  async ask(): Promise<R> {
+    const { rows } = await this.#pool.query<R>(this.#text);
+    if (!rows[0]) throw new Error("no row");
+    return rows[0];
+  }
+
+  async end(): Promise<void> {
+    // A socket that leads nowhere says no goodbye.
+    await Promise.race([this.#pool.end(), sleep(200)]);
   }
 }
