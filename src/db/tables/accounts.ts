@@ -14,7 +14,6 @@ export interface AccountTables {
   "service.wallet_login": WalletLoginTable;
   "service.sign_in_nonce": SignInNonceTable;
   "service.plan": PlanTable;
-  "service.usage_month": UsageMonthTable;
   "service.charge": ChargeTable;
   "service.account_storage": AccountStorageTable;
   "service.audit_log": AuditLogTable;
@@ -105,13 +104,6 @@ interface AccountStorageTable {
   bytes: bigint;
   allowlists: number;
   allowlist_bytes: bigint;
-}
-
-interface UsageMonthTable {
-  account_id: string;
-  /** First day of the month, `2026-01-01`. */
-  month: ColumnType<Date, string, string>;
-  requests: bigint;
 }
 
 interface ChargeTable {

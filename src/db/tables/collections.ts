@@ -3,7 +3,6 @@ import type { ColumnType, Generated } from "kysely";
 export interface CollectionTables {
   "service.self_deployment": SelfDeploymentTable;
   "service.collection": CollectionView;
-  "service.collection_allowlist": AllowlistView;
   "service.listed_contract": ListedContractTable;
 }
 
@@ -28,18 +27,6 @@ interface CollectionView {
   settings: unknown;
   allowlist_id: string | null;
   updated_at: Date | null;
-}
-
-/** Every presale list that a collection was ever asked to have. */
-interface AllowlistView {
-  chain_id: number;
-  address: Buffer;
-  tenant_id: string;
-  allowlist_id: string | null;
-  root: Buffer;
-  created_at: Date;
-  /** Whether the chain has taken it, or had. */
-  stood: boolean;
 }
 
 /** A collection that the creator's own wallet deploys: what was handed out, and where it was found. */

@@ -5,37 +5,42 @@ export interface MetadataTables {
   "service.contract_metadata": ContractMetadataTable;
   "service.metadata_cursor": MetadataCursorTable;
   "service.raw_document": RawDocumentTable;
-  "service.metadata_announcement": MetadataAnnouncementTable;
-  "service.metadata_read_block": MetadataReadBlockTable;
   "service.token_trait": TokenTraitTable;
-  "service.metadata_demand": MetadataLookTable;
 }
 
 export type MetadataStatus = "pending" | "fresh" | "failed";
 
-/** What is known behind a token's URI, and the job of reading it. Key: chain, contract, token id. */
-interface TokenMetadataTable {
+/** What was read of a token or a contract, and the job of reading it. */
+interface ReadingColumns {
   chain_id: number;
-  contract: Buffer;
-  token_id: string;
   status: Generated<MetadataStatus>;
-  priority: Generated<number>;
   attempts: Generated<number>;
   next_attempt_at: Generated<Date | null>;
   lease_id: string | null;
   lease_until: Date | null;
+  /** The row is stale until it was read at this block or a later one. */
   wanted_block: bigint | null;
   fetched_block: bigint | null;
   attempted_at: Date | null;
   fetched_at: Date | null;
   error_code: string | null;
+  name: string | null;
+  description: string | null;
+  /** Made by a trigger; see `src/nfts/rendered.ts`. */
+  rendered: string | null;
+  rendered_as: string | null;
+}
+
+/** What is known behind a token's URI. Key: chain, contract, token id. */
+interface TokenMetadataTable extends ReadingColumns {
+  contract: Buffer;
+  token_id: string;
+  priority: Generated<number>;
   token_uri: string | null;
   /** JSON text of an object, unchanged. */
   metadata: string | null;
   metadata_hash: Buffer | null;
   raw_cid: string | null;
-  name: string | null;
-  description: string | null;
   image: string | null;
   animation_url: string | null;
   cached_image: string | null;
@@ -50,34 +55,17 @@ interface TokenMetadataTable {
   file_size: bigint | null;
   file_type: string | null;
   file_error: string | null;
-  /** Made by a trigger; see `src/nfts/rendered.ts`. */
-  rendered: string | null;
-  rendered_as: string | null;
 }
 
 /** Name, symbol and contractURI of a contract as the contract tells them. Key: chain, address. */
-interface ContractMetadataTable {
-  chain_id: number;
+interface ContractMetadataTable extends ReadingColumns {
   address: Buffer;
-  status: Generated<MetadataStatus>;
-  attempts: Generated<number>;
-  next_attempt_at: Generated<Date | null>;
-  lease_id: string | null;
-  lease_until: Date | null;
-  attempted_at: Date | null;
-  fetched_at: Date | null;
-  fetched_block: bigint | null;
-  error_code: string | null;
-  name: string | null;
   symbol: string | null;
-  description: string | null;
   thumbnail_url: string | null;
   banner_url: string | null;
   cached_thumbnail_url: string | null;
   cached_banner_url: string | null;
   royalty_bps: number | null;
-  /** The row is stale until it was read at this block or a later one. */
-  wanted_block: bigint | null;
   /** Readings in a row that found nothing new; each doubles the time to the next. */
   unchanged: Generated<number>;
   /** It is an ERC-20 whose logs look like ERC-721's; null: not asked yet. */
@@ -93,17 +81,6 @@ interface ContractMetadataTable {
   demanded_at: Date | null;
   /** When all tokens that it had were queued because of that. */
   queued_at: Date | null;
-  /** Made by a trigger, as those of tokens. */
-  rendered: string | null;
-  rendered_as: string | null;
-}
-
-/** What readers asked for and is not yet queued. Key: all of it. */
-interface MetadataLookTable {
-  chain_id: number;
-  kind: "token" | "contract" | "account" | "chain";
-  address: Buffer;
-  token_id: Generated<string>;
 }
 
 interface MetadataCursorTable {
@@ -121,22 +98,6 @@ interface RawDocumentTable {
   /** The first 65,536 bytes. */
   head: Buffer;
   kept_at: Generated<Date>;
-}
-
-/** Key: chain, contract and the range of token ids, both ends inclusive. */
-interface MetadataAnnouncementTable {
-  chain_id: number;
-  contract: Buffer;
-  from_token_id: string;
-  to_token_id: string;
-  block: bigint;
-  applied_block: Generated<bigint>;
-}
-
-interface MetadataReadBlockTable {
-  chain_id: number;
-  number: bigint;
-  hash: Buffer;
 }
 
 /** One trait of a token, kept by a trigger on `service.token_metadata`. */

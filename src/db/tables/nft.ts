@@ -25,25 +25,30 @@ export interface NftViews {
   "nft.rejected_logs": RejectedLogView;
   "nft.token_ranges": TokenRangeView;
   "nft.metadata_updates": MetadataUpdateView;
-  "nft.contract_updates": ContractUpdateView;
+  /** ERC-7572 ContractURIUpdated: what the contract tells of itself changed. */
+  "nft.contract_updates": LogView;
   "nft.heads": HeadView;
 }
 
 export type Standard = "ERC721" | "ERC1155";
 
-/** One token moved: a row per token id, also for ERC-1155 batches (`batch_index` counts inside the log). */
-export interface TransferView {
+/** A log of a contract. */
+interface LogView {
   chain_id: number;
   block_number: bigint;
   log_index: number;
-  batch_index: number;
-  block_hash: Buffer;
   /** Unix seconds. */
   block_timestamp: bigint;
+  contract: Buffer;
+}
+
+/** One token moved: a row per token id, also for ERC-1155 batches (`batch_index` counts inside the log). */
+export interface TransferView extends LogView {
+  batch_index: number;
+  block_hash: Buffer;
   tx_hash: Buffer;
   /** Sender of the transaction. */
   tx_from: Buffer;
-  contract: Buffer;
   token_id: string;
   /** The zero address: a mint. */
   from_address: Buffer;
@@ -101,32 +106,24 @@ interface ContractView {
   transfer_count: bigint;
 }
 
-/** Collections that our factory created. */
-interface CollectionView {
+/** A contract that we deployed for a client. */
+interface DeployedView {
   chain_id: number;
   address: Buffer;
+  /** At the deployment. */
   owner: Buffer;
   intent_id: Buffer;
-  factory: Buffer;
   block_number: bigint;
   block_hash: Buffer;
   block_timestamp: bigint;
   tx_hash: Buffer;
 }
 
-/** Contracts that an operator deployed for clients, to mint in them. */
-interface ProductView {
-  chain_id: number;
-  address: Buffer;
-  /** At the deployment: the creator of its tokens. */
-  owner: Buffer;
-  intent_id: Buffer;
-  operator: Buffer;
-  block_number: bigint;
-  block_hash: Buffer;
-  block_timestamp: bigint;
-  tx_hash: Buffer;
-}
+/** Collections that our factory created. */
+type CollectionView = DeployedView & { factory: Buffer };
+
+/** Contracts that an operator deployed for clients, to mint in them; their owner is the creator of their tokens. */
+type ProductView = DeployedView & { operator: Buffer };
 
 /** Number of holdings per owner and standard: the totals of account pages without counting. */
 interface AccountTotalView {
@@ -137,23 +134,9 @@ interface AccountTotalView {
 }
 
 /** ERC-4906 MetadataUpdate and BatchMetadataUpdate, ERC-1155 URI: token ids from…to, both inclusive. */
-interface MetadataUpdateView {
-  chain_id: number;
-  block_number: bigint;
-  log_index: number;
-  block_timestamp: bigint;
-  contract: Buffer;
+interface MetadataUpdateView extends LogView {
   from_token_id: string;
   to_token_id: string;
-}
-
-/** ERC-7572 ContractURIUpdated: what the contract tells of itself changed. */
-interface ContractUpdateView {
-  chain_id: number;
-  block_number: bigint;
-  log_index: number;
-  block_timestamp: bigint;
-  contract: Buffer;
 }
 
 /** The last block the index has taken in, per chain. */
@@ -183,14 +166,9 @@ interface ContractFlagView {
 }
 
 /** A log that reported a range of two tokens or more (ERC-2309); both ends belong to it. Key: chain, block, log. */
-interface TokenRangeView {
-  chain_id: number;
-  block_number: bigint;
-  log_index: number;
-  block_timestamp: bigint;
+interface TokenRangeView extends LogView {
   tx_hash: Buffer;
   tx_from: Buffer;
-  contract: Buffer;
   from_token_id: string;
   to_token_id: string;
   from_address: Buffer;
@@ -201,13 +179,8 @@ interface TokenRangeView {
 }
 
 /** A log of a known event that became no ledger row. */
-interface RejectedLogView {
-  chain_id: number;
-  block_number: bigint;
-  log_index: number;
-  block_timestamp: bigint;
+interface RejectedLogView extends LogView {
   tx_hash: Buffer;
-  contract: Buffer;
   event: string;
   reason: string;
 }

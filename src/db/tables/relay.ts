@@ -4,17 +4,13 @@ export interface RelayTables {
   "service.allowlist": AllowlistTable;
   "service.intent": IntentTable;
   "service.intent_history": IntentHistoryTable;
-  "service.intent_edge": { from_state: IntentState; to_state: IntentState };
   "service.relayer_wallet": RelayerWalletTable;
   "service.nonce_reservation": NonceReservationTable;
   "service.attempt": AttemptTable;
   "service.attempt_event": AttemptEventTable;
   "service.token_claim": TokenClaimTable;
-  "service.easy_counter": { chain_id: number; contract: Buffer; last_id: bigint };
   "service.wallet_role": WalletRoleTable;
   "service.external_transaction": ExternalTransactionTable;
-  "service.budget": BudgetTable;
-  "service.budget_entry": BudgetEntryTable;
 }
 
 /** What a request asks for: a collection or its update, or an act on a product contract (src/transactions/chain/request-call.ts). */
@@ -215,23 +211,4 @@ interface AttemptEventTable {
   method: string;
   outcome_code: string;
   detail: string | null;
-}
-
-/** Amounts in wei; of the scopes `global` and `free` in transactions. */
-interface BudgetTable {
-  scope: string;
-  period: Date;
-  allowed: Wei;
-  reserved: Wei;
-  spent: Wei;
-}
-
-interface BudgetEntryTable {
-  intent_id: string;
-  scope: string;
-  period: Date;
-  amount: Wei;
-  settled: Generated<boolean>;
-  /** What it came to when it was settled. */
-  spent: ColumnType<string, bigint | undefined, bigint>;
 }
