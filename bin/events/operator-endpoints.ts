@@ -1,6 +1,6 @@
 import { requireOwnPepper } from "../../src/config/key-pepper.ts";
 import { listDeliveries, sendTestEvent } from "../../src/events/webhook-deliveries.ts";
-import type { WebhookOwner, WebhookServices } from "../../src/events/webhook-owner.ts";
+import type { WebhookOwner, WebhookServices } from "../../src/events/webhook-record.ts";
 import {
   createWebhook,
   deleteWebhook,

@@ -4,13 +4,13 @@ import { backoffMs } from "../backoff.ts";
 import { claimRows, dueRows, type WorkQueue } from "../db/lease.ts";
 import type { Posted, Poster, PostFault } from "../outbound/post.ts";
 import { eventBody } from "../outbox/event-row.ts";
-import { type SigningKeys, signedHeaders, unseal } from "../outbox/sign-webhook.ts";
+import { type SigningKeys, signedHeaders } from "../outbox/sign-webhook.ts";
 import type { Services } from "../services.ts";
 import type { HostRates } from "./host-rates.ts";
 import type { Item, Waiting } from "./read-waiting.ts";
-import { boundedPause, disabledAfterSeconds, pauseAfter, untilMorning } from "./retry-schedule.ts";
+import { disabledAfterSeconds, pauseAfter, untilMorning } from "./retry-schedule.ts";
 import { countTries } from "./webhook-figures.ts";
-import { type ClaimedWebhook, secretsOf } from "./webhook-record.ts";
+import { type ClaimedWebhook, signingKeysOf } from "./webhook-record.ts";
 import { type DeliveryResult, type Hold, recordResults } from "./webhook-results.ts";
 
 /** Endpoints are the work, not deliveries: one worker at a time sends to one, so what is sent to it has an order. */
@@ -87,8 +87,7 @@ export async function serveWebhook(
   waiting: Waiting,
   { lane, rates, signal }: { lane: Lane; rates: HostRates; signal: AbortSignal },
 ): Promise<DeliveryResult[]> {
-  const { keyPepper } = services.config;
-  const signing = { secrets: secretsOf(row, keyPepper), signingKey: unseal(row.signing_key, keyPepper) };
+  const signing = signingKeysOf(row, services.config.keyPepper);
   const results: DeliveryResult[] = [];
   const end = performance.now() + webhookPlaces[lane].beginMs;
   const { items, hold, taken } = await admit(services, row, waiting.items, rates);
@@ -177,6 +176,6 @@ async function send(
   return {
     ...{ ...common, delivered, status, answer: answer.answer },
     pauseSeconds: delivered ? null : pauseAfter(attempt, retryAfterSeconds),
-    askedSeconds: delivered || retryAfterSeconds === null ? null : boundedPause(retryAfterSeconds),
+    askedSeconds: delivered ? null : retryAfterSeconds,
   };
 }

@@ -1,13 +1,27 @@
+import { type Kysely, sql } from "kysely";
 import type pg from "pg";
+import { inTransaction } from "../db/connection.ts";
+import type { Database } from "../db/database.ts";
+import { filterOf } from "../outbox/event-filter.ts";
 import type { EventRow } from "../outbox/event-row.ts";
 import { numberEvents } from "../outbox/read-events.ts";
 import type { Services } from "../services.ts";
-import type { RecentEvents } from "./recent-events.ts";
-import { webhookLock } from "./webhook-lock.ts";
-import { WebhookMatchers } from "./webhook-matchers.ts";
-import type { WebhookRow } from "./webhook-record.ts";
+import { filterOfRow, type WebhookRow } from "./webhook-record.ts";
 
 const readAtOnce = 500;
+/** Events that stay in memory once they were compared. */
+const kept = 2_000;
+
+/** Any constant does; `service.hold_matching` has the same. Exclusive: one worker makes deliveries of events. Shared: an endpoint is made or changed. */
+export const webhookLock = 7_241_903_160;
+
+/**
+ * Keeps events from being matched until the transaction has ended. So what is committed after it is matched with the
+ * endpoints as the transaction leaves them.
+ */
+export async function holdMatching(transaction: Kysely<Database>): Promise<void> {
+  await sql`SELECT service.hold_matching()`.execute(transaction);
+}
 
 /** Tells endpoints up to which event something waits for them. However many events match one, it is one row that changes. */
 export class WebhookMatcher {
@@ -47,42 +61,33 @@ export class WebhookMatcher {
 
   /** @returns whether there may be more. */
   async #matchSome(): Promise<boolean> {
-    const client = await this.#services.pool.connect();
-    let failed = true;
-    try {
-      await client.query("BEGIN");
-      const lock = await client.query<{ held: boolean }>("SELECT pg_try_advisory_xact_lock($1) AS held", [webhookLock]);
-      if (!lock.rows[0]?.held) {
-        await client.query("COMMIT");
-        failed = false;
-        return false;
-      }
-      await this.#refresh(client);
-      if (this.#matchers.size === 0) {
-        await client.query(
-          "UPDATE service.webhook_head w SET sequence = e.sequence FROM service.event_head e WHERE w.sequence < e.sequence",
-        );
-        await client.query("COMMIT");
-        failed = false;
-        return false;
-      }
-      const { rows: events } = await client.query<EventRow>(
-        `SELECT e.* FROM service.webhook_head h, service.event e WHERE e.sequence > h.sequence ORDER BY e.sequence LIMIT $1`,
-        [readAtOnce],
+    // What is lost of a transaction is made again: the position goes back with it.
+    const events = await inTransaction(this.#services.pool, async (client) => await this.#matchNext(client));
+    this.#recent.add(events);
+    return events.length === readAtOnce;
+  }
+
+  /** @returns the events that were compared with endpoints; none while another worker does it. */
+  async #matchNext(client: pg.PoolClient): Promise<EventRow[]> {
+    const lock = await client.query<{ held: boolean }>("SELECT pg_try_advisory_xact_lock($1) AS held", [webhookLock]);
+    if (!lock.rows[0]?.held) return [];
+    await this.#refresh(client);
+    if (this.#matchers.size === 0) {
+      await client.query(
+        "UPDATE service.webhook_head w SET sequence = e.sequence FROM service.event_head e WHERE w.sequence < e.sequence",
       );
-      const last = events.at(-1);
-      if (last) {
-        await this.#want(client, events);
-        await client.query("UPDATE service.webhook_head SET sequence = $1", [String(last.sequence)]);
-      }
-      await client.query("COMMIT");
-      failed = false;
-      this.#recent.add(events);
-      return events.length === readAtOnce;
-    } finally {
-      // What is lost of a transaction is made again: the position goes back with it.
-      client.release(failed);
+      return [];
     }
+    const { rows: events } = await client.query<EventRow>(
+      `SELECT e.* FROM service.webhook_head h, service.event e WHERE e.sequence > h.sequence ORDER BY e.sequence LIMIT $1`,
+      [readAtOnce],
+    );
+    const last = events.at(-1);
+    if (last) {
+      await this.#want(client, events);
+      await client.query("UPDATE service.webhook_head SET sequence = $1", [String(last.sequence)]);
+    }
+    return events;
   }
 
   /**
@@ -111,4 +116,92 @@ export class WebhookMatcher {
       [[...wanted.keys()], ranges.map(({ first }) => String(first)), ranges.map(({ last }) => String(last))],
     );
   }
+}
+
+/**
+ * The events that this process compared with endpoints last, without a gap. What is sent at once is not read a second time.
+ */
+export class RecentEvents {
+  #rows: EventRow[] = [];
+
+  /** Takes what was read next. Where another process has read what lies between, it begins anew. */
+  add(rows: readonly EventRow[]): void {
+    const [first, last] = [rows[0], rows.at(-1)];
+    if (!first || !last) return;
+    const before = this.#rows.at(-1);
+    if (before && first.sequence !== before.sequence + 1n) this.#rows = [];
+    if (last.sequence - first.sequence !== BigInt(rows.length - 1)) return;
+    this.#rows.push(...rows);
+    if (this.#rows.length > kept) this.#rows = this.#rows.slice(-kept);
+  }
+
+  /** All events after one, up to another; null where some of them are not here. */
+  between(after: bigint, upto: bigint): readonly EventRow[] | null {
+    const [first, last] = [this.#rows[0], this.#rows.at(-1)];
+    if (!first || !last || after + 1n < first.sequence || upto > last.sequence) return null;
+    return this.#rows.slice(Number(after + 1n - first.sequence), Number(upto + 1n - first.sequence));
+  }
+}
+
+interface Matcher {
+  row: WebhookRow;
+  matches: (event: EventRow) => boolean;
+}
+
+/** Whether an event may be told to whoever owns an endpoint. */
+export function isFor({ account_id: owner }: Pick<WebhookRow, "account_id">, event: EventRow): boolean {
+  if (event.for_operator) return owner === null;
+  return event.account_id === null || event.account_id === owner;
+}
+
+/** The same as a condition on `service.event e`; `values` gets what it refers to. */
+export function isForCondition({ account_id: owner }: Pick<WebhookRow, "account_id">, values: unknown[]): string {
+  if (owner === null) return "(e.for_operator OR e.account_id IS NULL)";
+  return `NOT e.for_operator AND (e.account_id IS NULL OR e.account_id = $${values.push(owner)})`;
+}
+
+/** Endpoints by what they may match: an event is compared with those alone that name its contract or its account. */
+class WebhookMatchers {
+  readonly #ofAccount = new Map<string | null, Matcher[]>();
+  readonly #ofContract = new Map<string, Matcher[]>();
+  /** They name no contract. */
+  readonly #others: Matcher[] = [];
+  readonly #all: readonly Matcher[];
+
+  constructor(rows: readonly WebhookRow[]) {
+    this.#all = rows.map((row) => ({ row, matches: filterOf(filterOfRow(row)) }));
+    for (const matcher of this.#all) {
+      listOf(this.#ofAccount, matcher.row.account_id).push(matcher);
+      if (matcher.row.contracts.length === 0) this.#others.push(matcher);
+      for (const contract of new Set(matcher.row.contracts.map((bytes) => bytes.toString("latin1"))))
+        listOf(this.#ofContract, contract).push(matcher);
+    }
+  }
+
+  get size(): number {
+    return this.#all.length;
+  }
+
+  /** The endpoints that get an event. */
+  of(event: EventRow): WebhookRow[] {
+    const found: WebhookRow[] = [];
+    for (const list of this.#candidates(event))
+      for (const { row, matches } of list)
+        if (event.sequence > row.since && isFor(row, event) && matches(event)) found.push(row);
+    return found;
+  }
+
+  #candidates(event: EventRow): (readonly Matcher[])[] {
+    if (event.for_operator) return [this.#ofAccount.get(null) ?? []];
+    if (event.account_id !== null) return [this.#ofAccount.get(event.account_id) ?? []];
+    // What is told of a whole chain is not narrowed by contracts.
+    if (event.type.startsWith("chain.")) return [this.#all];
+    return [this.#others, (event.contract && this.#ofContract.get(event.contract.toString("latin1"))) ?? []];
+  }
+}
+
+function listOf<Key>(map: Map<Key, Matcher[]>, key: Key): Matcher[] {
+  const list = map.get(key) ?? [];
+  map.set(key, list);
+  return list;
 }

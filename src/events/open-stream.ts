@@ -41,33 +41,22 @@ export async function openStream(
   after: bigint | null,
   places = false,
 ): Promise<AsyncGenerator<StreamItem, void>> {
-  const release = services.auth.streams.take(caller.accountId);
+  const { pool, feed, chains, auth } = services;
+  const release = auth.streams.take(caller.accountId);
   try {
-    const stream = await prepare(services, caller.accountId, filter, after, places);
-    return endableStream((signal) => counted(services, caller, stream(signal)), release);
+    const ids = chains.map(({ id }) => id);
+    const extent = await readExtent(pool, filter, ids);
+    await wantEvents(pool, filter, ids, keptSeconds);
+    await feed.start();
+    // A number that was never given is one of another installation, or of before a backup was restored.
+    const missed = after !== null && (after < extent.complete || after > extent.head);
+    const start = after === null ? feed.position : missed ? extent.complete : after;
+    const beginning = { accountId: caller.accountId, filter, start, missed: missed ? after : null, places };
+    return endableStream((signal) => counted(services, caller, follow(services, beginning, signal)), release);
   } catch (error) {
     release();
     throw error;
   }
-}
-
-async function prepare(
-  services: Services,
-  accountId: string,
-  filter: EventFilter,
-  after: bigint | null,
-  places: boolean,
-) {
-  const { pool, feed, chains } = services;
-  const ids = chains.map(({ id }) => id);
-  const extent = await readExtent(pool, filter, ids);
-  await wantEvents(pool, filter, ids, keptSeconds);
-  await feed.start();
-  // A number that was never given is one of another installation, or of before a backup was restored.
-  const missed = after !== null && (after < extent.complete || after > extent.head);
-  const start = after === null ? feed.position : missed ? extent.complete : after;
-  const beginning = { accountId, filter, start, missed: missed ? after : null, places };
-  return (signal: AbortSignal) => follow(services, beginning, signal);
 }
 
 interface Beginning {

@@ -6,8 +6,6 @@ const pauses = [5, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 14 * 
 export const jitter = 0.1;
 /** An endpoint that answered nothing well for so long is disabled. */
 export const disabledAfterSeconds = 5 * day;
-/** A server may ask for a longer pause, up to this. */
-const longestRetryAfter = day;
 
 /** Pauses after challenges that a new endpoint does not answer, in seconds. Then it is sent none until its owner asks. */
 export const challengePauses = [10, minute, 10 * minute, hour] as const;
@@ -26,15 +24,10 @@ export function pauseAfter(attempts: number, retryAfterSeconds: number | null, r
   const pause = pauses[attempts - 1];
   if (pause === undefined) return null;
   const own = pause * (1 + jitter * random());
-  return Math.max(own, boundedPause(retryAfterSeconds ?? 0));
+  return Math.max(own, retryAfterSeconds ?? 0);
 }
 
 /** Until the plan's messages of a day are looked at again, in seconds: the plan may change before the next day (UTC). */
 export function untilMorning(): number {
   return Math.min(600, day - ((Date.now() / 1_000) % day) + 1);
-}
-
-/** A pause that a server asks for, as far as it is kept to; in seconds. */
-export function boundedPause(seconds: number): number {
-  return Math.min(seconds, longestRetryAfter);
 }

@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { inTransaction } from "../db/connection.ts";
 import { createPoster, type Poster } from "../outbound/post.ts";
 import type { Rounds } from "../rounds.ts";
 import type { Services } from "../services.ts";
@@ -13,12 +14,10 @@ import {
   webhookPlaces,
 } from "./deliver-webhooks.ts";
 import { HostRates } from "./host-rates.ts";
-import { WebhookMatcher } from "./match-webhooks.ts";
+import { RecentEvents, WebhookMatcher } from "./match-webhooks.ts";
 import { type Item, readDueRows, readWaiting } from "./read-waiting.ts";
-import { RecentEvents } from "./recent-events.ts";
 import { challengeWebhook, takeUnverified } from "./verify-webhooks.ts";
-import { allowsPrivate } from "./webhook-owner.ts";
-import type { ClaimedWebhook, WebhookRow } from "./webhook-record.ts";
+import { allowsPrivate, type ClaimedWebhook, type WebhookRow } from "./webhook-record.ts";
 import { renewInterests } from "./webhooks.ts";
 
 /** What is due again; while nobody has an endpoint, events whose notification was lost. */
@@ -198,10 +197,7 @@ async function drop(pool: pg.Pool, table: string, statement: string, which = "tr
     `SELECT max(sequence) AS last FROM service.${table} WHERE ${which}`,
   );
   const last = rows[0]?.last ?? null;
-  const client = await pool.connect();
-  let failed = true;
-  try {
-    await client.query("BEGIN");
+  await inTransaction(pool, async (client) => {
     await client.query(statement);
     if (last !== null)
       await client.query(
@@ -216,9 +212,5 @@ async function drop(pool: pg.Pool, table: string, statement: string, which = "tr
            FROM late`,
         [String(last)],
       );
-    await client.query("COMMIT");
-    failed = false;
-  } finally {
-    client.release(failed);
-  }
+  });
 }

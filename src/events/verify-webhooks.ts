@@ -1,18 +1,11 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import type { Poster } from "../outbound/post.ts";
-import { signedHeaders, unseal } from "../outbox/sign-webhook.ts";
+import { signedHeaders } from "../outbox/sign-webhook.ts";
 import type { Services } from "../services.ts";
 import type { HostRates } from "./host-rates.ts";
-import {
-  boundedPause,
-  challengePauses,
-  challengesOfEndpoint,
-  jitter,
-  mostChallenges,
-  untilMorning,
-} from "./retry-schedule.ts";
+import { challengePauses, challengesOfEndpoint, jitter, mostChallenges, untilMorning } from "./retry-schedule.ts";
 import { countChallenge } from "./webhook-figures.ts";
-import { type ClaimedWebhook, type DeliveryTry, restsUnverified, secretsOf } from "./webhook-record.ts";
+import { type ClaimedWebhook, type DeliveryTry, restsUnverified, signingKeysOf } from "./webhook-record.ts";
 import { goneStatus, type Hold, slowMs } from "./webhook-results.ts";
 
 /*
@@ -72,8 +65,7 @@ async function send(
   const id = `evt_${randomUUID().replaceAll("-", "")}`;
   const data = { id, webhook: row.id, challenge };
   const body = JSON.stringify({ type: "webhook.verification", timestamp: at.toISOString(), data });
-  const signing = { secrets: secretsOf(row, keyPepper), signingKey: unseal(row.signing_key, keyPepper) };
-  const headers = signedHeaders(signing, { id, seconds: Math.floor(at.getTime() / 1_000), body });
+  const headers = signedHeaders(signingKeysOf(row, keyPepper), { id, seconds: Math.floor(at.getTime() / 1_000), body });
   const started = performance.now();
   const posted = await poster.post(row.url, headers, body, signal);
   const tried = { attempt: row.challenges + 1, at, milliseconds: Math.round(performance.now() - started) };
@@ -111,8 +103,9 @@ async function note(
 ): Promise<void> {
   const isSlow = tried.fault !== null || tried.milliseconds > slowMs;
   const isGone = tried.status === goneStatus;
-  const asked = boundedPause(retryAfterSeconds ?? 0);
-  const pauses = isGone ? [] : challengePauses.map((pause) => Math.max(asked, pause * (1 + jitter * Math.random())));
+  const pauses = isGone
+    ? []
+    : challengePauses.map((pause) => Math.max(retryAfterSeconds ?? 0, pause * (1 + jitter * Math.random())));
   await pool.query(
     `UPDATE service.webhook w SET lease_id = NULL, lease_until = NULL,
        verified_at = CASE WHEN w.url = $3 AND $4 THEN clock_timestamp() END,

@@ -2,12 +2,18 @@ import { randomUUID } from "node:crypto";
 import { ServiceError } from "../errors/errors.ts";
 import { filterCondition } from "../outbox/event-filter.ts";
 import { readPlace } from "./event-input.ts";
-import { placeInSql } from "./read-waiting.ts";
+import { isForCondition } from "./match-webhooks.ts";
+import { placeInSql, type Replay, storedReplay } from "./read-waiting.ts";
 import { sampleEvent, sampleTypes } from "./sample-event.ts";
-import { isForCondition } from "./webhook-matchers.ts";
-import type { WebhookOwner, WebhookServices } from "./webhook-owner.ts";
-import { type Replay, storedReplay } from "./webhook-ranges.ts";
-import { type DeliveryTry, filterOfRow, restsUnverified, toTry, type WebhookRow } from "./webhook-record.ts";
+import {
+  type DeliveryTry,
+  filterOfRow,
+  restsUnverified,
+  toTry,
+  type WebhookOwner,
+  type WebhookRow,
+  type WebhookServices,
+} from "./webhook-record.ts";
 import { mostFailed } from "./webhook-results.ts";
 import { findWebhook } from "./webhooks.ts";
 

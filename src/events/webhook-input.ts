@@ -3,7 +3,7 @@ import { isAllowedUrl } from "../outbound/address-guard.ts";
 import type { EventFilter } from "../outbox/event-filter.ts";
 import { eventFamilies, isBelow, operatorFamilies } from "../outbox/event-types.ts";
 import { type EventFilterInput, readFilter } from "./event-input.ts";
-import { allowsPrivate, type WebhookOwner, type WebhookServices } from "./webhook-owner.ts";
+import { allowsPrivate, type WebhookOwner, type WebhookServices } from "./webhook-record.ts";
 
 /** What an endpoint is made or changed with. */
 export interface WebhookInput extends EventFilterInput {
@@ -12,16 +12,8 @@ export interface WebhookInput extends EventFilterInput {
 }
 
 /** A filter as the table has it. */
-export function columnsOf(filter: EventFilter) {
-  const { types, chains, contracts, accounts, tokenIds, finality } = filter;
-  return {
-    types: [...types],
-    chains: [...chains],
-    contracts: [...contracts],
-    accounts: [...accounts],
-    token_ids: [...tokenIds],
-    finality,
-  };
+export function columnsOf({ tokenIds, ...filter }: EventFilter) {
+  return { ...filter, token_ids: tokenIds };
 }
 
 /** The operator's own have what the operator is told; an account's filter may name everything and gets what it may see. */

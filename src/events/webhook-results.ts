@@ -1,7 +1,7 @@
 import type pg from "pg";
+import { inTransaction } from "../db/connection.ts";
 import type { Services } from "../services.ts";
-import type { Item, Waiting } from "./read-waiting.ts";
-import { advanced, storedReplay } from "./webhook-ranges.ts";
+import { advanced, type Item, storedReplay, type Waiting } from "./read-waiting.ts";
 import type { WebhookRow } from "./webhook-record.ts";
 
 /** What came of one try. */
@@ -57,10 +57,7 @@ export async function recordResults(
   results: readonly DeliveryResult[],
   consequences: Consequences,
 ): Promise<void> {
-  const client = await pool.connect();
-  let broken = true;
-  try {
-    await client.query("BEGIN");
+  await inTransaction(pool, async (client) => {
     // The row first: whatever makes more wait for it is seen below, or sees what is left here.
     const held = await client.query("SELECT FROM service.webhook WHERE id = $1 AND lease_id = $2 FOR NO KEY UPDATE", [
       row.id,
@@ -72,11 +69,7 @@ export async function recordResults(
       await makeRows(client, row, results);
       await giveBack(client, row, waiting, results, consequences);
     }
-    await client.query("COMMIT");
-    broken = false;
-  } finally {
-    client.release(broken);
-  }
+  });
 }
 
 function stateOf({ delivered, pauseSeconds }: DeliveryResult): "delivered" | "dead" | "pending" {

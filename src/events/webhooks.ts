@@ -7,10 +7,18 @@ import type { EventFilter } from "../outbox/event-filter.ts";
 import { wantEvents } from "../outbox/read-events.ts";
 import { newSecret, newSigningKey, seal, secretText } from "../outbox/sign-webhook.ts";
 import type { Services } from "../services.ts";
+import { holdMatching } from "./match-webhooks.ts";
 import { columnsOf, readDescription, readFilterFor, readUrl, type WebhookInput } from "./webhook-input.ts";
-import { holdMatching } from "./webhook-lock.ts";
-import { needsHandshake, ownedBy, type WebhookOwner, type WebhookServices } from "./webhook-owner.ts";
-import { filterOfRow, toWebhook, type Webhook, type WebhookRow } from "./webhook-record.ts";
+import {
+  filterOfRow,
+  needsHandshake,
+  ownedBy,
+  toWebhook,
+  type Webhook,
+  type WebhookOwner,
+  type WebhookRow,
+  type WebhookServices,
+} from "./webhook-record.ts";
 
 /** What is kept for an endpoint beyond what its filter matches now; renewed by the worker as long as it is there. */
 const webhookInterestSeconds = 2 * 86_400;

@@ -1,5 +1,6 @@
 import type { Agent } from "undici";
 import { AddressRefused, type GuardRules, guardedLookup, isAllowedUrl } from "./address-guard.ts";
+import { readRetryAfter } from "./fault.ts";
 
 const limits = { connectMs: 5_000, totalMs: 15_000, answerBytes: 1_024 };
 
@@ -8,7 +9,7 @@ export interface Posted {
   status: number;
   /** The first kilobyte, as text. */
   answer: string;
-  /** The header of that name, in seconds from now. */
+  /** The header of that name, in seconds from now; a day at most. */
   retryAfterSeconds: number | null;
 }
 
@@ -54,7 +55,8 @@ export function createPoster(rules: GuardRules): Poster {
           signal: AbortSignal.any([late, signal]),
         });
         const answer = await readStart(response.body);
-        return { status: response.status, answer, retryAfterSeconds: secondsOf(response.headers.get("retry-after")) };
+        const waitMs = readRetryAfter(response.headers.get("retry-after"));
+        return { status: response.status, answer, retryAfterSeconds: waitMs && Math.ceil(waitMs / 1_000) };
       } catch (error) {
         for (let cause = error; cause instanceof Error; cause = cause.cause)
           if (cause instanceof AddressRefused) return { fault: "address_refused" };
@@ -76,12 +78,4 @@ async function readStart(body: AsyncIterable<Uint8Array> | null): Promise<string
   }
   // PostgreSQL's text takes everything but this character.
   return Buffer.concat(parts).subarray(0, limits.answerBytes).toString("utf8").replaceAll("\0", "");
-}
-
-/** Seconds, or a date (RFC 9110, 10.2.3). */
-function secondsOf(text: string | null): number | null {
-  if (text === null) return null;
-  if (/^\d{1,9}$/.test(text.trim())) return Number(text);
-  const at = Date.parse(text);
-  return Number.isNaN(at) ? null : Math.max(0, Math.ceil((at - Date.now()) / 1_000));
 }

@@ -86,15 +86,11 @@ export class EventFeed {
     while (this.#running && !this.#started) await this.#running;
     if (this.#closed) throw new Error("the feed is closed");
     if (!this.#running) {
-      let ready: (value?: unknown) => void = () => undefined;
-      let failed: (error: unknown) => void = () => undefined;
-      this.#started = new Promise((done, fail) => {
-        ready = done as typeof ready;
-        failed = fail;
-      });
-      this.#started.catch(() => undefined);
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      this.#started = promise;
+      promise.catch(() => undefined);
       // Not within the request that happens to start it: neither its tenant nor its span.
-      this.#running = withoutSpan(() => withTenantScope(() => this.#run(ready, failed))).finally(() => {
+      this.#running = withoutSpan(() => withTenantScope(() => this.#run(resolve, reject))).finally(() => {
         this.#running = null;
       });
     }

@@ -2,8 +2,8 @@ import { createHmac, createPublicKey, timingSafeEqual, verify } from "node:crypt
 import { Webhook as StandardWebhook } from "standardwebhooks";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { latePlaces, webhookPlaces } from "../../src/events/deliver-webhooks.ts";
+import { webhookLock } from "../../src/events/match-webhooks.ts";
 import { watchWebhooks } from "../../src/events/webhook-figures.ts";
-import { webhookLock } from "../../src/events/webhook-lock.ts";
 import { slowMs } from "../../src/events/webhook-results.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
 import { ApiServer } from "../setup/api-server.ts";

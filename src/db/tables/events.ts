@@ -12,12 +12,12 @@ interface WebhookTable {
   account_id: string | null;
   url: string;
   description: string;
-  types: string[];
-  chains: number[];
-  contracts: Buffer[];
-  accounts: Buffer[];
+  types: readonly string[];
+  chains: readonly number[];
+  contracts: readonly Buffer[];
+  accounts: readonly Buffer[];
   /** Decimal. */
-  token_ids: ColumnType<string[], string[], string[]>;
+  token_ids: readonly string[];
   finality: "latest" | "safe" | "finalized";
   state: Generated<WebhookState>;
   disabled_reason: Generated<string | null>;
@@ -32,7 +32,7 @@ interface WebhookTable {
   ahead: Generated<bigint[]>;
   /** The newest event that the filter matched. */
   wanted: Generated<bigint>;
-  /** See `StoredReplay` (src/events/webhook-ranges.ts). */
+  /** See `storedReplay` (src/events/read-waiting.ts). */
   replays: ColumnType<unknown, never, never>;
   held: Generated<string | null>;
   next_due: Generated<Date | null>;
