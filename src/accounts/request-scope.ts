@@ -1,7 +1,6 @@
 import type { Caller } from "../auth/caller.ts";
 import { readTimeout } from "../db/pool/read-errors.ts";
-import { type Answer, RequestEnd } from "../db/pool/request-end.ts";
-import { requestEnd, withReadScope, withTenantScope } from "../db/tenancy/tenant.ts";
+import { type Answer, RequestEnd, requestEnd, withReadScope, withTenantScope } from "../db/tenancy/tenant.ts";
 
 /**
  * Runs what serves one request; the database shows it the rows of the account that `authenticate` finds within.

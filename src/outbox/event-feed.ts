@@ -47,7 +47,7 @@ const reconnect = { firstMs: 200, mostMs: 10_000 };
  */
 export class EventFeed {
   readonly #parts: FeedParts;
-  readonly #names: NameOfChain;
+  readonly nameOfChain: NameOfChain;
   readonly #entries = new Set<Entry>();
   /** All up to here was given to listeners. */
   #position = 0n;
@@ -61,23 +61,15 @@ export class EventFeed {
 
   constructor(parts: FeedParts) {
     this.#parts = parts;
-    this.#names = chainNames(parts.chains);
-  }
-
-  get listeners(): number {
-    return this.#entries.size;
+    this.nameOfChain = chainNames(parts.chains);
   }
 
   get position(): bigint {
     return this.#position;
   }
 
-  get nameOfChain(): NameOfChain {
-    return this.#names;
-  }
-
   toEvent(row: EventRow): FedEvent {
-    return { row, body: eventBody(row, this.#names) };
+    return { row, body: eventBody(row, this.nameOfChain) };
   }
 
   /** Starts reading where that was ended. @returns when the position is that of the database. */

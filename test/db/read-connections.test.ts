@@ -6,8 +6,7 @@ import { DatabaseTime, freeMinutesOfDay } from "../../src/db/pool/database-time.
 import { closeReads, openReads } from "../../src/db/pool/open-reads.ts";
 import { createPool } from "../../src/db/pool/pool.ts";
 import { ReadConnections } from "../../src/db/pool/read-connections.ts";
-import { RequestEnd } from "../../src/db/pool/request-end.ts";
-import { type Reader, withReadScope } from "../../src/db/tenancy/tenant.ts";
+import { type Reader, RequestEnd, withReadScope } from "../../src/db/tenancy/tenant.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 import { patient } from "../setup/wait.ts";
 

@@ -2,8 +2,7 @@ import { Socket } from "node:net";
 import pg from "pg";
 import { pageMemory } from "../../buffer-pool.ts";
 import { RawRow } from "../pool/raw-row.ts";
-import type { RequestEnd } from "../pool/request-end.ts";
-import { touchesOwned } from "../tenancy/tenant.ts";
+import { type RequestEnd, touchesOwned } from "../tenancy/tenant.ts";
 import {
   columnsOf,
   errorFields,
@@ -23,15 +22,11 @@ const idleMs = 60_000;
 /** In the words of pg, by which `asUnavailable` knows it. */
 export const lateError = () => new Error("timeout exceeded when trying to connect");
 
-/** What is asked. */
-export interface Read {
+/** What is asked, who waits for it, and what has come of it. */
+export interface Question {
   text: string;
   values: readonly WireValue[];
   once: boolean;
-}
-
-/** What is asked, who waits for it, and what has come of it. */
-export interface Question extends Read {
   end: RequestEnd | null;
   askedAt: number;
   row: RawRow | null;
@@ -131,7 +126,7 @@ export class PipelinedConnection {
   }
 
   /** What asks a question, and records that its statement is prepared. */
-  #messagesOf({ text, values, once }: Read): readonly Buffer[] {
+  #messagesOf({ text, values, once }: Question): readonly Buffer[] {
     const known = this.#prepared.get(text);
     if (known !== undefined) return [runMessage(known, values)];
     const name = once ? "" : `r${this.#prepared.size}`;
