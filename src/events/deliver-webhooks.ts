@@ -8,7 +8,7 @@ import { type SigningKeys, signedHeaders } from "../outbox/sign-webhook.ts";
 import type { Services } from "../services.ts";
 import type { HostRates } from "./host-rates.ts";
 import type { Item, Waiting } from "./read-waiting.ts";
-import { disabledAfterSeconds, pauseAfter, untilMorning } from "./retry-schedule.ts";
+import { pauseAfter, untilMorning } from "./retry-schedule.ts";
 import { countTries } from "./webhook-figures.ts";
 import { type ClaimedWebhook, signingKeysOf } from "./webhook-record.ts";
 import { type DeliveryResult, type Hold, recordResults } from "./webhook-results.ts";
@@ -109,7 +109,6 @@ export async function serveWebhook(
   await Promise.all(Array.from({ length: Math.min(atOnce, places.length) }, sendPlaces));
   await recordResults(services, row, waiting, results, {
     pauseSeconds: failed ? Math.max(backoffMs(row.failures + 1, afterFailure) / 1_000, askedSeconds) : 0,
-    disabledAfterSeconds,
     hold,
     taken,
   });

@@ -2,6 +2,7 @@ import type pg from "pg";
 import { inTransaction } from "../db/connection.ts";
 import type { Services } from "../services.ts";
 import { advanced, type Item, storedReplay, type Waiting } from "./read-waiting.ts";
+import { disabledAfterSeconds } from "./retry-schedule.ts";
 import type { WebhookRow } from "./webhook-record.ts";
 
 /** What came of one try. */
@@ -30,7 +31,6 @@ export interface Hold {
 
 interface Consequences {
   pauseSeconds: number;
-  disabledAfterSeconds: number;
   hold: Hold | null;
   /** Messages that were counted before they were sent. */
   taken: number;
@@ -141,7 +141,7 @@ async function giveBack(
   row: WebhookRow,
   { main, replay }: Pick<Waiting, "main" | "replay">,
   results: readonly DeliveryResult[],
-  { pauseSeconds, disabledAfterSeconds, hold, taken }: Consequences,
+  { pauseSeconds, hold, taken }: Consequences,
 ): Promise<void> {
   const tried = results.filter(({ gone }) => !gone);
   const failed = tried.some(({ delivered }) => !delivered);

@@ -7,8 +7,8 @@ import type { EventFilter } from "../outbox/event-filter.ts";
 import { wantEvents } from "../outbox/read-events.ts";
 import { newSecret, newSigningKey, seal, secretText } from "../outbox/sign-webhook.ts";
 import type { Services } from "../services.ts";
+import { columnsOf, readDescription, readFilterFor, readUrl, type WebhookInput } from "./event-input.ts";
 import { holdMatching } from "./match-webhooks.ts";
-import { columnsOf, readDescription, readFilterFor, readUrl, type WebhookInput } from "./webhook-input.ts";
 import {
   filterOfRow,
   needsHandshake,

@@ -67,17 +67,13 @@ export async function readPast(
   return { rows, reached: rows.length < givenAtOnce ? end : (rows.at(-1)?.sequence ?? end) };
 }
 
-/** Where the kept events begin and end, and from where on those of a filter are complete. */
-export interface Extent {
-  head: bigint;
-  /** A cursor of before has missed something. */
-  complete: bigint;
-}
-
 /**
+ * Where the kept events end, and from where on those of a filter are complete.
+ *
  * @param chains all that this installation follows.
+ * @returns `complete`: a cursor of before has missed something.
  */
-export async function readExtent(db: Reader, filter: EventFilter, chains: readonly number[]): Promise<Extent> {
+export async function readExtent(db: Reader, filter: EventFilter, chains: readonly number[]) {
   const interests = interestOf(filter, chains).flatMap(({ chain, contracts }) =>
     (contracts.length > 0 ? contracts : [Buffer.alloc(0)]).map((contract) => ({ chain, contract })),
   );

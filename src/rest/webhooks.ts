@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { ServiceError } from "../errors/errors.ts";
+import type { WebhookInput } from "../events/event-input.ts";
 import { listDeliveries, replay, sendTestEvent } from "../events/webhook-deliveries.ts";
-import type { WebhookInput } from "../events/webhook-input.ts";
 import {
   changeWebhook,
   createWebhook,

@@ -27,14 +27,11 @@ export function createMetrics(process: string): Metrics {
   const registry = new ReadRegistry();
   registry.setDefaultLabels({ process });
   const load = { inFlight: 0 };
-  exportGauge(
-    { registry },
-    {
-      name: "mintyard_http_requests_in_flight",
-      help: "Requests without a whole answer yet.",
-      read: () => load.inFlight,
-    },
-  );
+  exportGauge(registry, {
+    name: "mintyard_http_requests_in_flight",
+    help: "Requests without a whole answer yet.",
+    read: () => load.inFlight,
+  });
   return {
     ...{ registry, load },
     requests: new Histogram({
@@ -56,7 +53,7 @@ interface Exported {
   read: () => number | Iterable<readonly [labels: Record<string, string>, value: number]>;
 }
 
-export function exportCounter({ registry }: Pick<Metrics, "registry">, { read, ...about }: Exported): void {
+export function exportCounter(registry: Registry, { read, ...about }: Exported): void {
   new Counter({
     ...about,
     registers: [registry],
@@ -67,7 +64,7 @@ export function exportCounter({ registry }: Pick<Metrics, "registry">, { read, .
   });
 }
 
-export function exportGauge({ registry }: Pick<Metrics, "registry">, { read, ...about }: Exported): void {
+export function exportGauge(registry: Registry, { read, ...about }: Exported): void {
   new Gauge({
     ...about,
     registers: [registry],
@@ -94,8 +91,8 @@ export function readCached<T>(keptMs: number, read: () => Promise<T>): () => Pro
 }
 
 /** Connections of a pool: lent out, idle, and requests that wait for one. */
-export function watchPool(metrics: Metrics, pool: pg.Pool): void {
-  exportGauge(metrics, {
+export function watchPool({ registry }: Metrics, pool: pg.Pool): void {
+  exportGauge(registry, {
     name: "mintyard_db_pool_connections",
     help: "Connections to PostgreSQL, and who waits for one.",
     labelNames: ["state"],
@@ -109,16 +106,16 @@ export function watchPool(metrics: Metrics, pool: pg.Pool): void {
 
 /** Streams of events to clients, and the events that were read for them. */
 export function watchStreams(
-  metrics: Metrics,
+  { registry }: Metrics,
   streams: { readonly open: number },
   feed: { readonly counts: { readonly events: number } },
 ): void {
-  exportCounter(metrics, {
+  exportCounter(registry, {
     name: "mintyard_stream_events_total",
     help: "Events that this process read, once each however many streams get them.",
     read: () => feed.counts.events,
   });
-  exportGauge(metrics, {
+  exportGauge(registry, {
     name: "mintyard_open_streams",
     help: "Subscriptions that are open.",
     read: () => streams.open,
@@ -132,12 +129,12 @@ interface Waiting {
 
 /** Work of clients that may have to wait in this process. */
 export function watchWaiting(
-  metrics: Metrics,
+  { registry }: Metrics,
   { heavyReads, uploads }: { heavyReads: () => readonly ReadonlyMap<string, Waiting>[]; uploads: () => Waiting },
 ): void {
   const sum = (plan: string, state: keyof Waiting) =>
     heavyReads().reduce((total, server) => total + (server.get(plan)?.[state] ?? 0), 0);
-  exportGauge(metrics, {
+  exportGauge(registry, {
     name: "mintyard_heavy_reads",
     help: "Reads that may touch many rows, by plan: under way, and waiting for a connection.",
     labelNames: ["state", "plan"],
@@ -147,7 +144,7 @@ export function watchWaiting(
         [{ state: "waiting", plan }, sum(plan, "waiting")],
       ]),
   });
-  exportGauge(metrics, {
+  exportGauge(registry, {
     name: "mintyard_uploads",
     help: "Uploads under way, and those that wait for another one of their account.",
     labelNames: ["state"],
@@ -162,8 +159,8 @@ export function watchWaiting(
 }
 
 /** Answers of nodes that the indexer's gateway refused, by reason. */
-export function watchRefusals(metrics: Metrics, chain: string, refusals: () => ReadonlyMap<string, number>): void {
-  exportCounter(metrics, {
+export function watchRefusals({ registry }: Metrics, chain: string, refusals: () => ReadonlyMap<string, number>): void {
+  exportCounter(registry, {
     name: "mintyard_rpc_refused_answers_total",
     help: "Answers of nodes that were not believed.",
     labelNames: ["chain", "reason"],
@@ -173,11 +170,11 @@ export function watchRefusals(metrics: Metrics, chain: string, refusals: () => R
 
 /** What went wrong with endpoints of the chain, by their place in `RPC_URL_<CHAIN>` (without websockets) and by class. */
 export function watchFaults(
-  metrics: Metrics,
+  { registry }: Metrics,
   chain: string,
   endpoints: () => readonly { faults: ReadonlyMap<string, number> }[],
 ): void {
-  exportCounter(metrics, {
+  exportCounter(registry, {
     name: "mintyard_rpc_faults_total",
     help: "Answers of an endpoint that the indexer could not use.",
     labelNames: ["chain", "endpoint", "class"],
@@ -194,14 +191,14 @@ interface ReadServers {
 }
 
 /** Who answers the reads of this process. */
-export function watchReplicas(metrics: Metrics, pool: ReadServers): void {
-  exportCounter(metrics, {
+export function watchReplicas({ registry }: Metrics, pool: ReadServers): void {
+  exportCounter(registry, {
     name: "mintyard_replica_reads_total",
     help: "Reads of the index that a standby answered.",
     labelNames: ["replica"],
     read: () => pool.replicas().map(({ replica, reads }) => [{ replica }, reads]),
   });
-  exportCounter(metrics, {
+  exportCounter(registry, {
     name: "mintyard_replica_fallbacks_total",
     help: "Reads that a standby failed and the primary answered.",
     read: () => pool.fallbacks,

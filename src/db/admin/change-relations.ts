@@ -5,7 +5,9 @@ import { endSession } from "./analyst-sessions.ts";
 
 /** Several looks in the shortest try. */
 const lookEveryMs = 150;
+/** A statement was given up because of `lock_timeout`. */
 const lockNotAvailable = "55P03";
+/** PostgreSQL chose this transaction to be the one that gives up. */
 const deadlockDetected = "40P01";
 
 export interface LockWait {
@@ -56,7 +58,7 @@ export async function changeRelations<T>(
         return result;
       } catch (error) {
         await client.query("ROLLBACK").catch(() => undefined);
-        if (!(isLockTimeout(error) || isDeadlock(error)) || tried >= shortTries + tries) throw error;
+        if (!hasCode(error, [lockNotAvailable, deadlockDetected]) || tried >= shortTries + tries) throw error;
         await wait(waitSeconds * 500);
       }
     }
@@ -78,6 +80,10 @@ function exclusively(client: pg.Client, waitMs: number): Exclusively {
   };
 }
 
+function hasCode(error: unknown, codes: readonly string[]): boolean {
+  return error instanceof pg.DatabaseError && codes.includes(error.code ?? "");
+}
+
 interface Blocker {
   pid: number;
   analyst: boolean;
@@ -92,23 +98,13 @@ async function withClearLocks<T>(client: pg.Client, what: string, run: () => Pro
   try {
     return await run();
   } catch (error) {
-    if (!isLockTimeout(error)) throw error;
+    if (!hasCode(error, [lockNotAvailable])) throw error;
     const others = watch.blockers().map(({ pid, text }) => `${text}; end it (SELECT pg_terminate_backend(${pid}))`);
     const who = others.length > 0 ? others.join(", and ") : "a session that is gone by now";
     throw new Error(`${what} waits for a lock of ${who}, or let it finish, and start again`, { cause: error });
   } finally {
     await watch.end();
   }
-}
-
-/** A statement was given up because of `lock_timeout`. */
-function isLockTimeout(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && error.code === lockNotAvailable;
-}
-
-/** PostgreSQL chose this transaction to be the one that gives up. */
-function isDeadlock(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && error.code === deadlockDetected;
 }
 
 function watchBlockers(waiting: pg.Client, pid: number) {

@@ -77,14 +77,14 @@ export class AnalystWatch {
 }
 
 /** Shows what the watch did and saw. */
-export function watchAnalystSessions(metrics: Metrics, watch: AnalystWatch): void {
-  exportCounter(metrics, {
+export function watchAnalystSessions({ registry }: Metrics, watch: AnalystWatch): void {
+  exportCounter(registry, {
     name: "mintyard_analyst_sessions_ended_total",
     help: "Sessions of analysts that were ended because they hindered the service, by reason.",
     labelNames: ["reason"],
     read: () => [...watch.ended].map(([reason, count]) => [{ reason }, count]),
   });
-  exportGauge(metrics, {
+  exportGauge(registry, {
     name: "mintyard_notification_queue_usage",
     help: "Share of PostgreSQL's queue of notifications that is in use, 0 to 1.",
     read: () => watch.queueUsage ?? [],
