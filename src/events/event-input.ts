@@ -104,7 +104,7 @@ export function columnsOf({ tokenIds, ...filter }: EventFilter) {
   return { ...filter, token_ids: tokenIds };
 }
 
-/** The operator's own have what the operator is told; an account's filter may name everything and gets what it may see. */
+/** The operator's own have what concerns the operator; an account's filter may name everything and gets what it may see. */
 export function readFilterFor(services: WebhookServices, owner: WebhookOwner, input: WebhookInput): EventFilter {
   if (owner.accountId !== null) {
     const wanted = readFilter(services, input);

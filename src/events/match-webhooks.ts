@@ -148,7 +148,7 @@ interface Matcher {
   matches: (event: EventRow) => boolean;
 }
 
-/** Whether an event may be told to whoever owns an endpoint. */
+/** Whether an event may be sent to the owner of an endpoint. */
 export function isFor({ account_id: owner }: Pick<WebhookRow, "account_id">, event: EventRow): boolean {
   if (event.for_operator) return owner === null;
   return event.account_id === null || event.account_id === owner;
@@ -194,7 +194,7 @@ class WebhookMatchers {
   #candidates(event: EventRow): (readonly Matcher[])[] {
     if (event.for_operator) return [this.#ofAccount.get(null) ?? []];
     if (event.account_id !== null) return [this.#ofAccount.get(event.account_id) ?? []];
-    // What is told of a whole chain is not narrowed by contracts.
+    // What concerns a whole chain is not narrowed by contracts.
     if (event.type.startsWith("chain.")) return [this.#all];
     return [this.#others, (event.contract && this.#ofContract.get(event.contract.toString("latin1"))) ?? []];
   }

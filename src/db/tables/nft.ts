@@ -25,7 +25,7 @@ export interface NftViews {
   "nft.rejected_logs": RejectedLogView;
   "nft.token_ranges": TokenRangeView;
   "nft.metadata_updates": MetadataUpdateView;
-  /** ERC-7572 ContractURIUpdated: what the contract tells of itself changed. */
+  /** ERC-7572 ContractURIUpdated: what the contract says of itself has changed. */
   "nft.contract_updates": LogView;
   "nft.heads": HeadView;
 }

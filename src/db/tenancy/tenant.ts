@@ -166,7 +166,7 @@ export interface Answer {
 }
 
 /**
- * Tells whether a client still waits for a request's answer: until its client has gone, or its time is over. It costs
+ * Whether a client still waits for a request's answer: until its client has gone, or its time is over. It costs
  * nothing until it is listened to.
  */
 export class RequestEnd {
