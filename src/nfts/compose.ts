@@ -1,130 +1,338 @@
-import { toNaiveSeconds } from "./field-times.ts";
-import { contractFields, type Facts, tokenFields } from "./fields.ts";
-import { contractPart, fieldOf, type Item, type Layout, type RecordParts } from "./item.ts";
-import type { LiveName, Needs } from "./item-sql.ts";
-import type { ContractMember, FileMember, JsonMember, NftShape } from "./shape.ts";
+import type { Standard } from "../db/tables/nft.ts";
+import type { JsonText } from "../json/json-text.ts";
+import { ByteWriter, Fixed, type Source, sourceOf } from "./byte-writer.ts";
+import { toIso, toNaiveSeconds, writeIsoSeconds } from "./field-times.ts";
+import {
+  type AnyField,
+  type ContractField,
+  contractFields,
+  type Facts,
+  storedNames,
+  type TokenField,
+  tokenFields,
+} from "./fields.ts";
+import { type Layout, latin1Of } from "./item.ts";
+import { addressLength, areEqual, type ContractBytes, type ItemBytes } from "./item-bytes.ts";
+import type { LiveName } from "./item-sql.ts";
+import type { PageNeeds } from "./select-page.ts";
 
 /*
- * Answers are put together from the parts that statements give: what was rendered when metadata was stored goes out as it
- * is, whichever members a request asks for. Here it is put together as texts with one character for each byte, which is for
- * what is small; pages are put together as bytes (compose-bytes.ts).
+ * Answers are put together as bytes from the parts that statements give: what was rendered when metadata was stored is copied
+ * as it is, whichever members a request asks for, and is never a text of its own. Texts are what most of a page's memory
+ * would be.
  */
+
+/** A member of an object: its name, and which value it has. An API says which members it wants under which names. */
+export interface JsonMember<F extends string = NftMember> {
+  name: string;
+  field: F | JsonGroup;
+}
+
+/** A nested object. */
+type JsonGroup =
+  | { group: "contract"; members: readonly ContractMember[] }
+  | { group: "contractTexts"; members: readonly ContractMember[] }
+  | { group: "fileInformation"; members: readonly JsonMember<FileMember>[] };
+
+/** An API keeps each of its shapes as one object: what a shape comes to is made once. */
+export type NftShape = readonly JsonMember[];
+export type ContractMember = JsonMember<ContractMemberName>;
+
+/** A field, or one written in another way; `null` is always null. */
+export type NftMember = TokenField | "id" | "mintDate" | "updatedDate" | "null" | "nftTypename";
+export type ContractMemberName = ContractField | "id" | "contractTypename" | "listMark";
+export type FileMember = "width" | "height" | "sizeBytes" | "fileTypename";
 
 /** Where the text of a list goes into that of its object: no JSON text has this character in it. */
 export const listMark = "\u0002";
 
-/** What a shape shows that does not stand in each item. */
-export interface Beside {
+/** Items, and what they show beside their own parts. */
+interface PageBytes {
+  items: ItemBytes;
+  contracts: ContractBytes;
+  /** In bytes. */
   facts: Facts;
-  /** The contract of an item. */
-  contract: (address: string) => RecordParts;
 }
 
-/** How a part of an item is read, by its name. */
-type PartOf<T> = (name: string) => (item: T) => string;
-type Write<T> = (value: T, beside: Beside) => string;
+/** Writes items of a page, from `first` (0) to the one before `end`, with commas between them. */
+export type WriteItems = (page: PageBytes, end: number, first?: number) => JsonText;
 
-/** What a statement has to give for a shape, and whether that includes the contracts' records. */
-export function needsOf(shape: NftShape): Needs & { contract: boolean } {
-  const live = new Set<LiveName>();
-  let [document, stored, contract] = [false, false, false];
-  for (const { field } of shape) {
-    if (typeof field === "object") {
-      if (field.group === "fileInformation") stored = true;
-      else contract = true;
-      continue;
-    }
-    const name = sourceOf(field);
-    const from = name === null ? "request" : fieldOf(tokenFields, name).from;
-    if (from === "live") live.add(name as LiveName);
-    else if (from === "document") document = true;
-    else if (from === "stored") stored = true;
-  }
-  return { live, document, stored, contract };
+/** Writes a contract's record. @param address hex digits, without 0x. */
+type WriteRecord = (contracts: ContractBytes, address: string, facts: Facts) => JsonText;
+
+/** Writes a member, its name included. */
+type Write<T> = (value: T) => void;
+
+/** The item that is open. */
+interface OpenItem extends PageBytes {
+  /** No other item was written before it. */
+  isFirst: boolean;
+}
+
+/** A contract whose parts are open. */
+interface OpenContract {
+  /** What has its address, in hex digits from `start`. */
+  source: Source;
+  start: number;
+  standard: Standard;
+  /** Null: nothing is known of its metadata. */
+  record: ItemBytes | null;
+  facts: Facts;
+}
+
+/** Whatever is written is written at once, so one is enough. */
+const out = new ByteWriter();
+const [comma, closing] = [0x2c, 0x7d];
+
+const needs = new WeakMap<NftShape, PageNeeds>();
+const itemWriters = new WeakMap<NftShape, WeakMap<Layout, WriteItems>>();
+const recordWriters = new WeakMap<readonly ContractMember[], WriteRecord>();
+
+function kept<K extends object, V>(known: WeakMap<K, V>, key: K, make: () => V): V {
+  const value = known.get(key) ?? make();
+  known.set(key, value);
+  return value;
+}
+
+/** What a statement has to give for a shape. */
+export function needsOfShape(shape: NftShape): PageNeeds {
+  return kept(needs, shape, () => makeNeeds(shape));
+}
+
+function makeNeeds(shape: NftShape): PageNeeds {
+  const groups = shape.flatMap(({ field }) => (typeof field === "object" ? [field.group] : []));
+  const fields = shape.flatMap(({ field }) => (typeof field === "object" ? [] : (fieldOf(field) ?? [])));
+  const from = new Set(fields.map((name) => tokenFields[name].from));
+  return {
+    live: new Set(fields.filter((name): name is TokenField & LiveName => tokenFields[name].from === "live")),
+    document: from.has("document"),
+    stored: from.has("stored") || groups.includes("fileInformation"),
+    contract: groups.some((group) => group !== "fileInformation"),
+  };
 }
 
 /** The field whose value a member shows; null: it has one of its own. */
-export function sourceOf(field: string): string | null {
-  if (field === "mintDate") return "mintedAt";
-  if (field === "updatedDate") return "metadataUpdatedAt";
-  return Object.hasOwn(tokenFields, field) ? field : null;
+function fieldOf(member: NftMember): TokenField | null {
+  if (member === "mintDate") return "mintedAt";
+  if (member === "updatedDate") return "metadataUpdatedAt";
+  return Object.hasOwn(tokenFields, member) ? (member as TokenField) : null;
 }
 
-/** @returns how to write a token of this shape. */
-export function composeNft(shape: NftShape, layout: Layout): Write<Item> {
-  const part = (name: string) => {
-    const at = layout.at(name as never);
-    return (item: Item) => item[at] ?? "";
-  };
-  return objectWriter(shape.map((member) => [member.name, nftMember(member, part)]));
+/** @returns how to write items of this shape. */
+export function itemsWriter(shape: NftShape, layout: Layout): WriteItems {
+  const ofShape = kept(itemWriters, shape, () => new WeakMap<Layout, WriteItems>());
+  return kept(ofShape, layout, () => {
+    const write = objectWriter(shape, (member, name) => itemMember(member, name, layout));
+    return (page, end, first = 0) => {
+      out.reset();
+      const open = { ...page, isFirst: true };
+      for (let item = first; item < end; item += 1) {
+        page.items.open(item);
+        if (item > first) out.byte(comma);
+        write(open);
+        open.isFirst = false;
+      }
+      return out.take();
+    };
+  });
 }
 
 /** The same of a contract alone. */
-export function composeContract(members: readonly ContractMember[]): Write<RecordParts> {
-  return objectWriter(members.map((member) => [member.name, contractMember(member)]));
+export function recordWriter(members: readonly ContractMember[]): WriteRecord {
+  return kept(recordWriters, members, () => {
+    const write = objectWriter(members, contractMember);
+    return (contracts, address, facts) => {
+      out.reset();
+      write(openContract(contracts, sourceOf(Buffer.from(address)), 0, facts));
+      return out.take();
+    };
+  });
 }
 
-function objectWriter<T>(members: readonly [name: string, write: Write<T>][]): Write<T> {
-  if (members.length === 0) return () => "{}";
-  const parts = members.map(
-    ([name, write], index) => [`${index === 0 ? "{" : ","}${JSON.stringify(name)}:`, write] as const,
-  );
-  return (value, beside) => {
-    let text = "";
-    for (const [before, write] of parts) text += before + write(value, beside);
-    return `${text}}`;
+function openContract(contracts: ContractBytes, source: Source, start: number, facts: Facts): OpenContract {
+  const { bytes } = source;
+  return { source, start, standard: contracts.standard(bytes, start), record: contracts.record(bytes, start), facts };
+}
+
+function objectWriter<M extends { name: string }, T>(
+  members: readonly M[],
+  writerOf: (member: M, name: string) => Write<T>,
+): Write<T> {
+  const writers = members.map((member, index) => writerOf(member, `${index === 0 ? "{" : ","}${nameText(member)}:`));
+  const empty = new Fixed("{");
+  return (value) => {
+    if (writers.length === 0) out.put(empty);
+    for (const write of writers) write(value);
+    out.byte(closing);
   };
 }
 
-/** How one member of a token is written. @param part how a part of the item is read. */
-export function nftMember<T>({ field }: JsonMember, part: PartOf<T>): Write<T> {
+function nameText({ name }: { name: string }): string {
+  return latin1Of(JSON.stringify(name));
+}
+
+function itemMember({ field }: JsonMember, name: string, layout: Layout): Write<OpenItem> {
   if (typeof field === "object") {
-    if (field.group === "fileInformation") return fileMember(field.members, part("fileInformation"));
-    const write = composeContract(field.members);
-    const address = part("contractAddress");
-    // Tokens of one contract mostly stand beside each other.
-    let last: { record: RecordParts; beside: Beside; text: string } | undefined;
-    return (item: T, beside) => {
-      const record = beside.contract(address(item));
-      if (last?.record !== record || last.beside !== beside) last = { record, beside, text: write(record, beside) };
-      return last.text;
+    if (field.group !== "fileInformation") return contractGroup(field.members, name, layout.at("contractAddress"));
+    return fileGroup(field.members, name, layout.at("fileInformation"));
+  }
+  if (field === "chain") return chainWriter(name);
+  if (field === "nftTypename") return constant(`${name}"Nft"`);
+  if (field === "null") return constant(`${name}null`);
+  if (field === "id") {
+    const [address, tokenId] = [layout.at("contractAddress"), layout.at("tokenId")];
+    return textWriter(name, ({ items, facts }) => nodeId("Nft", facts, items.text(address), items.text(tokenId)));
+  }
+  const source = fieldOf(field) as TokenField;
+  const write = writeValue(field, name, tokenFields[source], layout.at(source));
+  return ({ items, facts }) => write(items, facts);
+}
+
+/** Writes a value from a part of the open item; an empty part is null. */
+type WriteValue = (items: ItemBytes, facts: Facts) => void;
+
+function writeValue(member: string, name: string, field: AnyField, part: number): WriteValue {
+  if (member === "mintedAt" || member === "mintDate") return minted(name, part, member === "mintedAt");
+  if (member === "updatedDate") return copied(name, part, ['"', '"']);
+  if (field.copy) return ownCopy(name, part);
+  if (field.around) return copied(name, part, field.around);
+  const before = new Fixed(name);
+  return (items, facts) => {
+    out.put(before);
+    out.latin1(field.json(items.text(part), facts));
+  };
+}
+
+function copied(name: string, part: number, [before, after, cut = 0]: NonNullable<AnyField["around"]>): WriteValue {
+  const [start, end, nothing] = [new Fixed(name + before), new Fixed(after), new Fixed(`${name}null`)];
+  return (items) => {
+    const [from, to] = [items.startOf(part), items.endOf(part)];
+    if (from === to) return out.put(nothing);
+    out.put(start);
+    out.copy(items.source, from, to - cut);
+    out.put(end);
+  };
+}
+
+/** The URL of our own copy: the part is its path as a JSON string, `null` without one. */
+function ownCopy(name: string, part: number): WriteValue {
+  const start = byFacts(({ cachedBase }) => `${name}"${cachedBase}`);
+  const nothing = new Fixed(`${name}null`);
+  const quote = 0x22;
+  return (items, facts) => {
+    const [from, to] = [items.startOf(part), items.endOf(part)];
+    if (from === to || items.bytes[from] !== quote) return out.put(nothing);
+    out.put(start(facts));
+    out.copy(items.source, from + 1, to);
+  };
+}
+
+/** @param zoned with parts of a second and the zone, as GraphQL shows it. */
+function minted(name: string, part: number, zoned: boolean): WriteValue {
+  const [start, nothing] = [new Fixed(`${name}"`), new Fixed(`${name}null`)];
+  const [end, quote] = [new Fixed(zoned ? '.000Z"' : '"'), new Fixed('"')];
+  return (items) => {
+    const [from, to] = [items.startOf(part), items.endOf(part)];
+    if (from === to) return out.put(nothing);
+    out.put(start);
+    if (writeIsoSeconds(out, items.bytes, from, to)) return out.put(end);
+    out.latin1((zoned ? toIso : toNaiveSeconds)(items.text(part)));
+    out.put(quote);
+  };
+}
+
+function fileGroup(members: readonly JsonMember<FileMember>[], name: string, part: number): Write<OpenItem> {
+  return textWriter(name, ({ items }) => {
+    const sizes = items.text(part);
+    if (sizes === "") return "null";
+    const [width, height, sizeBytes] = sizes.split(",");
+    const values = { width, height, sizeBytes, fileTypename: '"FileInformation"' };
+    return `{${members.map((member) => `${nameText(member)}:${values[member.field as FileMember]}`).join()}}`;
+  });
+}
+
+/** The contract of an item. Tokens of one contract mostly stand beside each other: it is written once for them. */
+function contractGroup(members: readonly ContractMember[], name: string, part: number): Write<OpenItem> {
+  const before = new Fixed(name);
+  const write = objectWriter(members, contractMember);
+  let last = { address: 0, start: 0, end: 0 };
+  return ({ items, contracts, facts, isFirst }) => {
+    out.put(before);
+    const address = items.startOf(part);
+    if (!isFirst && areEqual(items.bytes, last.address, items.bytes, address, addressLength))
+      return out.again(last.start, last.end);
+    const start = out.length;
+    write(openContract(contracts, items.source, address, facts));
+    last = { address, start, end: out.length };
+  };
+}
+
+const storedContractNames = storedNames(contractFields);
+
+function contractMember({ field }: ContractMember, name: string): Write<OpenContract> {
+  if (typeof field === "object") {
+    const before = new Fixed(name);
+    const write = objectWriter(field.group === "fileInformation" ? [] : field.members, contractMember);
+    return (contract) => {
+      out.put(before);
+      write(contract);
     };
   }
-  const [address, tokenId] = [part("contractAddress"), part("tokenId")];
+  if (field === "chain") return chainWriter(name);
+  if (field === "contractTypename") return constant(`${name}"Contract"`);
+  if (field === "listMark") return constant(name + listMark);
   if (field === "id")
-    return (item, { facts }) => nodeId(`Nft:${JSON.parse(facts.chain)}:0x${address(item)}:${tokenId(item)}`);
-  if (field === "nftTypename") return () => '"Nft"';
-  if (field === "null") return () => "null";
-  const source = part(sourceOf(field) ?? "");
-  if (field === "mintDate") return (item) => (source(item) === "" ? "null" : `"${toNaiveSeconds(source(item))}"`);
-  if (field === "updatedDate") return (item) => (source(item) === "" ? "null" : `"${source(item)}"`);
-  const { json } = fieldOf(tokenFields, field);
-  return (item, { facts }) => json(source(item), facts);
+    return textWriter(name, ({ source, start, facts }) =>
+      nodeId("Contract", facts, source.bytes.toString("latin1", start, start + addressLength)),
+    );
+  if (field === "address") {
+    const [opening, quote] = [new Fixed(`${name}"0x`), new Fixed('"')];
+    return ({ source, start }) => {
+      out.put(opening);
+      out.copy(source, start, start + addressLength);
+      out.put(quote);
+    };
+  }
+  if (field === "standard") {
+    const [single, multi] = [new Fixed(`${name}"ERC721"`), new Fixed(`${name}"ERC1155"`)];
+    return ({ standard }) => out.put(standard === "ERC721" ? single : multi);
+  }
+  // The address is the first part of a record.
+  const write = writeValue(field, name, contractFields[field], 1 + storedContractNames.indexOf(field));
+  const nothing = new Fixed(`${name}null`);
+  return ({ record, facts }) => (record ? write(record, facts) : out.put(nothing));
 }
 
-function fileMember<T>(members: readonly JsonMember<FileMember>[], part: (item: T) => string): Write<T> {
-  const order = ["width", "height", "sizeBytes"];
-  const write = objectWriter<readonly string[]>(
-    members.map(({ name, field }) => [
-      name,
-      field === "fileTypename" ? () => '"FileInformation"' : (values) => values[order.indexOf(String(field))] ?? "null",
-    ]),
-  );
-  return (item, beside) => (part(item) === "" ? "null" : write(part(item).split(","), beside));
+function constant(text: string): Write<unknown> {
+  const fixed = new Fixed(text);
+  return () => out.put(fixed);
 }
 
-export function contractMember(member: ContractMember): Write<RecordParts> {
-  const { field } = member;
-  if (typeof field === "object") return composeContract(field.group === "fileInformation" ? [] : field.members);
-  if (field === "id") return ({ address }, { facts }) => nodeId(`Contract:${JSON.parse(facts.chain)}:0x${address}`);
-  if (field === "contractTypename") return () => '"Contract"';
-  if (field === "listMark") return () => listMark;
-  const part = contractPart(field);
-  const { json } = fieldOf(contractFields, field);
-  return (record, { facts }) => json(part(record), facts);
+function chainWriter(name: string): Write<{ facts: Facts }> {
+  const chain = byFacts((facts) => name + facts.chain);
+  return ({ facts }) => out.put(chain(facts));
+}
+
+/** A text that depends on what is known before the statement runs: the same for a page, and mostly for the next one. */
+function byFacts(text: (facts: Facts) => string): (facts: Facts) => Fixed {
+  let last: { facts: Facts; fixed: Fixed } | null = null;
+  return (facts) => {
+    if (last?.facts !== facts) last = { facts, fixed: new Fixed(text(facts)) };
+    return last.fixed;
+  };
+}
+
+/** @param text with one character for each byte. */
+function textWriter<T>(name: string, text: (value: T) => string): Write<T> {
+  const before = new Fixed(name);
+  return (value) => {
+    out.put(before);
+    out.latin1(text(value));
+  };
 }
 
 /** As the GraphQL API names nodes. */
-function nodeId(text: string): string {
+function nodeId(type: string, { chain }: Facts, address: string, ...more: string[]): string {
+  const text = [type, JSON.parse(chain), `0x${address}`, ...more].join(":");
   return `"${Buffer.from(text).toString("base64url")}"`;
 }

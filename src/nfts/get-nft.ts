@@ -24,9 +24,9 @@ export async function getNft(
 ): Promise<Nft & { contractRecord: ContractRecord }> {
   const chainId = findChain(services.chains, input.chain).id;
   const needs = needsOfParts({ metadata: true, contract: true });
-  const { item, layout, record } = await selectNft(services, { ...input, chainId }, needs);
+  const { items, layout, contracts } = await selectNft(services, { ...input, chainId }, needs, "pool");
   services.demand.token(caller, chainId, input.contract, input.tokenId);
   const facts = factsOf(services.config, input.chain, false);
-  const contractRecord = toContractRecord(facts, record);
-  return { ...toNft(facts, layout, item, contractRecord), contractRecord };
+  const contractRecord = toContractRecord(facts, contracts.parts(input.contract.slice(2).toLowerCase()));
+  return { ...toNft(facts, layout, items.item(0), contractRecord), contractRecord };
 }

@@ -1,5 +1,7 @@
+import type { Standard } from "../db/tables/nft.ts";
 import { type Source, sourceOf } from "./byte-writer.ts";
-import type { Item } from "./item.ts";
+import { contractFields, storedNames } from "./fields.ts";
+import type { Item, RecordParts } from "./item.ts";
 import { itemMark, partMark } from "./rendered.ts";
 
 const partByte = partMark.charCodeAt(0);
@@ -76,12 +78,12 @@ export class ItemBytes {
     return this.bytes.toString("latin1", this.startOf(part), this.endOf(part));
   }
 
-  /** The first parts of an item, or all of them, in the same way. */
-  item(item: number, parts: number = this.#partCount): Item {
+  /** The parts of an item in characters. */
+  item(item: number): Item {
     this.open(item);
-    const texts: string[] = [];
-    for (let part = 0; part < parts; part += 1) texts.push(this.text(part));
-    return texts;
+    return Array.from({ length: this.#partCount }, (_, part) =>
+      this.bytes.toString("utf8", this.startOf(part), this.endOf(part)),
+    );
   }
 
   /** Whether the first bytes of an item are so many of another value. */
@@ -100,4 +102,68 @@ function hasPartMark(word: number): boolean {
 export function areEqual(one: Buffer, oneAt: number, other: Buffer, otherAt: number, length: number): boolean {
   for (let index = 0; index < length; index += 1) if (one[oneAt + index] !== other[otherAt + index]) return false;
   return true;
+}
+
+/** Parts of a record: the address, and what is stored. */
+const recordParts = 1 + storedNames(contractFields).length;
+/** Hex digits of an address. */
+export const addressLength = 40;
+
+/** The contracts of a page's items as the bytes that a statement gave, looked up by address (see `contractsSql`). */
+export class ContractBytes {
+  /** Those of ERC-1155; the others are of ERC-721. */
+  readonly #multi: ItemBytes | null;
+  /** Of those whose metadata is known. */
+  readonly #records: ItemBytes | null;
+  /** Of all of them. */
+  readonly #standard: Standard | null;
+  #last = { multi: 0, record: 0 };
+
+  /** @param most contracts. @param standard of all of them, where it is known. */
+  constructor(multi: Buffer | null, records: Buffer | null, most: number, standard: Standard | null = null) {
+    this.#multi = multi && new ItemBytes(multi, 1, most);
+    this.#records = records && new ItemBytes(records, recordParts, most);
+    this.#standard = standard;
+  }
+
+  /** One contract. @param record its rendered text, null where no metadata is known. */
+  static one(standard: Standard, record: Buffer | null): ContractBytes {
+    return new ContractBytes(null, record, 1, standard);
+  }
+
+  /** @param bytes that have its address, in hex digits from `start`. */
+  standard(bytes: Buffer, start: number): Standard {
+    if (this.#standard) return this.#standard;
+    const place = this.#multi ? placeOf(this.#multi, this.#last.multi, bytes, start) : -1;
+    if (place < 0) return "ERC721";
+    this.#last.multi = place;
+    return "ERC1155";
+  }
+
+  /** Its record, opened; null: nothing is known of its metadata. */
+  record(bytes: Buffer, start: number): ItemBytes | null {
+    const records = this.#records;
+    const place = records ? placeOf(records, this.#last.record, bytes, start) : -1;
+    if (!records || place < 0) return null;
+    records.open(place);
+    this.#last.record = place;
+    return records;
+  }
+
+  /** All that is known of one, in characters. @param address hex digits, without 0x. */
+  parts(address: string): RecordParts {
+    const bytes = Buffer.from(address);
+    const stored = this.record(bytes, 0)?.item(this.#last.record).slice(1) ?? [];
+    return { address, standard: this.standard(bytes, 0), stored };
+  }
+}
+
+/** Looks on from the last place: tokens of one contract mostly stand beside each other, in the contracts' order. */
+function placeOf(among: ItemBytes, last: number, bytes: Buffer, start: number): number {
+  const { count } = among;
+  for (let step = 0, at = last; step < count; step += 1, at += 1) {
+    if (at === count) at = 0;
+    if (among.startsWith(at, bytes, start, addressLength)) return at;
+  }
+  return -1;
 }

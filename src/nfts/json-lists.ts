@@ -1,23 +1,59 @@
 import type { Caller } from "../auth/caller.ts";
 import { findChain } from "../chains.ts";
-import { toBytes } from "../db/bytes.ts";
+import { sealCursor } from "../db/cursor.ts";
+import { packPosition, positionLength } from "../db/position.ts";
 import type { Standard } from "../db/tables/nft.ts";
-import type { JsonText } from "../json/json-text.ts";
+import { JsonText } from "../json/json-text.ts";
 import type { Services } from "../services.ts";
-import { factsOf, type RecordParts } from "./item.ts";
-import { bytesText, type JsonPage, type JsonPageRequest, readJsonPage } from "./json-page.ts";
-import { accountList, contractList, newestList } from "./page-lists.ts";
-import { selectContract, selectNftBytes } from "./select-one.ts";
-import type { PageNeeds } from "./select-page.ts";
-import type { ContractMember, NftShape } from "./shape.ts";
+import { type ContractMember, itemsWriter, type NftShape, needsOfShape, recordWriter } from "./compose.ts";
+import { factsOf } from "./item.ts";
+import { boundsOf, type PageRequest, refuseTooDeep } from "./page.ts";
+import {
+  accountKey,
+  accountList,
+  contractKey,
+  contractList,
+  type NamedKey,
+  newestKey,
+  newestList,
+} from "./page-lists.ts";
+import { selectContract, selectNft } from "./select-one.ts";
+import { type PageList, type PageNeeds, selectPages } from "./select-page.ts";
 import type { TraitFilter } from "./traits.ts";
 import { unknownContract } from "./unknown-contract.ts";
-import { contractWriter, itemsWriter, needsOfShape } from "./writers.ts";
 
 /*
- * The reads of tokens whose answer is put together as bytes (compose-bytes.ts), forwards: the rows, their order and their
+ * The reads of tokens whose answer is put together as bytes (compose.ts), forwards: the rows, their order and their
  * cursors are those of list-nfts.ts and get-nft.ts, which test/graphql/same-answers.test.ts holds.
  */
+
+/** A page whose items are one JSON text. Cursors are signed when they are asked for. */
+export interface JsonPage {
+  /** The items, joined by commas; empty when there are none. */
+  items: JsonText;
+  hasNext: boolean;
+  hasPrevious: boolean;
+  total: bigint | null;
+  startCursor: () => string | null;
+  endCursor: () => string | null;
+  continuation: () => string | null;
+  /** The items one by one with their cursors, where they were asked for so. */
+  parts: { item: string; cursor: string }[] | null;
+  /** The contract's record, where the list is of one contract and it was asked for. */
+  contract: JsonText | null;
+}
+
+export interface JsonPageRequest {
+  /** The chain's name as the request spelled it. */
+  chain: string;
+  page: PageRequest;
+  shape: NftShape;
+  /** Items one by one, with their cursors. */
+  split?: boolean;
+  contractMembers?: readonly ContractMember[];
+  /** The contract's record with whole texts, as in its details. */
+  wholeContract?: boolean;
+}
 
 /** What an account holds. */
 export async function accountPage(
@@ -28,14 +64,12 @@ export async function accountPage(
   const { account, exclude, contract } = input;
   const chainId = findChain(services.chains, input.chain).id;
   const list = accountList(chainId, { exclude, contract: contract !== undefined });
-  const key = { account: toBytes(account), ...(contract === undefined ? {} : { contract: toBytes(contract) }) };
-  const page = await readJsonPage(services, `account-nfts:${chainId}:${account.toLowerCase()}`, list, key, input);
-  if (page?.total) services.demand.account(chainId, account);
-  if (!page) throw unknownContract();
+  const page = await readPage(services, list, accountKey(chainId, account, contract), input);
+  if (page.total) services.demand.account(chainId, account);
   return page;
 }
 
-/** The live tokens of a contract. */
+/** The live tokens of a contract. @throws ServiceError `not_found` for one the index has never seen. */
 export async function contractPage(
   services: Services,
   _caller: Caller,
@@ -43,10 +77,7 @@ export async function contractPage(
 ): Promise<JsonPage> {
   const { contract, traits } = input;
   const chainId = findChain(services.chains, input.chain).id;
-  const name = `contract-nfts:${chainId}:${contract.toLowerCase()}`;
-  const key = { contract: toBytes(contract) };
-  const page = await readJsonPage(services, name, contractList(chainId, traits), key, input);
-  if (!page) throw unknownContract();
+  const page = await readPage(services, contractList(chainId, traits), contractKey(chainId, contract), input, contract);
   services.demand.contract(chainId, contract);
   return page;
 }
@@ -54,10 +85,52 @@ export async function contractPage(
 /** The newest tokens of a chain. */
 export async function chainPage(services: Services, caller: Caller, input: JsonPageRequest): Promise<JsonPage> {
   const chainId = findChain(services.chains, input.chain).id;
-  const page = await readJsonPage(services, `chain-nfts:${chainId}:`, newestList(chainId, caller, false), {}, input);
+  const page = await readPage(services, newestList(chainId, caller, false), newestKey(chainId), input);
   services.demand.newest(chainId);
-  if (!page) throw unknownContract();
   return page;
+}
+
+/** @param contract of a list of one. */
+async function readPage(
+  services: Services,
+  list: PageList,
+  { name, key }: NamedKey,
+  request: JsonPageRequest,
+  contract = "",
+): Promise<JsonPage> {
+  const { keyPepper } = services.config;
+  const { page, shape, split, contractMembers } = request;
+  const bounds = boundsOf(page, keyPepper, name, positionLength(list.position));
+  const [selected] = await selectPages(services, list, [key], bounds, needsOfShape(shape), "pipelined");
+  if (!selected?.known) throw unknownContract();
+  const { total, items, layout, contracts } = selected;
+  refuseTooDeep(bounds, page, total);
+  const more = (items?.count ?? 0) > page.size;
+  const count = Math.min(items?.count ?? 0, page.size);
+  const placeOf = (at: number) => {
+    items?.open(at);
+    return list.place((part) => items?.text(part) ?? "", layout);
+  };
+  const sealed = (place: readonly string[]) => sealCursor(keyPepper, name, packPosition(list.position, place));
+  const [first, last] = items ? [placeOf(0), placeOf(count - 1)] : [];
+  const facts = factsOf(services.config, request.chain, true);
+  const written = (from: number, end: number) =>
+    items ? itemsWriter(shape, layout)({ items, contracts, facts }, end, from) : new JsonText();
+  const part = (at: number) => ({ item: written(at, at + 1).toString(), cursor: sealed(placeOf(at)) });
+  const record = request.wholeContract ? selected.whole : selected.own;
+  const read: JsonPage = {
+    items: split ? new JsonText() : written(0, count),
+    parts: split ? Array.from({ length: count }, (_, at) => part(at)) : null,
+    hasNext: more,
+    hasPrevious: bounds.offset > 0 || bounds.position !== null,
+    total,
+    startCursor: () => (first ? sealed(first) : null),
+    endCursor: () => (last ? sealed(last) : null),
+    continuation: () => (more && last ? sealed(last) : null),
+    contract: contractMembers && record ? recordWriter(contractMembers)(record, hexOf(contract), facts) : null,
+  };
+  selected.release();
+  return read;
 }
 
 export interface JsonNft {
@@ -79,20 +152,24 @@ export async function nftDetails(
     contractMembers?: readonly ContractMember[];
   },
 ): Promise<JsonNft> {
+  const { contract, contractMembers } = input;
   const chainId = findChain(services.chains, input.chain).id;
-  const { items, contracts, layout, release } = await selectNftBytes(services, { ...input, chainId }, needsFor(input));
-  services.demand.token(caller, chainId, input.contract, input.tokenId);
+  const selected = await selectNft(services, { ...input, chainId }, needsFor(input), "pipelined");
+  const { items, contracts, layout } = selected;
+  services.demand.token(caller, chainId, contract, input.tokenId);
   const facts = factsOf(services.config, input.chain, true);
-  const nft = itemsWriter(input.shape, layout)({ items, contracts, facts }, 1);
-  const found: JsonNft = { nft, owner: null, contract: null };
-  if (input.contractMembers) {
-    const record = contracts.parts(input.contract.slice(2).toLowerCase());
+  const details: JsonNft = {
+    nft: itemsWriter(input.shape, layout)({ items, contracts, facts }, 1),
+    owner: null,
+    contract: null,
+  };
+  if (contractMembers) {
     const owner = items.text(layout.at("owner"));
-    if (owner !== "") found.owner = `0x${owner}`;
-    found.contract = bytesText(contractWriter(input.contractMembers)(record, { facts, contract: () => record }));
+    if (owner !== "") details.owner = `0x${owner}`;
+    details.contract = recordWriter(contractMembers)(contracts, hexOf(contract), facts);
   }
-  release();
-  return found;
+  selected.release();
+  return details;
 }
 
 /** See `getContracts`: one contract's record; null for one the index has never seen. */
@@ -102,11 +179,15 @@ export async function contractDetails(
   input: { chain: string; address: string; members: readonly ContractMember[] },
 ): Promise<JsonText | null> {
   const chainId = findChain(services.chains, input.chain).id;
-  const record: RecordParts | null = await selectContract(services, chainId, input.address);
+  const record = await selectContract(services, chainId, input.address);
   if (!record) return null;
   services.demand.contract(chainId, input.address);
-  const facts = factsOf(services.config, input.chain, true);
-  return bytesText(contractWriter(input.members)(record, { facts, contract: () => record }));
+  return recordWriter(input.members)(record, hexOf(input.address), factsOf(services.config, input.chain, true));
+}
+
+/** Hex digits in lower case, without 0x. */
+function hexOf(address: string): string {
+  return address.slice(2).toLowerCase();
 }
 
 const detailNeeds = new WeakMap<PageNeeds, PageNeeds>();

@@ -1,6 +1,5 @@
 import type { Caller } from "../auth/caller.ts";
 import { findChain } from "../chains.ts";
-import { toBytes } from "../db/bytes.ts";
 import { sealCursor } from "../db/cursor.ts";
 import { packPosition, positionLength } from "../db/position.ts";
 import type { Standard } from "../db/tables/nft.ts";
@@ -8,9 +7,17 @@ import type { Services } from "../services.ts";
 import { factsOf } from "./item.ts";
 import { type ContractRecord, type Nft, type NftParts, needsOfParts, toContractRecord, toNft } from "./nft-record.ts";
 import { boundsOf, type Page, type PageBounds, type PageRequest, pageOf, refuseTooDeep } from "./page.ts";
-import { accountList, contractList, newestList } from "./page-lists.ts";
+import {
+  accountKey,
+  accountList,
+  contractKey,
+  contractList,
+  type NamedKey,
+  newestKey,
+  newestList,
+} from "./page-lists.ts";
 import { type Outcome, pagesForEach } from "./read-for-each.ts";
-import { type ListKey, type PageList, type Selected, selectPages } from "./select-page.ts";
+import { type PageList, type Selected, selectPages } from "./select-page.ts";
 import type { TraitFilter } from "./traits.ts";
 import { unknownContract } from "./unknown-contract.ts";
 
@@ -43,10 +50,7 @@ export async function listNftsOfEachAccount(
 ): Promise<Outcome<AccountNftPage>[]> {
   const chainId = findChain(services.chains, input.chain).id;
   const list = accountList(chainId, { exclude: input.exclude, contract: keys[0]?.contract !== undefined });
-  const named = keys.map(({ account, contract }) => ({
-    ...{ account, name: `account-nfts:${chainId}:${account.toLowerCase()}` },
-    key: { account: toBytes(account), ...(contract === undefined ? {} : { contract: toBytes(contract) }) },
-  }));
+  const named = keys.map(({ account, contract }) => ({ account, ...accountKey(chainId, account, contract) }));
   return await listsOf(services, input, list, named, (page, selected, { account }, bounds) => {
     const total = selected.total ?? 0n;
     refuseTooDeep(bounds, input.page, total);
@@ -75,16 +79,14 @@ export async function listNftsOfEachContract(
 ): Promise<Outcome<ContractNftPage>[]> {
   const chainId = findChain(services.chains, input.chain).id;
   const facts = factsOf(services.config, input.chain, false);
-  const named = contracts.map((contract) => ({
-    ...{ contract, name: `contract-nfts:${chainId}:${contract.toLowerCase()}`, key: { contract: toBytes(contract) } },
-  }));
+  const named = contracts.map((contract) => ({ contract, ...contractKey(chainId, contract) }));
   const list = contractList(chainId, input.traits);
   return await listsOf(services, input, list, named, (page, selected, { contract }, bounds) => {
-    const record = selected.own;
-    if (!selected.known || !record) throw unknownContract();
+    if (!selected.own) throw unknownContract();
     refuseTooDeep(bounds, input.page, selected.total);
     services.demand.contract(chainId, contract);
-    return { ...page, contract: toContractRecord(facts, record), total: selected.total };
+    const record = toContractRecord(facts, selected.own.parts(contract.slice(2).toLowerCase()));
+    return { ...page, contract: record, total: selected.total };
   });
 }
 
@@ -101,10 +103,7 @@ export async function listNewestOfEach(
   creators: readonly (string | undefined)[],
 ): Promise<Outcome<Page<Nft>>[]> {
   const chainId = findChain(services.chains, input.chain).id;
-  const named = creators.map((creator): { name: string; key: ListKey } => ({
-    name: `chain-nfts:${chainId}:${creator?.toLowerCase() ?? ""}`,
-    key: creator === undefined ? {} : { creator: toBytes(creator) },
-  }));
+  const named = creators.map((creator) => newestKey(chainId, creator));
   const list = newestList(chainId, caller, creators[0] !== undefined);
   return await listsOf(services, input, list, named, (page, _selected, _key, bounds) => {
     refuseTooDeep(bounds, input.page, null);
@@ -114,7 +113,7 @@ export async function listNewestOfEach(
   });
 }
 
-async function listsOf<K extends { name: string; key: ListKey }, P>(
+async function listsOf<K extends NamedKey, P>(
   services: Services,
   input: ListRequest,
   list: PageList,
@@ -126,31 +125,20 @@ async function listsOf<K extends { name: string; key: ListKey }, P>(
   const facts = factsOf(services.config, input.chain, false);
   const open = ({ name }: K) => boundsOf(input.page, keyPepper, name, positionLength(list.position));
   const read = async (wanted: readonly K[], bounds: PageBounds) => {
-    const found = await selectPages(
-      services,
-      list,
-      wanted.map(({ key }) => key),
-      bounds,
-      needs,
-      "pool",
-    );
-    return found.map((one) => [one]);
+    const listKeys = wanted.map(({ key }) => key);
+    const selected = await selectPages(services, list, listKeys, bounds, needs, "pool");
+    return selected.map((one) => [one]);
   };
   return await pagesForEach(keys, open, read, ([selected], key, bounds) => {
     if (!selected) throw new Error("the statement gave no row for a key");
-    const { items, layout, contract } = selected;
-    const page = pageOf(items, bounds, (item) => {
-      const record = input.parts.contract ? contract(item[0] ?? "") : null;
+    const { items, layout, contracts } = selected;
+    const found = Array.from({ length: items?.count ?? 0 }, (_, at) => items?.item(at) ?? []);
+    const page = pageOf(found, bounds, (item) => {
+      const record = input.parts.contract ? toContractRecord(facts, contracts.parts(item[0] ?? "")) : null;
+      const position = list.place((at) => item[at] ?? "", layout);
       return {
-        node: toNft(facts, layout, item, record && toContractRecord(facts, record)),
-        cursor: sealCursor(
-          keyPepper,
-          key.name,
-          packPosition(
-            list.position,
-            list.place((at) => item[at] ?? "", layout),
-          ),
-        ),
+        node: toNft(facts, layout, item, record),
+        cursor: sealCursor(keyPepper, key.name, packPosition(list.position, position)),
       };
     });
     return toPage(page, selected, key, bounds);

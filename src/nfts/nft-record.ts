@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Config } from "../config/config.ts";
-import { type AnyField, contractFields, type Facts, tokenFields, type ValuesOf } from "./fields.ts";
-import { contractPart, factsOf, type Item, type Layout, layoutOf, type RecordParts, recordOf } from "./item.ts";
+import { type AnyField, contractFields, type Facts, storedNames, tokenFields, type ValuesOf } from "./fields.ts";
+import { factsOf, type Item, type Layout, layoutOf, type RecordParts } from "./item.ts";
 import { itemSql, liveNames, recordSql, sourcesOf, tokenSources } from "./item-sql.ts";
 import { partMark } from "./rendered.ts";
 import type { PageNeeds } from "./select-page.ts";
@@ -42,8 +42,12 @@ export function toNft(facts: Facts, layout: Layout, item: Item, contractRecord: 
   };
 }
 
-export function toContractRecord(facts: Facts, record: RecordParts): ContractRecord {
-  return valuesOf(contractFields, facts, (name) => contractPart(name)(record)) as ContractRecord;
+const storedContractNames = storedNames(contractFields);
+
+export function toContractRecord(facts: Facts, { address, standard, stored }: RecordParts): ContractRecord {
+  const parts: Record<string, string | undefined> = { address, standard };
+  for (const [at, name] of storedContractNames.entries()) parts[name] = stored[at];
+  return valuesOf(contractFields, facts, (name) => parts[name] ?? "") as ContractRecord;
 }
 
 /** The record of a contract that is not in the index yet, beside a token of it. */
@@ -99,9 +103,8 @@ export function nftReader(config: Config, parts: NftParts): (chain: string, row:
 
 /** A contract's record from a row of `contractColumns`; null where the index does not know the contract. */
 export function recordOfRow(facts: Facts, address: string, row: Omit<NftRow, "item">): ContractRecord | null {
-  if (row.contract_standard == null) return null;
-  return toContractRecord(
-    facts,
-    recordOf(address.slice(2).toLowerCase(), row.contract_standard, row.contract_record ?? null),
-  );
+  const { contract_standard: standard, contract_record: record } = row;
+  if (standard == null) return null;
+  const stored = record?.split(partMark).slice(1) ?? [];
+  return toContractRecord(facts, { address: address.slice(2).toLowerCase(), standard, stored });
 }

@@ -1,11 +1,11 @@
 import type { Caller } from "../auth/caller.ts";
 import { planOf } from "../auth/plans.ts";
-import { uintToBytes } from "../db/bytes.ts";
+import { toBytes, uintToBytes } from "../db/bytes.ts";
 import { wireValue } from "../db/pipeline/wire.ts";
 import type { Standard } from "../db/tables/nft.ts";
 import { type ItemSources, recordSql, type Sources, sourcesOf, tokenSources } from "./item-sql.ts";
 import { contractRendering, joined } from "./rendered.ts";
-import { keyContract, type ListSql, type PageList } from "./select-page.ts";
+import { keyContract, type ListKey, type ListSql, type PageList } from "./select-page.ts";
 import { type TraitFilter, traitCondition } from "./traits.ts";
 
 /* The lists of tokens: by account, by contract, and the newest of a chain or of a creator. */
@@ -14,6 +14,28 @@ const noRecord = "NULL::text AS standard, NULL::text AS record, NULL::text AS wh
 /** What a page shows of a token, and what its holders are looked up by. */
 const shown = ", k.chain_id, k.standard, k.owner, k.supply, k.creator, k.mint_timestamp";
 const ways = { forward: { order: "", than: ">" }, backward: { order: " DESC", than: "<" } } as const;
+
+/** What a list is about: its name, which its cursors belong to, and its key. */
+export interface NamedKey {
+  name: string;
+  key: ListKey;
+}
+
+/** @param account any letter case, like all addresses here. */
+export function accountKey(chainId: number, account: string, contract?: string): NamedKey {
+  const key = { account: toBytes(account), ...(contract === undefined ? {} : { contract: toBytes(contract) }) };
+  return { name: `account-nfts:${chainId}:${account.toLowerCase()}`, key };
+}
+
+export function contractKey(chainId: number, contract: string): NamedKey {
+  return { name: `contract-nfts:${chainId}:${contract.toLowerCase()}`, key: { contract: toBytes(contract) } };
+}
+
+/** @param creator absent: the whole chain. */
+export function newestKey(chainId: number, creator?: string): NamedKey {
+  const key: ListKey = creator === undefined ? {} : { creator: toBytes(creator) };
+  return { name: `chain-nfts:${chainId}:${creator?.toLowerCase() ?? ""}`, key };
+}
 
 /** What an account holds, by contract and token id; the key is `account`, and `contract` where the list is of one. */
 export function accountList(

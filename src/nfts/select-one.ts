@@ -1,32 +1,23 @@
 import { toBytes } from "../db/bytes.ts";
 import { cachedStatement } from "../db/pool/cached-statement.ts";
-import type { RawRow } from "../db/pool/raw-row.ts";
 import type { Standard } from "../db/tables/nft.ts";
 import { withheldContracts, withheldToken } from "../db/withheld-token.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
-import { ContractBytes } from "./contract-bytes.ts";
-import { type Item, type Layout, layoutOf, type RecordParts, recordOf } from "./item.ts";
-import { ItemBytes } from "./item-bytes.ts";
+import { type Layout, layoutOf } from "./item.ts";
+import { ContractBytes, ItemBytes } from "./item-bytes.ts";
 import { itemSql, recordSql, sourcesOf, tokenSources } from "./item-sql.ts";
 import { type RenderedRead, readRow, readRows } from "./read-rendered.ts";
-import { partMark, type Stale } from "./rendered.ts";
+import type { Stale } from "./rendered.ts";
 import { type PageNeeds, shownBy } from "./select-page.ts";
 import { unknownContract } from "./unknown-contract.ts";
 
-/** With the texts that lists leave out. */
+/** With the texts that lists leave out, for as long as they are not given back. */
 export interface SelectedNft {
-  item: Item;
-  layout: Layout;
-  /** Address and standard alone where the contract was not asked for. */
-  record: RecordParts;
-}
-
-/** The same as bytes, for as long as they are not given back. */
-export interface SelectedNftBytes {
   /** The one item. */
   items: ItemBytes;
   layout: Layout;
+  /** The one contract; of its record nothing where contracts were not asked for. */
   contracts: ContractBytes;
   release: () => void;
 }
@@ -43,42 +34,32 @@ const columns = Object.keys(column);
 /**
  * One token, also a burned or a withheld one.
  *
+ * @param run `pipelined`: over a pipelined connection.
  * @throws ServiceError `not_found` for a contract or token the index has never seen.
  */
-export async function selectNft(services: Services, key: NftKey, needs: PageNeeds): Promise<SelectedNft> {
-  const row = await selectRow(key, needs, async (read) => (await readRows(services, read, columns))[0] ?? null);
-  const address = key.contract.slice(2).toLowerCase();
-  return {
-    item: (row.text(column.item) ?? "").split(partMark),
-    layout: layoutOf(needs, 0),
-    record: recordOf(address, row.text(column.standard) ?? "", row.text(column.record)),
-  };
-}
-
-/** The same over a pipelined connection. */
-export async function selectNftBytes(services: Services, key: NftKey, needs: PageNeeds): Promise<SelectedNftBytes> {
-  const row = await selectRow(key, needs, (read) => readRow(services, read));
-  const layout = layoutOf(needs, 0);
-  return {
-    items: new ItemBytes(row.bytes(column.item) as Buffer, layout.parts, 1),
-    contracts: ContractBytes.one(row.text(column.standard) as Standard, row.bytes(column.record)),
-    layout,
-    release: () => row.release(),
-  };
-}
-
-/** The row of a token. */
-async function selectRow(
+export async function selectNft(
+  services: Services,
   key: NftKey,
   needs: PageNeeds,
-  run: (read: RenderedRead) => Promise<RawRow | null>,
-): Promise<RawRow> {
+  run: "pipelined" | "pool",
+): Promise<SelectedNft> {
   const values = [toBytes(key.contract), String(key.tokenId)];
-  const listed = await run({ text: (stale) => textOf("listed", key.chainId, needs, stale), values });
-  if (listed?.has(column.item)) return listed;
-  const withheld = await run({ text: (stale) => textOf("withheld", key.chainId, needs, stale), values });
-  if (withheld?.has(column.item)) return withheld;
-  throw listed ? new ServiceError("not_found", "this contract has no such token") : unknownContract();
+  const select = async (from: keyof typeof tokenRows) => {
+    const read: RenderedRead = { text: (stale) => textOf(from, key.chainId, needs, stale), values };
+    return run === "pipelined" ? await readRow(services, read) : ((await readRows(services, read, columns))[0] ?? null);
+  };
+  const listed = await select("listed");
+  const row = listed?.has(column.item) ? listed : await select("withheld");
+  const item = row?.bytes(column.item);
+  if (!row || !item)
+    throw listed ? new ServiceError("not_found", "this contract has no such token") : unknownContract();
+  const layout = layoutOf(needs, 0);
+  return {
+    items: new ItemBytes(item, layout.parts, 1),
+    layout,
+    contracts: ContractBytes.one(row.text(column.standard) as Standard, row.bytes(column.record)),
+    release: () => row.release(),
+  };
 }
 
 const tokenRows = {
@@ -102,12 +83,12 @@ function textOf(from: keyof typeof tokenRows, chainId: number, needs: PageNeeds,
   );
 }
 
-/** One contract's record as bytes, with the texts that lists leave out; null for one the index has never seen. */
+/** One contract, with the texts that lists leave out; null for one the index has never seen. */
 export async function selectContract(
   services: Services,
   chainId: number,
   address: string,
-): Promise<RecordParts | null> {
+): Promise<ContractBytes | null> {
   const read = async (what: string, contracts: string) => {
     const write = () => `SELECT c.standard AS standard,
         /*item*/CASE WHEN cm.address IS NOT NULL THEN ${recordSql(true, "render")} END/*end*/ AS record
@@ -117,5 +98,5 @@ export async function selectContract(
     return await services.reads.first(cachedStatement(`${what}|${chainId}`, [], write), [toBytes(address)]);
   };
   const row = (await read("record", "nft.contracts")) ?? (await read("withheld record", withheldContracts));
-  return row && recordOf(address.slice(2).toLowerCase(), row.text(0) ?? "", row.latin1(1));
+  return row && ContractBytes.one(row.text(0) as Standard, row.bytes(1));
 }

@@ -4,14 +4,13 @@ import type { RawRow } from "../db/pool/raw-row.ts";
 import { type PositionShape, unpackPosition } from "../db/position.ts";
 import type { Standard } from "../db/tables/nft.ts";
 import type { Services } from "../services.ts";
-import { addressLength, ContractBytes } from "./contract-bytes.ts";
 import { lightOffset } from "./heavy-read.ts";
-import { type Item, type Layout, layoutOf, type RecordParts, recordOf } from "./item.ts";
-import { ItemBytes } from "./item-bytes.ts";
+import { type Layout, layoutOf } from "./item.ts";
+import { ContractBytes, ItemBytes } from "./item-bytes.ts";
 import { amongSql, contractsSql, type ItemSources, itemSql, liveNames, type Needs } from "./item-sql.ts";
 import type { PageBounds } from "./page.ts";
 import { readRow, readRows } from "./read-rendered.ts";
-import { itemMark, partMark, type Stale, sqlItemMark } from "./rendered.ts";
+import { type Stale, sqlItemMark } from "./rendered.ts";
 
 /** One list of tokens: how its keys are read in order, and where the values of its tokens are. */
 export interface PageList {
@@ -64,33 +63,28 @@ export interface PageNeeds extends Needs {
 
 /** What the statement gave for one key, in the order of the walk. */
 export interface Selected {
-  /** Null: what the list is about is not known to the index. */
+  /** Whether the index knows what the list is about. */
   known: boolean;
   total: bigint | null;
-  /** Up to one more than the page has; none where they are `bytes`. */
-  items: Item[];
-  /** As they came over a pipelined connection; null where there are none. */
-  bytes: ItemBytes | null;
-  /** With `bytes`: the contracts of the items. */
-  contracts: ContractBytes | null;
+  /** Up to one more than the page has; null: none. */
+  items: ItemBytes | null;
   layout: Layout;
-  /** The contract of an item, where contracts were asked for. */
-  contract: (address: string) => RecordParts;
-  /** Gives back the memory of `bytes` and `contracts`, which nothing may read any more. */
-  release: () => void;
-  /** Of a list of one contract: its record. */
-  own: RecordParts | null;
+  /** Of the items, where contracts were asked for. */
+  contracts: ContractBytes;
+  /** Of a list of one contract: that one. */
+  own: ContractBytes | null;
   /** The same with the texts that lists leave out. */
-  whole: RecordParts | null;
+  whole: ContractBytes | null;
+  /** Gives back the memory of all of these: nothing may read them any more. */
+  release: () => void;
 }
 
-const column = { known: 0, total: 1, items: 2, multi: 3, records: 4, standard: 5, record: 6, whole: 7 };
-const columns = Object.keys(column);
+const columns = ["known", "total", "items", "multi", "records", "standard", "record", "whole"] as const;
 
 /**
  * The only statement of pages of tokens: one row for each key, which has the page's items as one text (`itemSql`).
  *
- * @param run `pipelined`: over a pipelined connection, for one key; texts are bytes then (see `latin1Of`).
+ * @param run `pipelined`: over a pipelined connection, for one key.
  */
 export async function selectPages(
   services: Services,
@@ -129,14 +123,7 @@ export async function selectPages(
   const read = { text, values: parameters, heavy, once };
   const rows = run === "pipelined" ? [await readRow(services, read)] : await readRows(services, read, columns);
   const layout = layoutOf(needs, list.positionParts);
-  return keys.map((key, at) =>
-    selectedOf(
-      rows[at] ?? null,
-      layout,
-      list.ofContract ? key["contract"] : undefined,
-      run === "pipelined" ? bounds.limit : null,
-    ),
-  );
+  return keys.map((_, at) => selectedOf(rows[at] ?? null, layout, bounds.limit));
 }
 
 const shown = new WeakMap<PageNeeds, string>();
@@ -151,42 +138,17 @@ export function shownBy(needs: PageNeeds): string {
   return text;
 }
 
-/** @param most items, where they stay bytes; else null. */
-function selectedOf(row: RawRow | null, layout: Layout, contract: Buffer | undefined, most: number | null): Selected {
-  const read = (at: number) => (most === null ? (row?.text(at) ?? null) : (row?.latin1(at) ?? null));
-  const [total, standard, record] = [read(column.total), read(column.standard) as Standard | null, read(column.record)];
-  const address = contract?.toString("hex") ?? "";
-  const own = standard && recordOf(address, standard, record);
-  const whole = read(column.whole);
-  const found =
-    row && most !== null
-      ? bytesOf(row, layout, most, standard && ContractBytes.one(standard, row.bytes(column.record)))
-      : textsOf(row);
+function selectedOf(row: RawRow | null, layout: Layout, most: number): Selected {
+  const bytes = (name: (typeof columns)[number]) => row?.bytes(columns.indexOf(name)) ?? null;
+  const [total, items, record, whole] = [bytes("total"), bytes("items"), bytes("record"), bytes("whole")];
+  const standard = bytes("standard")?.toString() as Standard | undefined;
+  const own = standard ? ContractBytes.one(standard, record) : null;
   return {
-    ...{ known: row?.has(column.known) ?? false, total: total === null ? null : BigInt(total), layout, own },
-    ...{ ...found, contract: own ? () => own : found.contract },
-    whole: standard && whole !== null ? recordOf(address, standard, whole) : own,
+    ...{ known: bytes("known") !== null, total: total && BigInt(total.toString()), layout, own },
+    items: items && new ItemBytes(items, layout.parts, most),
+    contracts: own ?? new ContractBytes(bytes("multi"), bytes("records"), most),
+    whole: standard && whole ? ContractBytes.one(standard, whole) : own,
     release: () => row?.release(),
-  };
-}
-
-/** @param own the one contract of the list. */
-function bytesOf(row: RawRow, layout: Layout, most: number, own: ContractBytes | null) {
-  const items = row.bytes(column.items);
-  const contracts = own ?? new ContractBytes(row.bytes(column.multi), row.bytes(column.records), most);
-  return {
-    ...{ items: [], bytes: items && new ItemBytes(items, layout.parts, most), contracts },
-    contract: (of: string) => contracts.parts(of),
-  };
-}
-
-function textsOf(row: RawRow | null) {
-  const split = (at: number) => row?.text(at)?.split(itemMark) ?? [];
-  const multi = new Set(split(column.multi));
-  const records = new Map(split(column.records).map((text) => [text.slice(0, addressLength), text]));
-  return {
-    ...{ items: split(column.items).map((item) => item.split(partMark)), bytes: null, contracts: null },
-    contract: (of: string) => recordOf(of, multi.has(of) ? "ERC1155" : "ERC721", records.get(of) ?? null),
   };
 }
 

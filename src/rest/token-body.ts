@@ -1,6 +1,6 @@
+import type { ContractMember, JsonMember } from "../nfts/compose.ts";
 import { type AnyField, contractFields, tokenFields } from "../nfts/fields.ts";
 import { type ContractRecord, type Nft, unknownContract } from "../nfts/nft-record.ts";
-import type { ContractMember, JsonMember } from "../nfts/shape.ts";
 import { RawJson } from "./raw-json.ts";
 import { contractMembers, createdItemShape } from "./token-shape.ts";
 

@@ -1,5 +1,5 @@
+import type { ContractMember, JsonMember, NftShape } from "../nfts/compose.ts";
 import { type AnyField, contractFields, type TokenField, tokenFields, type V0Group, v0Fields } from "../nfts/fields.ts";
-import type { ContractMember, JsonMember, NftShape } from "../nfts/shape.ts";
 
 /** Which members of a token the caller gets beside the base ones. */
 export interface TokenMembers {

@@ -2,10 +2,15 @@ import type { GraphQLSchema, OperationDefinitionNode, SelectionSetNode } from "g
 import type { Caller } from "../../auth/caller.ts";
 import { findChain } from "../../chains.ts";
 import { JsonText } from "../../json/json-text.ts";
-import { listMark } from "../../nfts/compose.ts";
-import { accountPage, chainPage, contractDetails, contractPage, nftDetails } from "../../nfts/json-lists.ts";
-import type { JsonPage } from "../../nfts/json-page.ts";
-import type { NftShape } from "../../nfts/shape.ts";
+import { listMark, type NftShape } from "../../nfts/compose.ts";
+import {
+  accountPage,
+  chainPage,
+  contractDetails,
+  contractPage,
+  type JsonPage,
+  nftDetails,
+} from "../../nfts/json-lists.ts";
 import { countConditions, type TraitFilter } from "../../nfts/traits.ts";
 import type { Services } from "../../services.ts";
 import { encodeId } from "../builder.ts";

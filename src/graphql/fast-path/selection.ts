@@ -1,6 +1,6 @@
 import { type FieldNode, type FragmentDefinitionNode, Kind, type SelectionSetNode } from "graphql";
+import type { ContractMember, ContractMemberName, FileMember, JsonMember, NftMember } from "../../nfts/compose.ts";
 import { contractFields, tokenFields } from "../../nfts/fields.ts";
-import type { ContractMember, ContractMemberName, FileMember, JsonMember, NftMember } from "../../nfts/shape.ts";
 
 export type Fragments = Record<string, FragmentDefinitionNode>;
 

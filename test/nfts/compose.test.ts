@@ -1,18 +1,17 @@
 import { expect, test } from "vitest";
 import { ByteWriter, Fixed, sourceOf } from "../../src/nfts/byte-writer.ts";
-import { type Beside, composeNft, listMark } from "../../src/nfts/compose.ts";
-import { composeItems } from "../../src/nfts/compose-bytes.ts";
-import { ContractBytes } from "../../src/nfts/contract-bytes.ts";
+import { type ContractMember, itemsWriter as composeItems, listMark, type NftShape } from "../../src/nfts/compose.ts";
 import { toIso, writeIsoSeconds } from "../../src/nfts/field-times.ts";
 import { contractFields, storedNames, tokenFields } from "../../src/nfts/fields.ts";
 import { factsOf, layoutOf } from "../../src/nfts/item.ts";
-import { ItemBytes } from "../../src/nfts/item-bytes.ts";
+import { ContractBytes, ItemBytes } from "../../src/nfts/item-bytes.ts";
 import { liveNames } from "../../src/nfts/item-sql.ts";
 import { itemMark, partMark } from "../../src/nfts/rendered.ts";
-import type { ContractMember, NftShape } from "../../src/nfts/shape.ts";
+import { textOf } from "./text-composer.ts";
 
 const layout = layoutOf({ live: new Set(liveNames), document: true, stored: true }, 0);
-const facts = factsOf({ publicUrl: "https://nft.example" } as never, "goerli", true);
+const config = { publicUrl: "https://nft.example" } as never;
+const facts = factsOf(config, "goerli", true);
 
 /** Every member that an API can ask for, under names that JSON escapes. */
 const contractMembers = [...Object.keys(contractFields), "id", "contractTypename", "listMark"].map((field) => ({
@@ -111,10 +110,10 @@ function bytesOf(items: readonly string[][], behind: number): Buffer {
 
 /** Each item by itself, as texts. */
 function oneByOne(bytes: ItemBytes, count: number, contracts: ContractBytes): string {
-  const beside: Beside = { facts, contract: (address) => contracts.parts(address) };
-  const write = composeNft(shape, layout);
-  const texts = Array.from({ length: count }, (_, at) => write(bytes.item(at), beside));
-  return Buffer.from(texts.join(), "latin1").toString();
+  const inCharacters = factsOf(config, "goerli", false);
+  const contract = (address: string) => contracts.parts(address);
+  const texts = Array.from({ length: count }, (_, at) => textOf(shape, layout, bytes.item(at), inCharacters, contract));
+  return texts.join();
 }
 
 test.each([0, 1, 200])("a page with %i bytes behind it is what its items are one by one", (behind) => {
