@@ -2,7 +2,7 @@ import type pg from "pg";
 import { readIndexStatements } from "../../schema/read-indexes.ts";
 import { migrate } from "../../src/db/admin/migrate.ts";
 import { connect, ensureNftViews } from "../../src/indexing/nft-views.ts";
-import { ensureRendering } from "../../src/nfts/ensure-rendering.ts";
+import { ensureRendering } from "../../src/nfts/rendered.ts";
 import { createLedger } from "../../test/indexing/ledger-fixture.ts";
 
 export interface DataSize {

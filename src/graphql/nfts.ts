@@ -1,6 +1,5 @@
 import { ServiceError } from "../errors/errors.ts";
-import { getNft } from "../nfts/get-nft.ts";
-import { getNfts } from "../nfts/get-nfts.ts";
+import { getNft, getNfts } from "../nfts/get-nfts.ts";
 import { type RefreshStatus, refreshMessages, refreshMetadata } from "../nfts/refresh-metadata.ts";
 import { searchNfts } from "../nfts/search-nfts.ts";
 import type { Builder } from "./builder.ts";

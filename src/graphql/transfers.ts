@@ -1,6 +1,6 @@
 import type { Page } from "../nfts/page.ts";
+import type { Transfer } from "../transfers/list-transfers.ts";
 import { listTransfersOfEach, type TransferKey, type TransferWord } from "../transfers/list-transfers.ts";
-import type { Transfer } from "../transfers/transfer-record.ts";
 import { accountType } from "./accounts.ts";
 import { type Builder, type GraphQLContext, oncePerBuilder } from "./builder.ts";
 import { chainType } from "./chains.ts";

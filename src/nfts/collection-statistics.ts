@@ -3,8 +3,8 @@ import type { Caller } from "../auth/caller.ts";
 import { findChain } from "../chains.ts";
 import { toBytes } from "../db/bytes.ts";
 import type { Services } from "../services.ts";
+import { unknownContract } from "./not-indexed.ts";
 import { type Outcome, readForEach, single } from "./read-for-each.ts";
-import { unknownContract } from "./unknown-contract.ts";
 
 export interface CollectionStatistics {
   /** Units alive: minted minus burned. Of ERC-721 the tokens, of ERC-1155 the amounts. */

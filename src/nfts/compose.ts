@@ -1,7 +1,6 @@
 import type { Standard } from "../db/tables/nft.ts";
 import type { JsonText } from "../json/json-text.ts";
-import { ByteWriter, Fixed, type Source, sourceOf } from "./byte-writer.ts";
-import { toIso, toNaiveSeconds, writeIsoSeconds } from "./field-times.ts";
+import { ByteWriter, Fixed, type Source, sourceOf, writeIsoSeconds } from "./byte-writer.ts";
 import {
   type AnyField,
   type ContractField,
@@ -9,7 +8,9 @@ import {
   type Facts,
   storedNames,
   type TokenField,
+  toIso,
   tokenFields,
+  toNaiveSeconds,
 } from "./fields.ts";
 import { type Layout, latin1Of } from "./item.ts";
 import { addressLength, areEqual, type ContractBytes, type ItemBytes } from "./item-bytes.ts";

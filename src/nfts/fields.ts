@@ -1,5 +1,4 @@
 import type { Standard } from "../db/tables/nft.ts";
-import { naive, toIso } from "./field-times.ts";
 
 /*
  * Every member of a token and of a contract, once: where its value comes from, what it is in GraphQL, and how both APIs
@@ -36,8 +35,8 @@ export interface Field<V> {
   around?: readonly [before: string, after: string, cut?: number] | undefined;
   /** The part is the path of our own copy as a JSON string; `json` puts the base of our URLs in front of it. */
   copy?: true;
-  /** The value itself, from the item's part in characters. */
-  value: (part: string, facts: Facts) => V;
+  /** The value itself, from the item's part in characters; absent: it is that of `json`. */
+  value?: (part: string, facts: Facts) => V;
   graphql: { type: GraphQLType; nullable?: boolean; description?: string; deprecationReason?: string };
   /** Its name in /v0, and the group of members that comes and goes together there; without it, /v0 does not show it. */
   v0?: { name: string; group: V0Group };
@@ -75,6 +74,19 @@ export const listedDocumentBytes = 65_536;
 /** The same for each other text of a token or a contract, which may be a `data:` URI as long as a document. */
 const listedTextBytes = 16_384;
 
+/** Format of to_char: UTC without a zone, to microseconds. */
+const naive = 'YYYY-MM-DD"T"HH24:MI:SS.US';
+
+/** @param seconds of Unix time. @returns as JavaScript writes a date: `2026-01-01T00:00:00.000Z`. */
+export function toIso(seconds: string): string {
+  return new Date(Number(seconds) * 1000).toISOString();
+}
+
+/** `toIso` without parts of a second and without a zone, as /v0 writes it. */
+export function toNaiveSeconds(seconds: string): string {
+  return toIso(seconds).slice(0, 19);
+}
+
 type Told = Omit<Field<unknown>["graphql"], "type" | "nullable">;
 /** A part that is JSON but for what stands around it. */
 function surrounded(before: string, after: string, cut = 0) {
@@ -93,7 +105,6 @@ function text(column: string, told: Told = {}): Field<string | null> {
     ...{ from: "stored", ...jsonOr, graphql: { type: "String", nullable: true, ...told } },
     tooLong,
     sql: (row, whole) => (whole ? json(row) : `CASE WHEN ${tooLong(row)} THEN '' ELSE ${json(row)} END`),
-    value: (part) => (part === "" ? null : JSON.parse(part)),
   };
 }
 
@@ -101,7 +112,6 @@ function text(column: string, told: Told = {}): Field<string | null> {
 function count(column: string, told: Told = {}): Field<number | null> {
   return {
     ...{ from: "stored", ...jsonOr, sql: (row) => `coalesce(${row}.${column}::text, '')` },
-    value: (part) => (part === "" ? null : Number(part)),
     graphql: { type: "Int", nullable: true, ...told },
   };
 }
@@ -121,30 +131,18 @@ function shortText(column: string, told: Told = {}): Field<string | null> {
 function copyUrl(column: string, told: Told = {}): Field<string | null> {
   const json = (part: string, { cachedBase }: Facts) =>
     part === "null" || part === "" ? "null" : `"${cachedBase}${part.slice(1)}`;
-  return {
-    ...{ ...shortText(column, told), json, around: undefined, copy: true },
-    value: (part, facts) => JSON.parse(json(part, facts)),
-  };
+  return { ...shortText(column, told), json, around: undefined, copy: true };
 }
 
-const chain: Field<string> = {
-  ...{ from: "request", json: (_part, facts) => facts.chain, value: (_part, facts) => JSON.parse(facts.chain) },
-  graphql: { type: "ChainName" },
-};
-const keyAddress: Field<string> = {
-  ...{ from: "key", ...address, value: (part) => `0x${part}`, graphql: { type: "Address" } },
-};
-const standard: Field<Standard> = {
-  ...{ from: "key", ...quoted, value: (part) => part as Standard, graphql: { type: "TokenStandard" } },
-};
+const chain: Field<string> = { from: "request", json: (_, facts) => facts.chain, graphql: { type: "ChainName" } };
+const keyAddress: Field<string> = { from: "key", ...address, graphql: { type: "Address" } };
+const standard: Field<Standard> = { from: "key", ...quoted, graphql: { type: "TokenStandard" } };
 const liveAddress = (description: string): Field<string | null> => ({
-  ...{ from: "live", ...address, value: (part) => (part === "" ? null : `0x${part}`) },
-  graphql: { type: "Address", nullable: true, description },
+  ...{ from: "live", ...address, graphql: { type: "Address", nullable: true, description } },
 });
 
-export type MetadataStatus = "PENDING" | "FRESH" | "FAILED";
 /** `PENDING` also before the worker has seen the token. */
-const statusOf = (part: string) => (part === "" ? "PENDING" : part.toUpperCase()) as MetadataStatus;
+export type MetadataStatus = "PENDING" | "FRESH" | "FAILED";
 
 export interface FileInformation {
   width: number;
@@ -218,11 +216,11 @@ export const tokenFields = {
     graphql: { type: "FileInformation", nullable: true },
   } as Field<FileInformation | null>,
   metadataStatus: inV0<MetadataStatus>("metadata_status", "reading", {
-    ...{ from: "live", json: (part) => `"${statusOf(part)}"`, value: statusOf },
+    ...{ from: "live", json: (part) => `"${part === "" ? "PENDING" : part.toUpperCase()}"` },
     graphql: { type: "MetadataStatus" },
   }),
   metadataError: inV0<string | null>("metadata_error", "reading", {
-    ...{ from: "live", ...quoted, value: (part) => (part === "" ? null : part) },
+    ...{ from: "live", ...quoted },
     graphql: {
       type: "String",
       nullable: true,
@@ -230,7 +228,7 @@ export const tokenFields = {
     },
   }),
   metadataWarnings: inV0<string[]>("metadata_warnings", "reading", {
-    ...{ from: "live", json: (part) => part || "[]", value: (part) => JSON.parse(part || "[]") },
+    ...{ from: "live", json: (part) => part || "[]" },
     graphql: {
       type: "[String!]",
       description:

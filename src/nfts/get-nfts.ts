@@ -5,14 +5,46 @@ import { toBytes } from "../db/bytes.ts";
 import { withheldTokenOf } from "../db/withheld-token.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
-import { contractJoins, type Nft, type NftParts, type NftRow, nftColumns, nftReader } from "./nft-record.ts";
+import { factsOf } from "./item.ts";
+import {
+  type ContractRecord,
+  contractJoins,
+  type Nft,
+  type NftParts,
+  type NftRow,
+  needsOfParts,
+  nftColumns,
+  nftReader,
+  toContractRecord,
+  toNft,
+} from "./nft-record.ts";
 import { maxPageSize } from "./page.ts";
+import { selectNft } from "./select-one.ts";
 
 export interface NftKey {
   chain: string;
   /** Any letter case. */
   contract: string;
   tokenId: bigint;
+}
+
+/**
+ * One token with its contract. Burned tokens are found too; they have no owner.
+ *
+ * @throws ServiceError `not_found` for a contract or token the index has never seen.
+ */
+export async function getNft(
+  services: Services,
+  caller: Caller,
+  input: NftKey,
+): Promise<Nft & { contractRecord: ContractRecord }> {
+  const chainId = findChain(services.chains, input.chain).id;
+  const needs = needsOfParts({ metadata: true, contract: true });
+  const { items, layout, contracts } = await selectNft(services, { ...input, chainId }, needs, "pool");
+  services.demand.token(caller, chainId, input.contract, input.tokenId);
+  const facts = factsOf(services.config, input.chain, false);
+  const contractRecord = toContractRecord(facts, contracts.parts(input.contract.slice(2).toLowerCase()));
+  return { ...toNft(facts, layout, items.item(0), contractRecord), contractRecord };
 }
 
 /**
@@ -41,7 +73,7 @@ export async function getNfts(
       ${parts.contract ? sql.raw(contractJoins("k")) : sql``}`;
     return (await statement.execute(services.index.db)).rows;
   };
-  const toNft = nftReader(services.config, parts);
+  const nftOf = nftReader(services.config, parts);
   const nfts: (Nft | null)[] = keys.map(() => null);
   const fill = async (places: readonly number[], tokens: string) => {
     const wanted = places.flatMap((place) => keys[place] ?? []);
@@ -50,7 +82,7 @@ export async function getNfts(
       const key = place === undefined ? undefined : keys[place];
       if (place === undefined || !key) continue;
       services.demand.token(caller, findChain(services.chains, key.chain).id, key.contract, key.tokenId);
-      nfts[place] = toNft(key.chain, row);
+      nfts[place] = nftOf(key.chain, row);
     }
   };
   await fill([...keys.keys()], listedTokens);

@@ -7,6 +7,7 @@ import { JsonText } from "../json/json-text.ts";
 import type { Services } from "../services.ts";
 import { type ContractMember, itemsWriter, type NftShape, needsOfShape, recordWriter } from "./compose.ts";
 import { factsOf } from "./item.ts";
+import { unknownContract } from "./not-indexed.ts";
 import { boundsOf, type PageRequest, refuseTooDeep } from "./page.ts";
 import {
   accountKey,
@@ -20,7 +21,6 @@ import {
 import { selectContract, selectNft } from "./select-one.ts";
 import { type PageList, type PageNeeds, selectPages } from "./select-page.ts";
 import type { TraitFilter } from "./traits.ts";
-import { unknownContract } from "./unknown-contract.ts";
 
 /*
  * The reads of tokens whose answer is put together as bytes (compose.ts), forwards: the rows, their order and their

@@ -6,20 +6,9 @@ import { sealCursor } from "../db/cursor.ts";
 import { packPosition, unpackPosition } from "../db/position.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
+import { unknownContract } from "./not-indexed.ts";
 import { boundsOf, type Page, type PageBounds, type PageRequest, pageOf, refuseTooDeep } from "./page.ts";
 import { type Outcome, pagesForEach, readForEach } from "./read-for-each.ts";
-import { unknownContract } from "./unknown-contract.ts";
-
-export interface ListHoldersInput {
-  chain: string;
-  /** Any letter case. */
-  contract: string;
-  /** Absent: all tokens of the contract. */
-  tokenId?: bigint | undefined;
-  /** The balances as they were after this block. Absent: now. */
-  atBlock?: bigint | undefined;
-  page: PageRequest;
-}
 
 export interface Holder {
   tokenId: bigint;
@@ -30,19 +19,25 @@ export interface Holder {
 const shape = [32, 20] as const;
 
 /** Whose holders; all keys of a call have a token id, or none has. */
-export type HolderKey = Pick<ListHoldersInput, "contract" | "tokenId">;
+export interface HolderKey {
+  /** Any letter case. */
+  contract: string;
+  /** Absent: all tokens of the contract. */
+  tokenId?: bigint | undefined;
+}
 
 /**
  * Who holds what of contracts or tokens of a chain, by token id and owner: now, or after a past block. The past is replayed
  * from the ledger, token by token of the page. One statement.
  *
+ * @param input `atBlock`: the balances as they were after this block; absent: now.
  * @returns for a contract that the index has never seen ServiceError `not_found`; `value_error` for a block that the index
  *   has not reached.
  */
 export async function listHoldersOfEach(
   services: Services,
   _caller: Caller,
-  input: Omit<ListHoldersInput, keyof HolderKey>,
+  input: { chain: string; atBlock?: bigint | undefined; page: PageRequest },
   keys: readonly HolderKey[],
 ): Promise<Outcome<Page<Holder>>[]> {
   const chain = findChain(services.chains, input.chain);
@@ -105,6 +100,8 @@ function holdersOf(
       : sql`true`;
   const one = key.token_id === undefined ? sql`true` : sql`k.token_id = ${key.token_id}`;
   const zero = Buffer.alloc(20);
+  const until = (last: bigint) => sql`FROM nft.transfers x WHERE x.chain_id = ${chainId}
+    AND x.contract = ${key.contract} AND x.token_id = k.token_id AND x.block_number <= ${last}::bigint`;
   const held =
     block === undefined
       ? sql`SELECT k.token_id, k.owner, k.amount FROM nft.holding_rows k
@@ -112,20 +109,14 @@ function holdersOf(
             AND ${one} AND ${beyond("k")}`
       : sql`SELECT k.token_id, o.owner, o.amount FROM nft.tokens k CROSS JOIN LATERAL (
           SELECT l.to_address AS owner, 1::numeric AS amount FROM (
-            SELECT x.to_address FROM nft.transfers x
-            WHERE x.chain_id = ${chainId} AND x.contract = ${key.contract} AND x.token_id = k.token_id
-              AND x.block_number <= ${block}::bigint
+            SELECT x.to_address ${until(block)}
             ORDER BY x.block_number DESC, x.log_index DESC, x.batch_index DESC LIMIT 1) l
           WHERE k.standard = 'ERC721' AND l.to_address <> ${zero}
           UNION ALL
           SELECT moved.owner, sum(moved.delta) FROM (
-            SELECT x.to_address AS owner, x.amount AS delta FROM nft.transfers x
-            WHERE x.chain_id = ${chainId} AND x.contract = ${key.contract} AND x.token_id = k.token_id
-              AND x.block_number <= ${block}::bigint AND x.standard = 'ERC1155' AND k.standard = 'ERC1155'
+            SELECT x.to_address AS owner, x.amount AS delta ${until(block)} AND x.standard = 'ERC1155' AND k.standard = 'ERC1155'
             UNION ALL
-            SELECT x.from_address, -x.amount FROM nft.transfers x
-            WHERE x.chain_id = ${chainId} AND x.contract = ${key.contract} AND x.token_id = k.token_id
-              AND x.block_number <= ${block}::bigint AND x.standard = 'ERC1155' AND k.standard = 'ERC1155') moved
+            SELECT x.from_address, -x.amount ${until(block)} AND x.standard = 'ERC1155' AND k.standard = 'ERC1155') moved
           WHERE moved.owner <> ${zero} GROUP BY moved.owner HAVING sum(moved.delta) > 0) o
           WHERE k.chain_id = ${chainId} AND k.contract = ${key.contract} AND ${one} AND ${beyond("o")}`;
   return sql<{

@@ -6,6 +6,7 @@ import type { Standard } from "../db/tables/nft.ts";
 import type { Services } from "../services.ts";
 import { factsOf } from "./item.ts";
 import { type ContractRecord, type Nft, type NftParts, needsOfParts, toContractRecord, toNft } from "./nft-record.ts";
+import { unknownContract } from "./not-indexed.ts";
 import { boundsOf, type Page, type PageBounds, type PageRequest, pageOf, refuseTooDeep } from "./page.ts";
 import {
   accountKey,
@@ -19,7 +20,6 @@ import {
 import { type Outcome, pagesForEach } from "./read-for-each.ts";
 import { type PageList, type Selected, selectPages } from "./select-page.ts";
 import type { TraitFilter } from "./traits.ts";
-import { unknownContract } from "./unknown-contract.ts";
 
 /* Pages of tokens as records, in both directions and for several keys in one statement. */
 

@@ -4,18 +4,9 @@ import { findChain } from "../chains.ts";
 import { toBytes, toHex } from "../db/bytes.ts";
 import { sealCursor } from "../db/cursor.ts";
 import type { Services } from "../services.ts";
+import { unknownContract } from "./not-indexed.ts";
 import { boundsOf, type Page, type PageBounds, type PageRequest, pageOf, refuseTooDeep } from "./page.ts";
 import { type Outcome, pagesForEach, readForEach } from "./read-for-each.ts";
-import { unknownContract } from "./unknown-contract.ts";
-
-export interface ListOwnersInput {
-  chain: string;
-  /** Any letter case. */
-  contract: string;
-  page: PageRequest;
-  /** Counting the owners of a large collection costs more than a page of them. */
-  withTotal: boolean;
-}
 
 /** An owner and how many tokens of the contract it holds: token ids, not amounts. */
 export interface CollectionOwner {
@@ -31,12 +22,14 @@ export interface CollectionOwnerPage extends Page<CollectionOwner> {
 /**
  * Who holds tokens of contracts of a chain now, by address; each owner once. One statement.
  *
+ * @param input `withTotal`: counting the owners of a large collection costs more than a page of them.
+ * @param contracts any letter case.
  * @returns for a contract that the index has never seen ServiceError `not_found`.
  */
 export async function listOwnersOfEach(
   services: Services,
   _caller: Caller,
-  input: Omit<ListOwnersInput, "contract">,
+  input: { chain: string; page: PageRequest; withTotal: boolean },
   contracts: readonly string[],
 ): Promise<Outcome<CollectionOwnerPage>[]> {
   const chain = findChain(services.chains, input.chain);

@@ -3,8 +3,8 @@ import type { Caller } from "../auth/caller.ts";
 import { findChain } from "../chains.ts";
 import { toBytes } from "../db/bytes.ts";
 import type { Services } from "../services.ts";
+import { unknownContract } from "./not-indexed.ts";
 import { type Outcome, readForEach } from "./read-for-each.ts";
-import { unknownContract } from "./unknown-contract.ts";
 
 /** How far the metadata of a collection's live tokens has been read. */
 export interface MetadataProgress {

@@ -57,7 +57,11 @@ export function unknownContract({ chain, contractAddress, standard }: Nft): Cont
 }
 
 function valuesOf(table: Record<string, AnyField>, facts: Facts, part: (name: string) => string) {
-  return Object.fromEntries(Object.entries(table).map(([name, field]) => [name, field.value(part(name), facts)]));
+  const values = Object.entries(table).map(([name, { value, json }]) => {
+    const own = part(name);
+    return [name, value ? value(own, facts) : JSON.parse(json(own, facts))];
+  });
+  return Object.fromEntries(values);
 }
 
 /** Columns of `nftColumns`. */

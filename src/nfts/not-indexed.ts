@@ -3,8 +3,17 @@ import type { Caller } from "../auth/caller.ts";
 import { type Chain, findChain } from "../chains.ts";
 import { toBytes } from "../db/bytes.ts";
 import { withheldContracts } from "../db/withheld-token.ts";
+import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
-import { noNftLogs } from "./unknown-contract.ts";
+
+/** Of a contract that the index has never seen; docs/indexing.md says which it never sees. */
+const noNftLogs =
+  "no NFT is known of this address on this chain; contracts whose Transfer event is not ERC-721's (CryptoKitties, Axie) are not read";
+
+/** What is answered of a contract that is not indexed, without looking up why (`whyNotIndexed`). */
+export function unknownContract(): ServiceError {
+  return new ServiceError("not_found", `not indexed: ${noNftLogs}`);
+}
 
 const messages = {
   /** `INDEX_SCOPE_<CHAIN>`. */

@@ -1,8 +1,46 @@
-import { type Expression, type RawBuilder, type Simplify, sql } from "kysely";
+import {
+  type CompiledQuery,
+  type Expression,
+  type QueryExecutorProvider,
+  type RawBuilder,
+  type Simplify,
+  sql,
+} from "kysely";
+import type { ReadLimits } from "../config/read-limits.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
-import { readHeavy, type Statement } from "./heavy-read.ts";
 import type { PageBounds } from "./page.ts";
+
+/** Rows that a page number may skip before its read counts as heavy. */
+export const lightOffset = 10_000;
+
+/** A statement of Kysely: a query or a piece of SQL. */
+interface Statement<R> {
+  compile(provider: QueryExecutorProvider): CompiledQuery<R>;
+}
+
+/**
+ * Runs a statement that may touch many rows, apart from all others and few at once.
+ *
+ * @param limit `report` for what counts or sums up: it may take longer.
+ * @param options `current`: from the primary.
+ * @throws ServiceError `read_timeout`, `read_not_begun`, `service_unavailable`; `rate_limit_exceeded` for an account that
+ *   has had its time of the database.
+ */
+export async function readHeavy<R>(
+  services: Services,
+  statement: Statement<R>,
+  limit: Exclude<keyof ReadLimits, "wait">,
+  options: { current?: boolean } = {},
+): Promise<R[]> {
+  const { sql: text, parameters } = statement.compile(services.index.db);
+  const { rows } = await services.index.pool.heavy(
+    { text, values: [...parameters] },
+    services.config.readLimits[limit],
+    options,
+  );
+  return rows as R[];
+}
 
 /** What one read gives for each of its keys: a result, or why that key has none. */
 export type Outcome<T> = T | ServiceError;

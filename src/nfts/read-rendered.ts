@@ -2,7 +2,7 @@ import { CompiledQuery } from "kysely";
 import type { WireValue } from "../db/pipeline/wire.ts";
 import { type RawRow, textRow } from "../db/pool/raw-row.ts";
 import type { Services } from "../services.ts";
-import { readHeavy } from "./heavy-read.ts";
+import { readHeavy } from "./read-for-each.ts";
 import { type Stale, staleMark } from "./rendered.ts";
 
 /*

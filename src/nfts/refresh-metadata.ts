@@ -1,4 +1,4 @@
-import { type Kysely, sql, type Transaction } from "kysely";
+import { sql, type Transaction } from "kysely";
 import type { Caller } from "../auth/caller.ts";
 import { planOf } from "../auth/plans.ts";
 import { perDay, type RateAnswer, type RateLimiter } from "../auth/rate-limit.ts";
@@ -8,7 +8,7 @@ import type { Database } from "../db/database.ts";
 import { withheldContracts, withheldTokenOf } from "../db/withheld-token.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
-import { unknownContract } from "./unknown-contract.ts";
+import { unknownContract } from "./not-indexed.ts";
 
 export interface RefreshMetadataInput {
   chain: string;
@@ -151,19 +151,11 @@ async function refreshContract(db: Transaction<Database>, chainId: number, addre
     .execute();
   const row = await db
     .selectFrom("service.contract_metadata as m")
-    .select((eb) => [
-      sql<boolean>`m.refresh_requested_at is not null and m.refresh_applied_at is null`.as("waiting"),
+    .select([
+      sql<boolean>`m.refresh_requested_at IS NOT NULL AND m.refresh_applied_at IS NULL`.as("waiting"),
       sql<boolean>`coalesce(m.refresh_requested_at > ${recently}, false)`.as("recent"),
-      eb
-        .exists(
-          eb
-            .selectFrom("service.token_metadata as t")
-            .select("t.token_id")
-            .where("t.chain_id", "=", chainId)
-            .where("t.contract", "=", address)
-            .where("t.status", "=", "pending"),
-        )
-        .as("reading"),
+      sql<boolean>`EXISTS (SELECT FROM service.token_metadata t
+        WHERE t.chain_id = ${chainId} AND t.contract = ${address} AND t.status = 'pending')`.as("reading"),
     ])
     .where("m.chain_id", "=", chainId)
     .where("m.address", "=", address)
@@ -171,15 +163,11 @@ async function refreshContract(db: Transaction<Database>, chainId: number, addre
     .executeTakeFirstOrThrow();
   if (row.waiting) return "PENDING";
   if (row.recent) return row.reading ? "PROCESSING" : "REFRESHED_RECENTLY";
-  await requestContractRefresh(db, chainId, address);
-  return "ADDED";
-}
-
-async function requestContractRefresh(db: Kysely<Database>, chainId: number, address: Buffer): Promise<void> {
   await db
     .updateTable("service.contract_metadata")
     .set({ refresh_requested_at: now, refresh_applied_at: null, status: "pending", next_attempt_at: now })
     .where("chain_id", "=", chainId)
     .where("address", "=", address)
     .execute();
+  return "ADDED";
 }

@@ -4,8 +4,8 @@ import { chainAliases, findChain } from "../chains.ts";
 import { toBytes } from "../db/bytes.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
-import { readHeavy } from "./heavy-read.ts";
 import { type Nft, type NftRow, nftColumns, nftReader } from "./nft-record.ts";
+import { readHeavy } from "./read-for-each.ts";
 
 export interface SearchNftsInput {
   text: string;

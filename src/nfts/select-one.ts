@@ -7,10 +7,10 @@ import type { Services } from "../services.ts";
 import { type Layout, layoutOf } from "./item.ts";
 import { ContractBytes, ItemBytes } from "./item-bytes.ts";
 import { itemSql, recordSql, sourcesOf, tokenSources } from "./item-sql.ts";
+import { unknownContract } from "./not-indexed.ts";
 import { type RenderedRead, readRow, readRows } from "./read-rendered.ts";
 import type { Stale } from "./rendered.ts";
 import { type PageNeeds, shownBy } from "./select-page.ts";
-import { unknownContract } from "./unknown-contract.ts";
 
 /** With the texts that lists leave out, for as long as they are not given back. */
 export interface SelectedNft {

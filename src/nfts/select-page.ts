@@ -4,11 +4,11 @@ import type { RawRow } from "../db/pool/raw-row.ts";
 import { type PositionShape, unpackPosition } from "../db/position.ts";
 import type { Standard } from "../db/tables/nft.ts";
 import type { Services } from "../services.ts";
-import { lightOffset } from "./heavy-read.ts";
 import { type Layout, layoutOf } from "./item.ts";
 import { ContractBytes, ItemBytes } from "./item-bytes.ts";
 import { amongSql, contractsSql, type ItemSources, itemSql, liveNames, type Needs } from "./item-sql.ts";
 import type { PageBounds } from "./page.ts";
+import { lightOffset } from "./read-for-each.ts";
 import { readRow, readRows } from "./read-rendered.ts";
 import { type Stale, sqlItemMark } from "./rendered.ts";
 

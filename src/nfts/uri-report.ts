@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Services } from "../services.ts";
-import { readHeavy } from "./heavy-read.ts";
+import { readHeavy } from "./read-for-each.ts";
 
 /** Where URIs point to, by the words of the original service's report. */
 export const storageClasses = ["ipfs_cid", "ipfs_gateway", "arweave", "on_chain", "http_centralized", "other"] as const;

@@ -2,7 +2,7 @@ import { ensureAnalystRole } from "../db/admin/analyst-role.ts";
 import { migrate } from "../db/admin/migrate.ts";
 import { warnOfClock } from "../db/pool/clock.ts";
 import { ensureNftViews } from "../indexing/nft-views.ts";
-import { ensureRendering } from "../nfts/ensure-rendering.ts";
+import { ensureRendering } from "../nfts/rendered.ts";
 import type { Logger } from "../telemetry/log.ts";
 
 /** What every process does before it reads: the service schema is current, the index's views exist, and metadata is rendered as it is stored. */

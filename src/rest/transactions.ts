@@ -1,8 +1,8 @@
 import type { Context } from "hono";
 import { getCollectionStatistics } from "../nfts/collection-statistics.ts";
 import type { Services } from "../services.ts";
+import type { Transfer } from "../transfers/list-transfers.ts";
 import { type ListTransfersInput, listTransfers, type TransferWord } from "../transfers/list-transfers.ts";
-import type { Transfer } from "../transfers/transfer-record.ts";
 import type { V0App, V0Env } from "./app.ts";
 import { naiveMicros, naiveSeconds } from "./dates.ts";
 import { Input } from "./input.ts";

@@ -1,15 +1,47 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Caller } from "../auth/caller.ts";
 import { findChain } from "../chains.ts";
-import { toBytes } from "../db/bytes.ts";
+import { toBytes, toHex } from "../db/bytes.ts";
 import { sealCursor } from "../db/cursor.ts";
 import { ledgerPosition, packPosition, positionLength, unpackPosition } from "../db/position.ts";
-import type { TransferView } from "../db/tables/nft.ts";
-import { lightOffset } from "../nfts/heavy-read.ts";
+import type { Standard, TransferView } from "../db/tables/nft.ts";
 import { boundsOf, type Page, type PageBounds, type PageRequest, pageOf, refuseTooDeep } from "../nfts/page.ts";
-import { type KeyColumns, type Outcome, pagesForEach, readForEach, single } from "../nfts/read-for-each.ts";
+import {
+  type KeyColumns,
+  lightOffset,
+  type Outcome,
+  pagesForEach,
+  readForEach,
+  single,
+} from "../nfts/read-for-each.ts";
 import type { Services } from "../services.ts";
-import { type Transfer, toTransfer, zeroAddress } from "./transfer-record.ts";
+
+/** `mint`: from the zero address. `burn`: to it. */
+type TransferKind = "transfer" | "mint" | "burn";
+
+/** One token that moved; a batch is a record for each of its token ids. Addresses and hashes are lower case. */
+export interface Transfer {
+  /** The chain's name as the request spelled it. */
+  chain: string;
+  kind: TransferKind;
+  contract: string;
+  tokenId: bigint;
+  standard: Standard;
+  from: string;
+  to: string;
+  /** Who moved it, for ERC-1155; null for ERC-721. */
+  operator: string | null;
+  amount: bigint;
+  transactionHash: string;
+  /** Sender of the transaction. */
+  sender: string;
+  blockHash: string;
+  blockNumber: bigint;
+  /** Unix seconds. */
+  blockTimestamp: bigint;
+  logIndex: number;
+  batchIndex: number;
+}
 
 /** What may be asked for; the last three belong to an account: seen from it, in both directions without them. */
 export type TransferWord = "transfer" | "mint" | "burn" | "transfer_from" | "transfer_to";
@@ -178,4 +210,28 @@ function beyond(bounds: PageBounds): RawBuilder<unknown>[] {
   return [
     sql`(x.block_number, x.log_index, x.batch_index) ${operator} (${block}::bigint, ${log}::integer, ${batch}::integer)`,
   ];
+}
+
+const zeroAddress = Buffer.alloc(20);
+
+function toTransfer(chain: string, row: TransferView): Transfer {
+  const kind = row.from_address.equals(zeroAddress) ? "mint" : row.to_address.equals(zeroAddress) ? "burn" : "transfer";
+  return {
+    chain,
+    kind,
+    contract: toHex(row.contract),
+    tokenId: BigInt(row.token_id),
+    standard: row.standard,
+    from: toHex(row.from_address),
+    to: toHex(row.to_address),
+    operator: row.operator && toHex(row.operator),
+    amount: BigInt(row.amount),
+    transactionHash: toHex(row.tx_hash),
+    sender: toHex(row.tx_from),
+    blockHash: toHex(row.block_hash),
+    blockNumber: row.block_number,
+    blockTimestamp: row.block_timestamp,
+    logIndex: row.log_index,
+    batchIndex: row.batch_index,
+  };
 }

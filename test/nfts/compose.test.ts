@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
-import { ByteWriter, Fixed, sourceOf } from "../../src/nfts/byte-writer.ts";
+import { ByteWriter, Fixed, sourceOf, writeIsoSeconds } from "../../src/nfts/byte-writer.ts";
 import { type ContractMember, itemsWriter as composeItems, listMark, type NftShape } from "../../src/nfts/compose.ts";
-import { toIso, writeIsoSeconds } from "../../src/nfts/field-times.ts";
-import { contractFields, storedNames, tokenFields } from "../../src/nfts/fields.ts";
+import { contractFields, storedNames, toIso, tokenFields } from "../../src/nfts/fields.ts";
 import { factsOf, layoutOf } from "../../src/nfts/item.ts";
 import { ContractBytes, ItemBytes } from "../../src/nfts/item-bytes.ts";
 import { liveNames } from "../../src/nfts/item-sql.ts";

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { ensureRendering } from "../../src/nfts/ensure-rendering.ts";
 import { contractPass, passOver, tokenPass } from "../../src/nfts/render-again.ts";
-import { tokenRendering } from "../../src/nfts/rendered.ts";
+import { ensureRendering, tokenRendering } from "../../src/nfts/rendered.ts";
 import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
 import { addressOf, type NftFixture, nobody } from "../setup/nft-fixture.ts";
 import { openReadApis, type ReadApis } from "../setup/read-apis.ts";

@@ -1,6 +1,5 @@
 import { type ContractMember, listMark, type NftShape } from "../../src/nfts/compose.ts";
-import { toNaiveSeconds } from "../../src/nfts/field-times.ts";
-import { contractFields, type Facts, storedNames, tokenFields } from "../../src/nfts/fields.ts";
+import { contractFields, type Facts, storedNames, tokenFields, toNaiveSeconds } from "../../src/nfts/fields.ts";
 import type { Item, Layout, RecordParts } from "../../src/nfts/item.ts";
 
 /*

@@ -5,7 +5,7 @@ import { inject } from "vitest";
 import { migrate } from "../../src/db/admin/migrate.ts";
 import type { Database } from "../../src/db/database.ts";
 import { createDatabase, createPool } from "../../src/db/pool/pool.ts";
-import { ensureRendering } from "../../src/nfts/ensure-rendering.ts";
+import { ensureRendering } from "../../src/nfts/rendered.ts";
 import { NftFixture } from "./nft-fixture.ts";
 
 export interface TestDatabase {
