@@ -98,7 +98,7 @@ export async function applyAnnouncements(
 }
 
 async function markStale(db: Kysely<Database>, chainId: number, contract: Buffer, upTo: bigint): Promise<number> {
-  const { rows } = await sql<{ count: bigint }>`
+  const { numAffectedRows } = await sql`
     WITH stale AS (
       SELECT m.token_id, max(a.block) AS block
       FROM service.metadata_announcement a JOIN service.token_metadata m
@@ -107,17 +107,11 @@ async function markStale(db: Kysely<Database>, chainId: number, contract: Buffer
         AND coalesce(m.fetched_block < a.block, true) AND coalesce(m.wanted_block < a.block, true)
       GROUP BY m.token_id
       LIMIT ${portion}
-    ), marked AS (
-      UPDATE service.token_metadata m SET
-        wanted_block = stale.block,
-        status = 'pending',
-        priority = least(m.priority, 2),
-        attempts = 0,
-        next_attempt_at = CASE WHEN m.lease_until > clock_timestamp() THEN m.next_attempt_at ELSE clock_timestamp() END
-      FROM stale
-      WHERE m.chain_id = ${chainId} AND m.contract = ${contract} AND m.token_id = stale.token_id
-      RETURNING 1
     )
-    SELECT count(*) FROM marked`.execute(db);
-  return Number(rows[0]?.count ?? 0n);
+    UPDATE service.token_metadata m SET wanted_block = stale.block, status = 'pending',
+      priority = least(m.priority, 2), attempts = 0,
+      next_attempt_at = CASE WHEN m.lease_until > clock_timestamp() THEN m.next_attempt_at ELSE clock_timestamp() END
+    FROM stale
+    WHERE m.chain_id = ${chainId} AND m.contract = ${contract} AND m.token_id = stale.token_id`.execute(db);
+  return Number(numAffectedRows ?? 0n);
 }

@@ -12,6 +12,8 @@ const overlapBlocks = 256n;
 /** Rows per statement, far below the statement time-out. */
 const portion = 10_000;
 
+const nobody = Buffer.alloc(20);
+
 /** Tokens of a contract that no reader asked for which are queued in all, those that moved included. */
 const movedTokens = 1_000;
 
@@ -165,14 +167,13 @@ async function queueMinted(
 
 /** Queues what moved from holder to holder by a log of its own, up to `movedTokens` of a contract that no reader asked for. */
 async function queueMoved(db: Kysely<Database>, chainId: number, from: bigint): Promise<void> {
-  const zeroAddress = Buffer.alloc(20);
   await sql`
     INSERT INTO service.token_metadata (chain_id, contract, token_id, priority)
     SELECT ${chainId}::integer, f.contract, f.token_id, 1 FROM (
       SELECT x.*, row_number() OVER (PARTITION BY contract ORDER BY token_id) AS position FROM (
         SELECT DISTINCT x.contract, x.token_id FROM nft.transfers x
         WHERE x.chain_id = ${chainId} AND x.block_number >= ${from} AND x.batch_index = 0
-          AND x.from_address <> ${zeroAddress} AND x.to_address <> ${zeroAddress} AND NOT EXISTS (
+          AND x.from_address <> ${nobody} AND x.to_address <> ${nobody} AND NOT EXISTS (
             SELECT FROM service.token_metadata m
             WHERE m.chain_id = ${chainId} AND m.contract = x.contract AND m.token_id = x.token_id)) x) f
     CROSS JOIN LATERAL (SELECT count(*) AS queued FROM (SELECT FROM service.token_metadata q
@@ -193,21 +194,18 @@ async function queueLaunched(db: Kysely<Database>, chainId: number, from: bigint
 }
 
 async function queueContract(db: Kysely<Database>, chainId: number, address: Buffer): Promise<bigint> {
-  const { rows } = await sql<{ count: bigint }>`
+  const { numAffectedRows } = await sql`
     WITH stale AS (
       SELECT m.contract, m.token_id
       FROM service.contract_metadata c JOIN service.token_metadata m ON m.chain_id = ${chainId} AND m.contract = c.address
       WHERE c.chain_id = ${chainId} AND c.address = ${address}
         AND m.status <> 'pending' AND coalesce(m.attempted_at < c.refresh_requested_at, true)
       LIMIT ${portion}
-    ), marked AS (
-      UPDATE service.token_metadata m SET status = 'pending', priority = 2, next_attempt_at = clock_timestamp()
-      FROM stale
-      WHERE m.chain_id = ${chainId} AND m.contract = stale.contract AND m.token_id = stale.token_id
-      RETURNING 1
     )
-    SELECT count(*) FROM marked`.execute(db);
-  return rows[0]?.count ?? 0n;
+    UPDATE service.token_metadata m SET status = 'pending', priority = 2, next_attempt_at = clock_timestamp()
+    FROM stale
+    WHERE m.chain_id = ${chainId} AND m.contract = stale.contract AND m.token_id = stale.token_id`.execute(db);
+  return numAffectedRows ?? 0n;
 }
 
 /** Rows of blocks that no longer exist: what they say is another chain's. */
@@ -233,8 +231,6 @@ function back(block: bigint): bigint {
   return block > overlapBlocks ? block - overlapBlocks : 0n;
 }
 
-const nobody = Buffer.alloc(20);
-
 /**
  * Queues tokens that were minted again after they were burned, from a block on: what was read before is of a token that is
  * dead, and ERC-4906 wants no event of a mint. Of ERC-1155 these are the mints of an id that nobody held.
@@ -244,7 +240,7 @@ const nobody = Buffer.alloc(20);
  * @returns how many; as many as `portion` when there are more.
  */
 async function queueReborn(db: Kysely<Database>, chainId: number, from: bigint): Promise<bigint> {
-  const { rows } = await sql<{ count: bigint }>`
+  const { numAffectedRows } = await sql`
     WITH minted AS MATERIALIZED (
       SELECT x.contract, x.token_id, x.standard, max(x.block_number) AS block, min(t.supply) AS supply
       FROM nft.transfers x
@@ -269,15 +265,12 @@ async function queueReborn(db: Kysely<Database>, chainId: number, from: bigint):
       SELECT contract, token_id, block FROM minted WHERE standard = 'ERC721'
       UNION ALL
       SELECT contract, token_id, max(block_number) FROM moved WHERE mint AND before <= 0 GROUP BY contract, token_id
-    ), marked AS (
-      UPDATE service.token_metadata m SET wanted_block = r.block, status = 'pending', priority = least(m.priority, 1),
-        attempts = 0, token_uri = NULL,
-        next_attempt_at = CASE WHEN m.lease_until > clock_timestamp() THEN m.next_attempt_at ELSE clock_timestamp() END
-      FROM (SELECT * FROM reborn LIMIT ${portion}) r
-      WHERE m.chain_id = ${chainId} AND m.contract = r.contract AND m.token_id = r.token_id
-        AND coalesce(m.fetched_block < r.block, true) AND coalesce(m.wanted_block < r.block, true)
-      RETURNING 1
     )
-    SELECT count(*) FROM marked`.execute(db);
-  return rows[0]?.count ?? 0n;
+    UPDATE service.token_metadata m SET wanted_block = r.block, status = 'pending', priority = least(m.priority, 1),
+      attempts = 0, token_uri = NULL,
+      next_attempt_at = CASE WHEN m.lease_until > clock_timestamp() THEN m.next_attempt_at ELSE clock_timestamp() END
+    FROM (SELECT * FROM reborn LIMIT ${portion}) r
+    WHERE m.chain_id = ${chainId} AND m.contract = r.contract AND m.token_id = r.token_id
+      AND coalesce(m.fetched_block < r.block, true) AND coalesce(m.wanted_block < r.block, true)`.execute(db);
+  return numAffectedRows ?? 0n;
 }

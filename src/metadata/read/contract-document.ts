@@ -2,25 +2,10 @@ import { type Fault, isFault } from "../../outbound/fault.ts";
 import { Busy } from "../../outbound/host-limits.ts";
 import { decodeText } from "./call-contract.ts";
 import { parseDocument, textOf, urlOf } from "./parse-document.ts";
-import { type RawDocument, readDocument, type Sources } from "./read-document.ts";
+import { readDocument, type Sources } from "./read-document.ts";
 import { ownCopy } from "./read-token.ts";
 
-/** What a contract's own document says, ready for the columns. */
-export interface ContractDocument {
-  uri: string | null;
-  fault: Fault | null;
-  name: string | null;
-  columns: {
-    document: string | null;
-    description: string | null;
-    thumbnail_url: string | null;
-    banner_url: string | null;
-    cached_thumbnail_url: string | null;
-    cached_banner_url: string | null;
-  };
-}
-
-const nothing: ContractDocument["columns"] = {
+const nothing = {
   document: null,
   description: null,
   thumbnail_url: null,
@@ -28,6 +13,14 @@ const nothing: ContractDocument["columns"] = {
   cached_thumbnail_url: null,
   cached_banner_url: null,
 };
+
+/** What a contract's own document says, ready for the columns. */
+interface ContractDocument {
+  uri: string | null;
+  fault: Fault | null;
+  name: string | null;
+  columns: Record<keyof typeof nothing, string | null>;
+}
 
 /**
  * Reads the document behind what `contractURI()` returned.
@@ -43,7 +36,10 @@ export async function readContractDocument(
   if (isFault(answer) || answer.data.length === 0) return none;
   const uri = decodeText(answer.data);
   if (uri === null || uri.trim() === "") return none;
-  const raw = await read(sources, uri, signal);
+  const raw = await readDocument(sources, uri, signal).catch((error: unknown): Fault => {
+    if (error instanceof Busy) return { fault: "host_busy" };
+    throw error;
+  });
   if (isFault(raw)) return { ...none, uri, fault: raw };
   const document = parseDocument(raw.bytes);
   if (isFault(document)) return { ...none, uri, fault: document };
@@ -67,13 +63,4 @@ export async function readContractDocument(
       cached_banner_url: await cached(banner),
     },
   };
-}
-
-async function read(sources: Sources, uri: string, signal: AbortSignal): Promise<RawDocument | Fault> {
-  try {
-    return await readDocument(sources, uri, signal);
-  } catch (error) {
-    if (error instanceof Busy) return { fault: "host_busy" };
-    throw error;
-  }
 }

@@ -1,13 +1,13 @@
+import type { ContentStore } from "../../ipfs/content-store.ts";
 import { type Fault, isFault } from "../../outbound/fault.ts";
 import { type Fetched, type Fetcher, readCapped } from "../../outbound/fetcher.ts";
-import type { MetadataContext } from "../context.ts";
 import { decodeDocumentUri } from "./data-uri.ts";
 import type { Gateway, GatewayBlocks } from "./gateway-blocks.ts";
 import { gatewayOf, type IpfsLocation, type IpfsLocations, parseIpfsUri } from "./ipfs-location.ts";
 
 /** Where documents come from: what this installation holds, then gateways, then servers of third parties. */
 export interface Sources {
-  content: Pick<MetadataContext["content"], "resolve">;
+  content: Pick<ContentStore, "resolve">;
   /** Bases of gateways the operator trusts, with their `/ipfs` part. */
   gateways: readonly string[];
   blocks: GatewayBlocks;

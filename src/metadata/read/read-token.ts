@@ -3,10 +3,9 @@ import type { Standard } from "../../db/tables/nft.ts";
 import { type Fault, type FaultCode, isFault } from "../../outbound/fault.ts";
 import { type ContractCalls, decodeText, isReturnedText, type PinnedBlock } from "./call-contract.ts";
 import { parseIpfsUri } from "./ipfs-location.ts";
-import { fillIn, parseDocument, type TokenDocument, undecodable } from "./parse-document.ts";
+import { type DecodedText, fillIn, parseDocument, type TokenDocument, undecodable } from "./parse-document.ts";
 import type { MediaInformation, MediaProbe } from "./probe-media.ts";
 import { ownContent, readDocument, type Sources } from "./read-document.ts";
-import type { JsonText } from "./repair-json.ts";
 
 const abi = parseAbi([
   "function tokenURI(uint256 tokenId) view returns (string)",
@@ -80,7 +79,7 @@ async function readTokenUri(
   calls: ContractCalls,
   block: PinnedBlock,
   token: TokenToRead,
-): Promise<JsonText | Fault> {
+): Promise<DecodedText | Fault> {
   const names = token.standard === "ERC1155" ? (["uri", "tokenURI"] as const) : (["tokenURI", "uri"] as const);
   const ask = async (functionName: "tokenURI" | "uri", cost: "call" | "climb") => {
     const data = encodeFunctionData({ abi, functionName, args: [token.tokenId] });

@@ -1,17 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { PublicClient } from "viem";
 import type { Chain } from "../../chains.ts";
 import type { Next, Rounds } from "../../rounds.ts";
-import type { MetadataContext } from "../context.ts";
 import { applyAnnouncements } from "../discover/announcements.ts";
 import { applyDemand } from "../discover/apply-demand.ts";
 import { applyRefreshes, discover, readIndexHead, sweep } from "../discover/discover.ts";
 import { dropDeadBranch, recordReadBlock } from "../discover/forks.ts";
 import { type PinnedBlock, readHead } from "../read/call-contract.ts";
 import { claimContracts, readContract } from "../store/contracts.ts";
-import { claimTokens, type DueContract, listDueContracts, releaseTokens } from "../store/queue.ts";
+import { claimTokens, type DueContract, listDueContracts, releaseToken } from "../store/queue.ts";
 import { refreshStatistics } from "../store/statistics.ts";
-import { type Shared, TokenReader } from "./token-reader.ts";
+import { type ChainWork, type MetadataContext, readScheduled, type Shared } from "./token-reader.ts";
 
 const sweepEveryMs = { local: 30_000, other: 600_000 };
 /** `headMs`: how often a reader that has nothing to do looks how far the index is. */
@@ -29,12 +27,8 @@ const dueShare = 0.05;
 
 /** One chain's loop: a node that is down stops only its own chain. */
 export class ChainReader {
-  readonly #services: MetadataContext;
-  readonly #chain: Chain;
-  readonly #client: PublicClient;
-  readonly #shared: Shared;
+  readonly #work: ChainWork;
   readonly #rounds: Rounds;
-  readonly #tokens: TokenReader;
   readonly #inFlight = new Set<Promise<void>>();
   #due: { contracts: DueContract[]; until: number } = { contracts: [], until: 0 };
   #seenHead: bigint | null = null;
@@ -46,29 +40,25 @@ export class ChainReader {
   #wake: () => void = () => undefined;
 
   constructor(services: MetadataContext, chain: Chain, shared: Shared, rounds: Rounds) {
-    this.#services = services;
-    this.#chain = chain;
-    this.#client = services.rpc(chain);
-    this.#shared = shared;
+    this.#work = { services, chain, client: services.rpc(chain), shared, signal: rounds.signal };
     this.#rounds = rounds;
-    this.#tokens = new TokenReader(services, chain, this.#client, shared, rounds.signal);
   }
 
   async run(): Promise<void> {
-    const { db, log } = this.#services;
-    const { headMs, ...pace } = this.#chain.local ? paces.local : paces.other;
-    const changed = async () => (await readIndexHead(db, this.#chain.id)) !== this.#seenHead;
+    const { db, log } = this.#work.services;
+    const { headMs, ...pace } = this.#work.chain.local ? paces.local : paces.other;
+    const changed = async () => (await readIndexHead(db, this.#work.chain.id)) !== this.#seenHead;
     await this.#rounds.repeat(
       () => this.#round(pace.periodMs),
       { ...pace, rests: true, retryMs: outageMs, watch: { everyMs: headMs, changed } },
-      { log: log.child({ chain: this.#chain.name }), failing: "metadata waits for an outage" },
+      { log: log.child({ chain: this.#work.chain.name }), failing: "metadata waits for an outage" },
     );
     await Promise.allSettled(this.#inFlight);
     await this.#release(true).catch(() => undefined);
   }
 
   async #round(periodMs: number): Promise<Next> {
-    const { db } = this.#services;
+    const { db } = this.#work.services;
     if (performance.now() - this.#discoveredAt >= periodMs) {
       await this.#discover();
       this.#discoveredAt = performance.now();
@@ -79,23 +69,23 @@ export class ChainReader {
     }
     await this.#release(false);
     this.#startWaiting();
-    const { scheduler } = this.#shared;
-    const claims = scheduler.chooseClaims(this.#chain.id, await this.#readDue());
-    const contracts = await claimContracts(db, this.#chain.id, contractsAtOnce);
+    const { scheduler } = this.#work.shared;
+    const claims = scheduler.chooseClaims(this.#work.chain.id, await this.#readDue());
+    const contracts = await claimContracts(db, this.#work.chain.id, contractsAtOnce);
     if (claims.length === 0 && contracts.length === 0) return await this.#untilOneEnds();
     const head = await this.#readHead();
     for (const job of contracts)
       this.#start(() =>
-        readContract(db, this.#client, head, job, {
-          calls: this.#shared.calls,
-          sources: this.#shared.sources,
-          cachedBase: `${this.#services.config.publicUrl}/ipfs`,
+        readContract(db, this.#work.client, head, job, {
+          calls: this.#work.shared.calls,
+          sources: this.#work.shared.sources,
+          cachedBase: `${this.#work.services.config.publicUrl}/ipfs`,
           signal: this.#rounds.signal,
         }),
       );
     if (claims.length > 0) {
-      const jobs = await claimTokens(db, this.#chain.id, claims);
-      scheduler.add(this.#chain.id, jobs, head);
+      const jobs = await claimTokens(db, this.#work.chain.id, claims);
+      scheduler.add(this.#work.chain.id, jobs, head);
     }
     this.#startWaiting();
     return await this.#untilOneEnds();
@@ -116,12 +106,12 @@ export class ChainReader {
   }
 
   #startWaiting(): void {
-    const { scheduler } = this.#shared;
-    for (let next = scheduler.begin(this.#chain.id); next; next = scheduler.begin(this.#chain.id)) {
+    const { scheduler } = this.#work.shared;
+    for (let next = scheduler.begin(this.#work.chain.id); next; next = scheduler.begin(this.#work.chain.id)) {
       const scheduled = next;
       this.#start(async () => {
         try {
-          await this.#tokens.read(scheduled);
+          await readScheduled(this.#work, scheduled);
         } finally {
           scheduler.end(scheduled);
         }
@@ -133,49 +123,51 @@ export class ChainReader {
   async #readDue(): Promise<readonly DueContract[]> {
     const begun = performance.now();
     if (begun < this.#due.until) return this.#due.contracts;
-    const contracts = await listDueContracts(this.#services.db, this.#chain.id, mostDueContracts);
+    const contracts = await listDueContracts(this.#work.services.db, this.#work.chain.id, mostDueContracts);
     const tookMs = performance.now() - begun;
     this.#due = { contracts, until: tookMs > 20 ? begun + tookMs / dueShare : 0 };
     return contracts;
   }
 
   async #readHead(): Promise<PinnedBlock> {
-    const head = await readHead(this.#client);
+    const head = await readHead(this.#work.client);
     if (head.hash === this.#checkedHead) return head;
-    const { db } = this.#services;
-    if (await dropDeadBranch(db, this.#client, this.#chain.id, head))
-      this.#services.log.info(
-        { chain: this.#chain.name, block: head.number },
+    const { db } = this.#work.services;
+    if (await dropDeadBranch(db, this.#work.client, this.#work.chain.id, head))
+      this.#work.services.log.info(
+        { chain: this.#work.chain.name, block: head.number },
         "metadata of a dead branch is read again",
       );
-    await recordReadBlock(db, this.#chain.id, head);
+    await recordReadBlock(db, this.#work.chain.id, head);
     this.#checkedHead = head.hash;
     return head;
   }
 
   async #discover(): Promise<void> {
-    const { db, config } = this.#services;
-    await applyRefreshes(db, this.#chain.id);
-    const head = await readIndexHead(db, this.#chain.id);
+    const { db, config } = this.#work.services;
+    await applyRefreshes(db, this.#work.chain.id);
+    const head = await readIndexHead(db, this.#work.chain.id);
     this.#seenHead = head;
     if (head === null) return;
-    await applyDemand(db, this.#chain.id);
+    await applyDemand(db, this.#work.chain.id);
     if (head !== this.#discoveredTo) {
-      const found = await discover(db, this.#chain.id, head, config.metadata);
+      const found = await discover(db, this.#work.chain.id, head, config.metadata);
       // A reorganisation may need no new reading, and yet make the old ones stale.
       await this.#readHead();
       // Repeated while it brings something: the index may still be writing this block's neighbours.
       if (!found) this.#discoveredTo = head;
     }
-    await applyAnnouncements(db, this.#chain.id, head, config.metadata.refreshWindowSeconds);
-    if (performance.now() - this.#sweptAt < (this.#chain.local ? sweepEveryMs.local : sweepEveryMs.other)) return;
-    await sweep(db, this.#chain.id, config.metadata.firstTokens);
+    await applyAnnouncements(db, this.#work.chain.id, head, config.metadata.refreshWindowSeconds);
+    if (performance.now() - this.#sweptAt < (this.#work.chain.local ? sweepEveryMs.local : sweepEveryMs.other)) return;
+    await sweep(db, this.#work.chain.id, config.metadata.firstTokens);
     this.#sweptAt = performance.now();
   }
 
   #start(work: () => Promise<void>): void {
     const running = work()
-      .catch((error) => this.#services.log.error({ err: error, chain: this.#chain.name }, "a metadata job broke"))
+      .catch((error) =>
+        this.#work.services.log.error({ err: error, chain: this.#work.chain.name }, "a metadata job broke"),
+      )
       .finally(() => {
         this.#inFlight.delete(running);
         this.#wake();
@@ -184,6 +176,7 @@ export class ChainReader {
   }
 
   async #release(all: boolean): Promise<void> {
-    await releaseTokens(this.#services.db, this.#shared.scheduler.takeOverdue(this.#chain.id, all));
+    const { services, shared, chain } = this.#work;
+    for (const job of shared.scheduler.takeOverdue(chain.id, all)) await releaseToken(services.db, job, 0);
   }
 }

@@ -1,13 +1,12 @@
 import { createFetcher } from "../../outbound/fetcher.ts";
 import { HostLimits } from "../../outbound/host-limits.ts";
 import type { Rounds } from "../../rounds.ts";
-import type { MetadataContext } from "../context.ts";
 import { ContractCalls } from "../read/call-contract.ts";
 import { GatewayBlocks } from "../read/gateway-blocks.ts";
 import { MediaProbe } from "../read/probe-media.ts";
 import { ChainReader } from "./chain-reader.ts";
 import { Scheduler } from "./scheduler.ts";
-import type { Shared } from "./token-reader.ts";
+import type { MetadataContext, Shared } from "./token-reader.ts";
 
 /** Reads the metadata of all chains' tokens and contracts until the signal. Outages are waited out. */
 export async function runMetadata(services: MetadataContext, rounds: Rounds): Promise<void> {

@@ -88,31 +88,15 @@ export async function claimTokens(
       ${claims.map(({ count }) => count)}::integer[]) AS w (contract, priority, count)
     CROSS JOIN LATERAL (${dueRows(queue, sql<number>`w.count`, ofContract)}) d`;
   const columns = sql`m.contract, m.token_id, m.attempts`;
-  const { rows } = await sql<ClaimedRow>`
+  const { rows } = await sql<Omit<TokenJob, "chainId" | "leaseId">>`
     WITH claimed AS (${claimRows(queue, due, { seconds: leaseSeconds, id: leaseId }, columns)})
-    SELECT m.contract, m.token_id, m.attempts, coalesce(t.standard, w.standard) AS standard,
-      coalesce(t.mint_block, w.mint_block) AS mint_block
+    SELECT m.contract, m.token_id AS "tokenId", m.attempts, coalesce(t.standard, w.standard) AS standard,
+      coalesce(t.mint_block, w.mint_block) AS "mintBlock"
     FROM claimed m
     LEFT JOIN nft.tokens t ON t.chain_id = ${chainId} AND t.contract = m.contract AND t.token_id = m.token_id
     LEFT JOIN LATERAL (SELECT * FROM ${sql.raw(withheldToken({ chainId: String(chainId), contract: "m.contract", tokenId: "m.token_id" }))} w
       WHERE t.token_id IS NULL) w ON true`.execute(db);
-  return rows.map((row) => ({
-    chainId,
-    leaseId,
-    contract: row.contract,
-    tokenId: row.token_id,
-    attempts: row.attempts,
-    standard: row.standard,
-    mintBlock: row.mint_block,
-  }));
-}
-
-interface ClaimedRow {
-  contract: Buffer;
-  token_id: string;
-  attempts: number;
-  standard: Standard | null;
-  mint_block: bigint | null;
+  return rows.map((row) => ({ chainId, leaseId, ...row }));
 }
 
 /**
@@ -178,7 +162,7 @@ export async function finishToken(
       cached_animation: reading.cachedAnimation,
       ...(file === null && document.image !== null
         ? // What is known stays until the server has answered, if it is of this very image.
-          keepFileOf(document.image)
+          without(fileColumnNames, sql`image IS DISTINCT FROM ${document.image}`)
         : fileColumns(file)),
     })
     .execute();
@@ -212,33 +196,23 @@ export async function finishFile(
     .execute();
 }
 
+const shownFileColumns = ["file_type", "file_size", "file_width", "file_height"] as const;
+const fileColumnNames = [...shownFileColumns, "file_error"] as const;
 const documentColumns = [
-  ...([
-    "metadata",
-    "id_in_metadata",
-    "warnings",
-    "raw_cid",
-    "name",
-    "description",
-    "image",
-    "animation_url",
-    "cached_image",
-    "cached_animation",
-  ] as const),
-  ...(["file_type", "file_size", "file_width", "file_height"] as const),
-];
+  ...(["metadata", "id_in_metadata", "warnings", "raw_cid", "name", "description"] as const),
+  ...(["image", "animation_url", "cached_image", "cached_animation"] as const),
+  ...shownFileColumns,
+] as const;
 
-function without(condition: RawBuilder<unknown>) {
-  const kept = documentColumns.map((name) => [
-    name,
-    sql<null>`CASE WHEN ${condition} THEN NULL ELSE ${sql.ref(name)} END`,
-  ]);
-  return Object.fromEntries(kept) as Record<(typeof documentColumns)[number], ReturnType<typeof sql<null>>>;
+/** Columns as they are, or empty under a condition. */
+function without<C extends string>(columns: readonly C[], condition: RawBuilder<unknown>) {
+  const kept = columns.map((name) => [name, sql<null>`CASE WHEN ${condition} THEN NULL ELSE ${sql.ref(name)} END`]);
+  return Object.fromEntries(kept) as Record<C, RawBuilder<null>>;
 }
 
 /** Without a document that has no URI: it is of a token that was burned (`queueReborn`). */
 function ofThisLife() {
-  return without(sql`token_uri IS NULL`);
+  return without(documentColumns, sql`token_uri IS NULL`);
 }
 
 /** The URI, and without the document of another one. @param hash of what stands at it. */
@@ -246,7 +220,7 @@ function atUri(uri: string, hash: Buffer | null) {
   const moved = sql`token_uri IS DISTINCT FROM ${uri}`;
   const known = sql<Buffer>`CASE WHEN ${moved} THEN ${hash}::bytea
     WHEN metadata IS NULL THEN coalesce(${hash}::bytea, metadata_hash) ELSE metadata_hash END`;
-  return { ...without(moved), token_uri: uri, metadata_hash: known };
+  return { ...without(documentColumns, moved), token_uri: uri, metadata_hash: known };
 }
 
 function fileColumns(file: MediaInformation | Fault | null) {
@@ -267,17 +241,6 @@ function fileErrorOf(file: MediaInformation | Fault | null): FaultCode | null {
   return file.width !== null && file.sizeBytes === null ? "size_unknown" : null;
 }
 
-function keepFileOf(image: string) {
-  const same = sql`image IS NOT DISTINCT FROM ${image}`;
-  return {
-    file_type: sql<string | null>`CASE WHEN ${same} THEN file_type END`,
-    file_size: sql<bigint | null>`CASE WHEN ${same} THEN file_size END`,
-    file_width: sql<number | null>`CASE WHEN ${same} THEN file_width END`,
-    file_height: sql<number | null>`CASE WHEN ${same} THEN file_height END`,
-    file_error: sql<string | null>`CASE WHEN ${same} THEN file_error END`,
-  };
-}
-
 async function keepRaw(db: Kysely<Database>, hash: Buffer, bytes: Uint8Array): Promise<void> {
   await db
     .insertInto("service.raw_document")
@@ -291,12 +254,7 @@ function later(fault: Fault, attempts: number) {
   return ms === null ? sql<Date | null>`NULL::timestamptz` : inSeconds(ms / 1000);
 }
 
-/** Gives jobs of one claim back that were not begun. */
-export async function releaseTokens(db: Kysely<Database>, jobs: readonly TokenJob[]): Promise<void> {
-  for (const job of jobs) await releaseToken(db, job, 0);
-}
-
-/** Gives a job back untried: after a second, or at once when the process stops. */
+/** Gives a job back untried. @param delayMs until it is due again. */
 export async function releaseToken(db: Kysely<Database>, job: TokenJob, delayMs: number): Promise<void> {
   await leased(db, job)
     .set((eb) => ({

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { MetadataContext } from "../../../src/metadata/context.ts";
+import type { MetadataContext } from "../../../src/metadata/schedule/token-reader.ts";
 import { runMetadata } from "../../../src/metadata/schedule/run-metadata.ts";
 import { Rounds } from "../../../src/rounds.ts";
 import { wait } from "../../setup/wait.ts";
