@@ -1,11 +1,15 @@
 import type { GraphQLResolveInfo } from "graphql";
 import type { Caller } from "../auth/caller.ts";
 import { ServiceError } from "../errors/errors.ts";
-import { type CollectionStatistics, getStatisticsOfEach } from "../nfts/collection-statistics.ts";
+import {
+  type CollectionStatistics,
+  getProgressOfEach,
+  getStatisticsOfEach,
+  type MetadataProgress,
+} from "../nfts/collection-statistics.ts";
 import { getContracts } from "../nfts/get-contracts.ts";
 import { listNftsOfEachAccount, listNftsOfEachContract } from "../nfts/list-nfts.ts";
 import { type CollectionOwner, type CollectionOwnerPage, listOwnersOfEach } from "../nfts/list-owners.ts";
-import { getProgressOfEach, type MetadataProgress } from "../nfts/metadata-progress.ts";
 import type { ContractRecord } from "../nfts/nft-record.ts";
 import { type NotIndexed, type NotIndexedReason, whyNotIndexed } from "../nfts/not-indexed.ts";
 import type { Outcome } from "../nfts/read-for-each.ts";

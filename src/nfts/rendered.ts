@@ -90,17 +90,8 @@ const lockKey = 7_241_903_162;
  * later version adds is not among them, so that its writers cannot leave a text behind that lacks it.
  */
 const bookkeeping = [
-  ...["chain_id", "status", "priority", "attempts", "next_attempt_at"],
-  ...[
-    "lease_id",
-    "lease_until",
-    "wanted_block",
-    "fetched_block",
-    "attempted_at",
-    "error_code",
-    "metadata",
-    "id_in_metadata",
-  ],
+  ...["chain_id", "status", "priority", "attempts", "next_attempt_at", "lease_id", "lease_until"],
+  ...["wanted_block", "fetched_block", "attempted_at", "error_code", "metadata", "id_in_metadata"],
   ...["metadata_hash", "raw_cid", "file_type", "file_error", "warnings", "trait_warnings"],
   ...["contract_uri", "document", "uri_error"],
   ...["refresh_requested_at", "refresh_applied_at", "announced_at", "demanded_at", "queued_at", "rendered"],

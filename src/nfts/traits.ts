@@ -134,13 +134,12 @@ export async function listTraitsOfEach(
   const keys = contracts.map((contract) => ({ contract: toBytes(contract) }));
   const found = await readForEach(services, keys, ({ contract }) => traitsOf(id, contract), "report");
   return found.map((rows) => {
-    const traits = new Map<string, TraitSummary>();
-    for (const { name, value, count, total } of rows) {
-      const trait = traits.get(name) ?? { name, tokenCount: total, values: [] };
-      trait.values.push({ value, tokenCount: count });
-      traits.set(name, trait);
-    }
-    return [...traits.values()].slice(0, shownTraits);
+    const traits = [...Map.groupBy(rows, ({ name }) => name)].slice(0, shownTraits);
+    return traits.map(([name, values]) => ({
+      name,
+      tokenCount: values[0]?.total ?? 0n,
+      values: values.map(({ value, count }) => ({ value, tokenCount: count })),
+    }));
   });
 }
 

@@ -5,9 +5,9 @@ import { encodeAbiParameters } from "viem";
 import { expect, test } from "vitest";
 import { parseCid } from "../../src/ipfs/parse-cid.ts";
 import { decodeLabel, decodeText, isReturnedText } from "../../src/metadata/read/call-contract.ts";
-import { decodeDataUri } from "../../src/metadata/read/data-uri.ts";
 import { parseIpfsUri } from "../../src/metadata/read/ipfs-location.ts";
 import { parseDocument } from "../../src/metadata/read/parse-document.ts";
+import { decodeDataUri } from "../../src/metadata/read/read-document.ts";
 import { type FaultCode, readRetryAfter, retryAfterMs } from "../../src/outbound/fault.ts";
 import { measuredSlowness } from "../setup/wait.ts";
 

@@ -4,9 +4,8 @@ import { guessTextType, sniffType } from "../../ipfs/sniff-type.ts";
 import { type Fault, isFault } from "../../outbound/fault.ts";
 import { readCapped } from "../../outbound/fetcher.ts";
 import { Busy } from "../../outbound/host-limits.ts";
-import { decodeDataUri } from "./data-uri.ts";
 import { gatewayPath, type IpfsLocations, parseIpfsUri } from "./ipfs-location.ts";
-import { askGateways, ownContent, type Sources, webUrlOf } from "./read-document.ts";
+import { askGateways, decodeDataUri, ownContent, type Sources, webUrlOf } from "./read-document.ts";
 
 /** Formats that no NFT has, or that match bytes which are something else. */
 const ignoredFormats: Parameters<typeof disableTypes>[0] = [
@@ -89,11 +88,7 @@ export function inspect(head: Uint8Array, totalBytes: number | null): MediaInfor
 const viewBox = /\sviewBox\s*=\s*["']\s*[-+.\d]+[\s,]+[-+.\d]+[\s,]+([.\d]+)[\s,]+([.\d]+)\s*["']/i;
 
 /** @throws for what is no image of a size. */
-function measure(head: Uint8Array): {
-  width: number | undefined;
-  height: number | undefined;
-  format: string | undefined;
-} {
+function measure(head: Uint8Array) {
   const { width, height, type: format } = imageSize(head);
   if (format !== "svg" || isSize(width)) return { width, height, format };
   const [tag = ""] = /<svg\s[^>]{0,4096}/i.exec(Buffer.from(head).toString()) ?? [];

@@ -1,6 +1,6 @@
 import type pg from "pg";
-import type { MetadataContext } from "../../../src/metadata/schedule/token-reader.ts";
 import { runMetadata } from "../../../src/metadata/schedule/run-metadata.ts";
+import type { MetadataContext } from "../../../src/metadata/schedule/token-reader.ts";
 import { Rounds } from "../../../src/rounds.ts";
 import { wait } from "../../setup/wait.ts";
 
