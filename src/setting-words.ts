@@ -5,21 +5,29 @@
 
 type Env = Readonly<Record<string, string | undefined>>;
 
+/** A wrong variable: names it, says what came and what would do. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+}
+
 /**
+ * @param other what the setting may be beside words, as the refusal names it; `read` gives null for what it is not.
  * @returns `fallback` where the variable is unset or empty.
- * @throws Error naming the variable, what it is and what it may be.
+ * @throws ConfigError naming the variable, what it is and what it may be.
  */
-export function readWord<Word extends string>(
+export function readWord<const Word extends string, Other = never>(
   env: Env,
   name: string,
   words: readonly Word[],
   fallback: NoInfer<Word>,
-): Word {
+  other?: { called: string; read: (text: string) => Other | null },
+): Word | Other {
   const text = env[name]?.trim();
   if (!text) return fallback;
-  const word = words.find((candidate) => candidate === text);
-  if (word === undefined) throw new Error(`${name}: ${shown(text)} is no such word; ${listed(words)} is wanted`);
-  return word;
+  const value = words.find((candidate) => candidate === text) ?? other?.read(text) ?? null;
+  if (value !== null) return value;
+  const wanted = listed(other ? [...words, other.called] : words);
+  throw new ConfigError(`${name}: ${shown(text)} is no such word; ${wanted} is wanted`);
 }
 
 /** On or off, in either of the two ways to say it. */

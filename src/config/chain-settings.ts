@@ -11,10 +11,10 @@ import {
   type Operator,
   type RelayPolicy,
 } from "../chains.ts";
-import { readWord } from "../setting-words.ts";
+import { ConfigError, readSwitch, readWord } from "../setting-words.ts";
 import { isSignedElsewhere } from "../signing/endpoint.ts";
 import { parseAddresses, parseKeys, readSignsRoles } from "../signing/signer-config.ts";
-import { ConfigError, count, type Env, evmAddress, hash32, read, readFlag, readWith, units, url } from "./values.ts";
+import { count, type Env, evmAddress, hash32, read, readWith, units, url } from "./values.ts";
 
 /** As wallets take it (EIP-3085): 2 to 6 characters in some of them. */
 const coinSymbol = z.string().regex(/^[A-Za-z0-9.]{1,11}$/, "a symbol of 1 to 11 letters and digits is wanted");
@@ -34,21 +34,15 @@ const operators = z
         return { address: address as Address, block: BigInt(block) };
       }),
   );
-const indexScope = z
-  .string()
-  .regex(
-    /^(all|factory|0x[0-9a-fA-F]{40}(\s*,\s*0x[0-9a-fA-F]{40})*)$/,
-    "all, factory or a list of addresses is wanted",
-  )
-  .transform((text): Chain["indexScope"] =>
-    text === "all" || text === "factory"
-      ? text
-      : text
-          .toLowerCase()
-          .split(",")
-          .map((item) => item.trim() as Address)
-          .sort(),
-  );
+/** @returns null for what is no list of addresses. */
+function addressesOf(text: string): Address[] | null {
+  if (!/^0x[0-9a-fA-F]{40}(\s*,\s*0x[0-9a-fA-F]{40})*$/.test(text)) return null;
+  return text
+    .toLowerCase()
+    .split(",")
+    .map((item) => item.trim() as Address)
+    .sort();
+}
 
 /**
  * The chains this process serves: each name with an `RPC_URL_<NAME>`.
@@ -112,7 +106,7 @@ function loadChain(env: Env, suffix: string): Chain {
   const elsewhere = isSignedElsewhere(env);
   const [relayerKey = null, ...moreKeys] = elsewhere ? [] : readKeys(env, suffix);
   const keystores = elsewhere ? [] : readKeystores(env, suffix);
-  const local = readFlag(env, `LOCAL_${suffix}`, false);
+  const local = readSwitch(env, `LOCAL_${suffix}`, false);
   return {
     name,
     id,
@@ -135,12 +129,13 @@ function loadChain(env: Env, suffix: string): Chain {
     },
     confirmations: read(env, `CONFIRMATIONS_${suffix}`, count, known?.confirmations ?? 12),
     startBlock: read(env, `START_BLOCK_${suffix}`, count, 0),
-    indexScope: read<Chain["indexScope"]>(env, `INDEX_SCOPE_${suffix}`, indexScope, "all"),
-    verification: readWith(`VERIFY_${suffix}`, () =>
-      readWord(env, `VERIFY_${suffix}`, ["proofs", "logs", "off"], local ? "proofs" : "logs"),
-    ),
+    indexScope: readWord(env, `INDEX_SCOPE_${suffix}`, ["all", "factory"], "all", {
+      called: "a list of addresses",
+      read: addressesOf,
+    }),
+    verification: readWord(env, `VERIFY_${suffix}`, ["proofs", "logs", "off"], local ? "proofs" : "logs"),
     requestsPerSecond: read(env, `RPC_RATE_${suffix}`, count, 0),
-    paidTierOnly: readFlag(env, `PAID_TIER_ONLY_${suffix}`, known?.paidTierOnly ?? false),
+    paidTierOnly: readSwitch(env, `PAID_TIER_ONLY_${suffix}`, known?.paidTierOnly ?? false),
   };
 }
 
@@ -159,15 +154,17 @@ function readOperator(env: Env, suffix: string): Chain["operator"] {
 
 function loadRelayPolicy(env: Env, suffix: string, id: number, local: boolean): RelayPolicy {
   const defaults = defaultRelayPolicy(id, local);
-  const finality = z.union([z.literal("tag"), count], "`tag` or a number of blocks is wanted");
   return {
     ...defaults,
     maxFeeWei: read(env, `MAX_FEE_GWEI_${suffix}`, units(9), defaults.maxFeeWei),
     minTipWei: read(env, `MIN_TIP_GWEI_${suffix}`, units(9), defaults.minTipWei),
-    signsRoles: readWith(`SIGN_ROLES_${suffix}`, () => readSignsRoles(env, suffix)),
+    signsRoles: readSignsRoles(env, suffix),
     bumpAfterBlocks: read(env, `BUMP_AFTER_BLOCKS_${suffix}`, count, defaults.bumpAfterBlocks),
     maxPending: read(env, `MAX_PENDING_${suffix}`, count, defaults.maxPending),
-    finality: read<"tag" | number>(env, `FINALITY_${suffix}`, finality, defaults.finality),
+    finality: readWord(env, `FINALITY_${suffix}`, ["tag"], "tag", {
+      called: "a number of blocks",
+      read: (text) => count.safeParse(text).data ?? null,
+    }),
     quorum: read(env, `RPC_QUORUM_${suffix}`, count, defaults.quorum),
     genesisHash: read<Hash | null>(env, `GENESIS_HASH_${suffix}`, hash32, null),
     tenantDayWei: read(env, `BUDGET_TENANT_DAY_${suffix}`, units(18), defaults.tenantDayWei),

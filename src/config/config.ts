@@ -1,7 +1,7 @@
 import { join, resolve } from "node:path";
 import { z } from "zod";
 import type { Chain } from "../chains.ts";
-import { readLogLevel } from "../setting-words.ts";
+import { ConfigError, readLogLevel, readSwitch } from "../setting-words.ts";
 import type { Traces } from "../telemetry/tracing.ts";
 import { loadChains } from "./chain-settings.ts";
 import { explainFailure } from "./explain-failure.ts";
@@ -10,7 +10,6 @@ import { loadPepper } from "./key-pepper.ts";
 import { type HeavyTimes, loadHeavyTimes, loadReadLimits, type ReadLimits } from "./read-limits.ts";
 import { loadSigning, type SigningConfig } from "./signing-settings.ts";
 import {
-  ConfigError,
   count,
   type Env,
   isProduction,
@@ -19,9 +18,7 @@ import {
   positive,
   read,
   readDatabaseUrls,
-  readFlag,
   readRanges,
-  readWith,
   units,
   url,
 } from "./values.ts";
@@ -187,7 +184,7 @@ export function loadConfig(env: Env = process.env): Config {
       urls: readDatabaseUrls(env, "DATABASE_REPLICA_URLS"),
       maxLagSeconds: read(env, "REPLICA_MAX_LAG_SECONDS", positive, 5),
     },
-    rowSecurity: readFlag(env, "DATABASE_ROW_SECURITY", true),
+    rowSecurity: readSwitch(env, "DATABASE_ROW_SECURITY", true),
     analystTransactionSeconds: read(env, "ANALYST_TRANSACTION_SECONDS", positive, 300),
     keyPepper: loadPepper(env),
     devApiKey: devApiKey?.toLowerCase() ?? null,
@@ -211,7 +208,7 @@ export function loadConfig(env: Env = process.env): Config {
         .split(",")
         .map((item) => item.trim())
         .filter(Boolean),
-      gatewayFetch: readFlag(env, "IPFS_GATEWAY_FETCH", false),
+      gatewayFetch: readSwitch(env, "IPFS_GATEWAY_FETCH", false),
       check: {
         bytesPerSecond: read(env, "IPFS_CHECK_BYTES_PER_SECOND", count, 1_048_576),
         days: read(env, "IPFS_CHECK_DAYS", positive, 30),
@@ -233,20 +230,20 @@ export function loadConfig(env: Env = process.env): Config {
       directoryFileBytes: read(env, "MAX_DIRECTORY_FILE_BYTES", count, 1_048_576),
       jsonBodyBytes: read(env, "MAX_JSON_BODY_BYTES", count, 8_388_608),
     },
-    signUpsPerHour: readFlag(env, "SIGN_UP", true) ? read(env, "SIGN_UPS_PER_HOUR", count, 20) : 0,
+    signUpsPerHour: readSwitch(env, "SIGN_UP", true) ? read(env, "SIGN_UPS_PER_HOUR", count, 20) : 0,
     signUpsPerDay: read(env, "SIGN_UPS_PER_DAY", positive, 1_000),
-    rateLimits: readFlag(env, "RATE_LIMITS", true),
+    rateLimits: readSwitch(env, "RATE_LIMITS", true),
     maxRequestsInFlight: read(env, "MAX_REQUESTS_IN_FLIGHT", count, 1_000),
     readLimits: loadReadLimits(env),
     heavyTimes: loadHeavyTimes(env),
     maxHeavyReads: read(env, "MAX_HEAVY_READS", positive, 2),
-    heavyReadsLowPriority: readFlag(env, "HEAVY_READS_LOW_PRIORITY", false),
+    heavyReadsLowPriority: readSwitch(env, "HEAVY_READS_LOW_PRIORITY", false),
     trustedProxies: readRanges(env, "TRUSTED_PROXIES"),
     introspection: isProduction(env) ? "key" : "open",
-    allowPrivateFetch: readFlag(env, "METADATA_ALLOW_PRIVATE", false),
+    allowPrivateFetch: readSwitch(env, "METADATA_ALLOW_PRIVATE", false),
     webhooks: {
-      allowPrivate: readFlag(env, "WEBHOOKS_ALLOW_PRIVATE", false),
-      handshake: readFlag(env, "WEBHOOK_HANDSHAKE", true),
+      allowPrivate: readSwitch(env, "WEBHOOKS_ALLOW_PRIVATE", false),
+      handshake: readSwitch(env, "WEBHOOK_HANDSHAKE", true),
     },
     eventDays: read(env, "EVENT_DAYS", positive, 7),
     metadata: {
@@ -265,7 +262,7 @@ export function loadConfig(env: Env = process.env): Config {
       token: env["METRICS_TOKEN"]?.trim() || null,
     },
     traces: loadTraces(env),
-    logLevel: readWith("LOG_LEVEL", () => readLogLevel(env)),
+    logLevel: readLogLevel(env),
     shutdown: {
       delayMs: read(env, "SHUTDOWN_DELAY_MS", count, 0),
       graceMs: read(env, "SHUTDOWN_GRACE_MS", count, 3_000),

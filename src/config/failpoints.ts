@@ -1,5 +1,6 @@
 import { type Chain, knownChains } from "../chains.ts";
-import { ConfigError, type Env, isProduction } from "./values.ts";
+import { ConfigError } from "../setting-words.ts";
+import { type Env, isProduction } from "./values.ts";
 
 /** Failpoints kill the process, for the chaos run: never in production, and only beside local test chains. */
 export function loadFailpoints(env: Env, chains: readonly Chain[]): string | null {

@@ -1,4 +1,5 @@
-import { ConfigError, type Env, isProduction } from "./values.ts";
+import { ConfigError } from "../setting-words.ts";
+import { type Env, isProduction } from "./values.ts";
 
 /**
  * Without a pepper of its own an installation digests keys and signs cursors with a text that everybody can read. That

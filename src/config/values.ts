@@ -1,12 +1,7 @@
 import ipaddr from "ipaddr.js";
 import { getAddress, type Hash, parseUnits } from "viem";
 import { z } from "zod";
-import { readSwitch, readWord } from "../setting-words.ts";
-
-/** A wrong variable: names it, says what came and what would do. */
-export class ConfigError extends Error {
-  override readonly name = "ConfigError";
-}
+import { ConfigError, readWord } from "../setting-words.ts";
 
 /* How a variable is read. */
 
@@ -56,13 +51,7 @@ export function readWith<T>(name: string, reader: () => T): T {
 
 /** What NODE_ENV says; whatever looks open in development is closed in production. */
 export function isProduction(env: Env): boolean {
-  const words = ["production", "development", "test"] as const;
-  return readWith("NODE_ENV", () => readWord(env, "NODE_ENV", words, "development")) === "production";
-}
-
-/** A setting that is on or off. @throws ConfigError for any other word. */
-export function readFlag(env: Env, name: string, fallback: boolean): boolean {
-  return readWith(name, () => readSwitch(env, name, fallback));
+  return readWord(env, "NODE_ENV", ["production", "development", "test"], "development") === "production";
 }
 
 /** Addresses and CIDR ranges, separated by commas. */

@@ -2,7 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { backoffMs } from "../backoff.ts";
 import type { Chain } from "../chains.ts";
 import type { Config } from "../config/config.ts";
-import { ConfigError } from "../config/values.ts";
+import { ConfigError } from "../setting-words.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { LogOnce } from "../telemetry/log-once.ts";
 import { recordNodeFault } from "./block-journal.ts";

@@ -3,10 +3,10 @@
 import { parseArgs } from "node:util";
 import { compactHeapLater, keepHeapSmall } from "../compact-heap.ts";
 import { loadConfig } from "../config/config.ts";
-import { ConfigError } from "../config/values.ts";
 import { preparePonder } from "../indexing/ponder-process.ts";
 import type { RpcGateway } from "../indexing/rpc-gateway.ts";
 import { runIndexer } from "../indexing/run-indexer.ts";
+import { ConfigError } from "../setting-words.ts";
 import { createLogger } from "../telemetry/log.ts";
 import { createMetrics, watchFaults, watchRefusals } from "../telemetry/metrics.ts";
 import { serveMetrics } from "../telemetry/serve-metrics.ts";

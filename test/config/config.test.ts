@@ -1,3 +1,5 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { loadConfig } from "../../src/config/config.ts";
 import { secretsOf } from "../../src/config/secrets-of.ts";
@@ -46,7 +48,18 @@ const flags: Record<string, (config: ReturnType<typeof loadConfig>) => unknown> 
   WEBHOOK_HANDSHAKE: ({ webhooks }) => webhooks.handshake,
   PAID_TIER_ONLY_GOERLI: ({ chains }) => chains[0]?.paidTierOnly,
   LOCAL_GOERLI: ({ chains }) => chains[0]?.local,
+  SIGN_ROLES_GOERLI: ({ chains }) => chains[0]?.relay.signsRoles,
 };
+
+test("no setting that is on or off is missing above", () => {
+  const root = join(import.meta.dirname, "../..");
+  const sources = globSync(["src/config/*.ts", "src/signing/signer-config.ts"], { cwd: root });
+  const read = sources.flatMap((file) => [
+    ...readFileSync(join(root, file), "utf8").matchAll(/\breadSwitch\(env, ["`]([A-Z_]+)/g),
+  ]);
+  const names = new Set(read.map(([, name = ""]) => name.replace(/_$/, "_GOERLI")));
+  expect([...names].sort()).toEqual(Object.keys(flags).sort());
+});
 
 test("a setting that is on or off takes either pair of words, and no other", () => {
   for (const [name, decided] of Object.entries(flags)) {
@@ -71,6 +84,13 @@ test("an unknown word of any setting ends the start and names the words", () => 
   const levels = /^LOG_LEVEL: "verbose" is no such word; fatal, error, .* or silent is wanted$/;
   expect(() => loadConfig({ ...env, LOG_LEVEL: "verbose" })).toThrow(levels);
   expect(() => loadConfig({ ...env, VERIFY_GOERLI: "none" })).toThrow(/^VERIFY_GOERLI: "none" .*proofs, logs or off/);
+  expect(() => loadConfig({ ...env, FINALITY_GOERLI: "soon" })).toThrow(
+    'FINALITY_GOERLI: "soon" is no such word; tag or a number of blocks is wanted',
+  );
+  for (const scope of ["some", "All", "0x1234", "all,factory"])
+    expect(() => loadConfig({ ...env, INDEX_SCOPE_GOERLI: scope })).toThrow(
+      `INDEX_SCOPE_GOERLI: "${scope}" is no such word; all, factory or a list of addresses is wanted`,
+    );
   const signer = {
     ...{ RELAYER_KEY_POLYGON: `0x${"1".repeat(64)}`, SIGNER_TOKEN: "x".repeat(32), SIGNER_ADMIN_TOKEN: "x".repeat(32) },
   };
@@ -78,6 +98,18 @@ test("an unknown word of any setting ends the start and names the words", () => 
   expect(() => loadSignerConfig({ ...signer, LOG_LEVEL: "verbose" })).toThrow(levels);
   expect(() => loadSignerConfig({ ...signer, LOCAL_POLYGON: "yes" })).toThrow(/^LOCAL_POLYGON: "yes" /);
   expect(() => loadSignerConfig({ ...signer, SIGNER_SOCKET_MODE: "0660" })).toThrow(/600 or 660 is wanted$/);
+});
+
+test("a setting that is a word, or else something else, takes both", () => {
+  const chainOf = (more: Record<string, string>) => loadConfig({ ...env, ...more }).chains[0];
+  const finality = (text: string) => chainOf({ FINALITY_GOERLI: text })?.relay.finality;
+  expect(["", "tag", " 0 ", "256"].map(finality)).toEqual(["tag", "tag", 0, 256]);
+  const scope = (text: string) => chainOf({ INDEX_SCOPE_GOERLI: text })?.indexScope;
+  const [one, other] = [`0x${"Ab".repeat(20)}`, `0x${"1".repeat(40)}`];
+  expect(["", "all", "factory", `${one} , ${other}`].map(scope)).toEqual([
+    ...["all", "all", "factory"],
+    [other, one.toLowerCase()],
+  ]);
 });
 
 test("an empty word is the default, also where that is not off", () => {

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { loadConfig } from "../../src/config/config.ts";
-import { ConfigError } from "../../src/config/values.ts";
+import { ConfigError } from "../../src/setting-words.ts";
 
 const source = join(import.meta.dirname, "../../src");
 const local = {
