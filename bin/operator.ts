@@ -14,8 +14,7 @@ import {
 } from "../src/accounts/operator.ts";
 import { verifyAudit } from "../src/auth/audit.ts";
 import { allScopes } from "../src/auth/keys.ts";
-import { loadConfig } from "../src/config/config.ts";
-import { requireOwnPepper } from "../src/config/key-pepper.ts";
+import { loadConfig, requireOwnPepper } from "../src/config/config.ts";
 import { migrate } from "../src/db/admin/migrate.ts";
 import { createDatabase, createPool } from "../src/db/pool/pool.ts";
 import type { ChargeState, Scope, Tier } from "../src/db/tables/accounts.ts";

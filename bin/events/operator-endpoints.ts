@@ -1,4 +1,4 @@
-import { requireOwnPepper } from "../../src/config/key-pepper.ts";
+import { requireOwnPepper } from "../../src/config/config.ts";
 import { listDeliveries, sendTestEvent } from "../../src/events/webhook-deliveries.ts";
 import type { WebhookOwner, WebhookServices } from "../../src/events/webhook-record.ts";
 import {

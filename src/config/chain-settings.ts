@@ -14,7 +14,7 @@ import {
 import { ConfigError, readSwitch, readWord } from "../setting-words.ts";
 import { isSignedElsewhere } from "../signing/endpoint.ts";
 import { parseAddresses, parseKeys, readSignsRoles } from "../signing/signer-config.ts";
-import { count, type Env, evmAddress, hash32, read, readWith, units, url } from "./values.ts";
+import { count, type Env, evmAddress, hash32, read, readList, readWith, units, url } from "./values.ts";
 
 /** As wallets take it (EIP-3085): 2 to 6 characters in some of them. */
 const coinSymbol = z.string().regex(/^[A-Za-z0-9.]{1,11}$/, "a symbol of 1 to 11 letters and digits is wanted");
@@ -25,14 +25,10 @@ const operators = z
     "addresses with commas are wanted, each with its block behind a colon",
   )
   .transform((text): readonly Operator[] =>
-    text
-      .split(",")
-      .map((part) => part.trim())
-      .filter(Boolean)
-      .map((part) => {
-        const [address = "", block = "0"] = part.toLowerCase().split(":");
-        return { address: address as Address, block: BigInt(block) };
-      }),
+    text.split(",").map((part) => {
+      const [address = "", block = "0"] = part.trim().toLowerCase().split(":");
+      return { address: address as Address, block: BigInt(block) };
+    }),
   );
 /** @returns null for what is no list of addresses. */
 function addressesOf(text: string): Address[] | null {
@@ -84,10 +80,7 @@ function loadChain(env: Env, suffix: string): Chain {
   const known = knownChains[name];
   const id = read(env, `CHAIN_ID_${suffix}`, count, known?.id ?? 0);
   if (id === 0) throw new ConfigError(`CHAIN_ID_${suffix}: missing; ${name} is not a chain whose id is known`);
-  const rpcUrls = (env[`RPC_URL_${suffix}`] ?? "")
-    .split(",")
-    .map((item) => item.trim())
-    .filter(Boolean);
+  const rpcUrls = readList(env, `RPC_URL_${suffix}`);
   for (const item of rpcUrls)
     if (!/^(https?|wss?):\/\//.test(item) || !URL.canParse(item))
       throw new ConfigError(`RPC_URL_${suffix}: each entry must be an http(s) or ws(s) URL`);
@@ -116,7 +109,7 @@ function loadChain(env: Env, suffix: string): Chain {
     coin: read(env, `COIN_SYMBOL_${suffix}`, coinSymbol, defaultCoin(id, name)),
     walletRpcUrl: read<string | null>(env, `WALLET_RPC_URL_${suffix}`, url, null),
     factory: factory && {
-      address: factory.toLowerCase() as Address,
+      address: factory,
       block: BigInt(read(env, `FACTORY_BLOCK_${suffix}`, count, 0)),
     },
     operator: readOperator(env, suffix),
@@ -141,12 +134,12 @@ function loadChain(env: Env, suffix: string): Chain {
 
 function readOperator(env: Env, suffix: string): Chain["operator"] {
   const address = read<Address | null>(env, `OPERATOR_${suffix}`, evmAddress, null);
-  const easy = read<Address | null>(env, `EASY_CONTRACT_${suffix}`, evmAddress, null);
+  const easyContract = read<Address | null>(env, `EASY_CONTRACT_${suffix}`, evmAddress, null);
   return (
     address && {
-      address: address.toLowerCase() as Address,
+      address,
       block: BigInt(read(env, `OPERATOR_BLOCK_${suffix}`, count, 0)),
-      easyContract: easy && (easy.toLowerCase() as Address),
+      easyContract,
       before: read(env, `OPERATORS_BEFORE_${suffix}`, operators, []),
     }
   );
@@ -190,10 +183,7 @@ function readKeys(env: Env, suffix: string): Hex[] {
 
 function readKeystores(env: Env, suffix: string): RelayPolicy["keystores"] {
   const passwordFile = env[`RELAYER_KEYSTORE_PASSWORD_FILE_${suffix}`]?.trim() ?? "";
-  const paths = (env[`RELAYER_KEYSTORE_${suffix}`] ?? "")
-    .split(",")
-    .map((item) => item.trim())
-    .filter(Boolean);
+  const paths = readList(env, `RELAYER_KEYSTORE_${suffix}`);
   if (paths.length > 0 && !passwordFile)
     throw new ConfigError(`RELAYER_KEYSTORE_PASSWORD_FILE_${suffix}: missing; it names the file with the password`);
   return paths.map((path) => ({ path, passwordFile }));

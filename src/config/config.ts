@@ -2,213 +2,114 @@ import { join, resolve } from "node:path";
 import { z } from "zod";
 import type { Chain } from "../chains.ts";
 import { ConfigError, readLogLevel, readSwitch } from "../setting-words.ts";
+import { defaultSocket, readEndpoint, readToken } from "../signing/endpoint.ts";
+import { readWeb3Signer } from "../signing/signer-config.ts";
 import type { Traces } from "../telemetry/tracing.ts";
 import { loadChains } from "./chain-settings.ts";
 import { explainFailure } from "./explain-failure.ts";
 import { loadFailpoints } from "./failpoints.ts";
-import { loadPepper } from "./key-pepper.ts";
-import { type HeavyTimes, loadHeavyTimes, loadReadLimits, type ReadLimits } from "./read-limits.ts";
-import { loadSigning, type SigningConfig } from "./signing-settings.ts";
+import { loadHeavyTimes, loadReadLimits } from "./read-limits.ts";
 import {
   count,
   type Env,
+  isDatabaseUrl,
   isProduction,
   percent,
   portNumber,
   positive,
   read,
   readDatabaseUrls,
+  readList,
   readRanges,
+  readWith,
   units,
   url,
 } from "./values.ts";
 
-/** Everything the processes read from their environment, parsed once. See `.env.example` for each variable. */
-export interface Config {
-  /** Folder of every file the service writes. */
-  dataDir: string;
-  host: string;
-  port: number;
-  /** Base of URLs that point at this server, without a slash at the end. */
-  publicUrl: string;
-  databaseUrl: string;
-  /** Logins of single processes, by process name; the others, and migrations, use `databaseUrl`. */
-  databaseUrls: Partial<Record<string, string>>;
-  /** Standbys that the HTTP process reads the index from, and how old what they say may be. */
-  replicas: { urls: readonly string[]; maxLagSeconds: number };
-  /** False: the HTTP process works under its login, and only use cases keep tenants apart. */
-  rowSecurity: boolean;
-  /** Longest transaction of an analyst; a worker ends the session of a longer one. */
-  analystTransactionSeconds: number;
-  /** Key material for the digests of API keys; without it a stolen table of digests is useless. */
-  keyPepper: string;
-  /** A UUID accepted as an enterprise key; set on embedded parts only. */
-  devApiKey: string | null;
-  chains: readonly Chain[];
-  signing: SigningConfig;
-  ipfs: {
-    /** Base of the `ipfs_url` in answers, without a slash at the end. */
-    gatewayBase: string;
-    /** Gateways asked for content that this installation does not hold, best first. */
-    fetchGateways: readonly string[];
-    /** Whether our gateway asks them too; otherwise what is not stored here is 404. */
-    gatewayFetch: boolean;
-    /** How fast a worker reads stored content again, 0 for never, and after how many days anew. */
-    check: { bytesPerSecond: number; days: number };
-    pinata: {
-      jwt: string;
-      uploadUrl: string | null;
-      endpointUrl: string | null;
-      legacyUploadUrl: string | null;
-    } | null;
-    /** RPC interface of a kubo node; `authorization` is the whole header. Pinata or kubo, not both. */
-    kubo: { url: string; authorization: string | null } | null;
-  };
-  /** Marks from which on nothing more is kept, in bytes; 0: no such mark. */
-  disk: {
-    /** Free on the file system of the data folder. */
-    minFreeBytes: number;
-    /** Size of the database, whose disk may be elsewhere. */
-    databaseBytes: number;
-    /** Uploads and presale lists of all accounts of tier free together. */
-    freeAccountsBytes: number;
-  };
-  /** Seconds between two audits of the RPC endpoints and records of what became final, by each indexer. */
-  rpcCheckSeconds: number;
-  /** Share of an indexer's requests that is spent on comparing final blocks with another endpoint; 0: none are compared. */
-  rpcSamplePercent: number;
-  /** Calls per second that one HTTP process makes of a chain's node for readers, such as `eligibility`, and as many for accounts. */
-  readerCallsPerSecond: number;
-  /** Most transactions that all accounts together may ask for in an hour, on all chains. */
-  globalHourTransactions: number;
-  /** Per cent of what a chain may spend that free accounts may use together. */
-  freeShare: number;
-  /** What all free accounts may cost together in gas in a day, on all chains, in millionths of a euro. */
-  freeDayMicroEur: bigint;
-  /** What `armFailpoints` takes: crashes for the relay's chaos run only; null anywhere else. */
-  failpoints: string | null;
-  limits: {
-    fileBytes: number;
-    directoryFiles: number;
-    directoryBytes: number;
-    directoryFileBytes: number;
-    jsonBodyBytes: number;
-  };
-  /** Accounts that one block of addresses may open in an hour; 0: only the operator opens accounts. */
-  signUpsPerHour: number;
-  /** Accounts that may be opened in a day (any 24 hours); one block of addresses gets a twentieth. */
-  signUpsPerDay: number;
-  /** False: a gateway in front of this service limits rates; plans' monthly quotas hold all the same. */
-  rateLimits: boolean;
-  /** Requests that one process works on at a time; a further one is refused at once. */
-  maxRequestsInFlight: number;
-  readLimits: ReadLimits;
-  heavyTimes: HeavyTimes;
-  /** Reads that may touch many rows and run at once, of one process, two at least; free accounts have half. Further ones wait. */
-  maxHeavyReads: number;
-  /** The database lies on this machine, under this login: its processes for such reads have the processor after everybody else. */
-  heavyReadsLowPriority: boolean;
-  /** Addresses of reverse proxies whose `X-Forwarded-For` is believed, as CIDR ranges. */
-  trustedProxies: readonly string[];
-  /** Whether the schema is shown to whoever asks, or to callers with a key. */
-  introspection: "open" | "key";
-  /** Metadata may be read from private and loopback hosts; for closed networks and tests only. */
-  allowPrivateFetch: boolean;
-  /**
-   * Endpoints of webhooks may be at private and loopback hosts; for closed networks and development. They are sent nothing
-   * until they have answered a challenge.
-   */
-  webhooks: { allowPrivate: boolean; handshake: boolean };
-  /** Days that events, and what was sent of them, are kept. */
-  eventDays: number;
-  /** Bounds of one worker process; what third parties' servers and contracts may take of it. */
-  metadata: {
-    /** Tokens that are read at the same time. One contract gets a twentieth of them. */
-    concurrency: number;
-    /** Requests to one host at the same time. */
-    perHost: number;
-    /** Tokens of one contract whose reading asks servers, per minute. What this installation holds is free. */
-    perContractMinute: number;
-    /** A third party's contract that announces changes has its tokens read again once in this time. */
-    refreshWindowSeconds: number;
-    /** Tokens of a contract that are read before anybody looked at it. */
-    firstTokens: number;
-    /** Gas and returned bytes that a call of a contract may cost at most. */
-    callGas: number;
-    callBytes: number;
-  };
-  /** Blocks that an index may be behind its node until that is called a trouble. */
-  maxIndexLagBlocks: number;
-  /** The worker and the indexer serve `/metrics` on this port (0: not); the token opens it, and the API's. */
-  metrics: { host: string; port: number; token: string | null };
-  /** Where OpenTelemetry traces go, and the share of requests that are traced; null: nowhere. */
-  traces: Traces | null;
-  logLevel: string;
-  /** On SIGTERM: how long to serve on while `/readyz` says 503, and how long answers under way may then take. */
-  shutdown: { delayMs: number; graceMs: number };
-}
+/** What `loadConfig` reads, parsed once. See `.env.example` for each variable. */
+export type Config = ReturnType<typeof loadConfig>;
 
 /**
  * Parses the environment of one process.
  *
  * @throws ConfigError naming the first variable that is missing or wrong. Secrets are never in its text.
  */
-export function loadConfig(env: Env = process.env): Config {
+export function loadConfig(env: Env = process.env) {
   const databaseUrl = env["DATABASE_URL"]?.trim();
   if (!databaseUrl)
     throw new ConfigError(
       "DATABASE_URL: missing; set it, or run `npm start` for an embedded database, with the same MINTYARD_DATA_DIR",
     );
-  if (!/^postgres(ql)?:\/\//.test(databaseUrl) || !URL.canParse(databaseUrl))
+  if (!isDatabaseUrl(databaseUrl))
     throw new ConfigError("DATABASE_URL: postgres://login:password@host:5432/database is wanted");
   const port = read(env, "PORT", portNumber, 3000);
   const devApiKey = read<string | null>(env, "MINTYARD_API_KEY", z.uuid(), null);
   const dataDir = resolve(env["MINTYARD_DATA_DIR"]?.trim() || ".mintyard");
   const pinataJwt = env["PINATA_JWT"]?.trim();
-  const chains = loadChains(env);
+  const chains: readonly Chain[] = loadChains(env);
   const kuboUrl = read<string | null>(env, "KUBO_RPC_URL", url, null);
   if (pinataJwt && kuboUrl) throw new ConfigError("KUBO_RPC_URL: PINATA_JWT is set too; pin with one of them");
   return {
+    /** Folder of every file the service writes. */
     dataDir,
     host: env["HOST"]?.trim() || "127.0.0.1",
     port,
+    /** Base of URLs that point at this server, without a slash at the end. */
     publicUrl: read(env, "PUBLIC_URL", url, `http://127.0.0.1:${port}`),
     databaseUrl,
+    /** Logins of single processes, by process name; the others, and migrations, use `databaseUrl`. */
     databaseUrls: Object.fromEntries(
       ["api", "worker", "indexer"].flatMap((name) => {
         const own = env[`DATABASE_URL_${name.toUpperCase()}`]?.trim();
         return own ? [[name, own]] : [];
       }),
-    ),
+    ) as Partial<Record<string, string>>,
+    /** Standbys that the HTTP process reads the index from, and how old what they say may be. */
     replicas: {
       urls: readDatabaseUrls(env, "DATABASE_REPLICA_URLS"),
       maxLagSeconds: read(env, "REPLICA_MAX_LAG_SECONDS", positive, 5),
     },
+    /** False: the HTTP process works under its login, and only use cases keep tenants apart. */
     rowSecurity: readSwitch(env, "DATABASE_ROW_SECURITY", true),
+    /** Longest transaction of an analyst; a worker ends the session of a longer one. */
     analystTransactionSeconds: read(env, "ANALYST_TRANSACTION_SECONDS", positive, 300),
+    /** Key material for the digests of API keys; without it a stolen table of digests is useless. */
     keyPepper: loadPepper(env),
+    /** A UUID accepted as an enterprise key; set on embedded parts only. */
     devApiKey: devApiKey?.toLowerCase() ?? null,
     chains,
     signing: loadSigning(env, dataDir),
+    /** Marks from which on nothing more is kept, in bytes; 0: no such mark. */
     disk: {
+      /** Free on the file system of the data folder. */
       minFreeBytes: read(env, "MIN_FREE_DISK_BYTES", count, 536_870_912),
+      /** Size of the database, whose disk may be elsewhere. */
       databaseBytes: read(env, "DATABASE_MAX_BYTES", count, 0),
+      /** Uploads and presale lists of all accounts of tier free together. */
       freeAccountsBytes: read(env, "FREE_ACCOUNTS_MAX_BYTES", count, 107_374_182_400),
     },
+    /** Seconds between two audits of the RPC endpoints and records of what became final, by each indexer. */
     rpcCheckSeconds: read(env, "RPC_CHECK_SECONDS", positive, 3_600),
+    /** Share of an indexer's requests that is spent on comparing final blocks with another endpoint; 0: none are compared. */
     rpcSamplePercent: read(env, "RPC_SAMPLE_PERCENT", percent, 1),
+    /** Calls per second that one HTTP process makes of a chain's node for readers, such as `eligibility`, and as many for accounts. */
     readerCallsPerSecond: read(env, "READER_CALLS_PER_SECOND", positive, 50),
+    /** Most transactions that all accounts together may ask for in an hour, on all chains. */
     globalHourTransactions: read(env, "BUDGET_GLOBAL_HOUR", count, 5_000),
+    /** What all free accounts may cost together in gas in a day, on all chains, in millionths of a euro. */
     freeDayMicroEur: read(env, "FREE_ACCOUNTS_DAY_EUR", units(6), 25n * 10n ** 6n),
+    /** Per cent of what a chain may spend that free accounts may use together. */
     freeShare: read(env, "BUDGET_FREE_SHARE", percent, 25),
+    /** What `armFailpoints` takes: crashes for the relay's chaos run only; null anywhere else. */
     failpoints: loadFailpoints(env, chains),
     ipfs: {
+      /** Base of the `ipfs_url` in answers, without a slash at the end. */
       gatewayBase: read(env, "IPFS_GATEWAY_URL", url, "https://ipfs.io/ipfs"),
-      fetchGateways: (env["IPFS_FETCH_GATEWAYS"] ?? "")
-        .split(",")
-        .map((item) => item.trim())
-        .filter(Boolean),
+      /** Gateways asked for content that this installation does not hold, best first. */
+      fetchGateways: readList(env, "IPFS_FETCH_GATEWAYS"),
+      /** Whether our gateway asks them too; otherwise what is not stored here is 404. */
       gatewayFetch: readSwitch(env, "IPFS_GATEWAY_FETCH", false),
+      /** How fast a worker reads stored content again, 0 for never, and after how many days anew. */
       check: {
         bytesPerSecond: read(env, "IPFS_CHECK_BYTES_PER_SECOND", count, 1_048_576),
         days: read(env, "IPFS_CHECK_DAYS", positive, 30),
@@ -221,6 +122,7 @@ export function loadConfig(env: Env = process.env): Config {
             legacyUploadUrl: read<string | null>(env, "PINATA_LEGACY_UPLOAD_URL", url, null),
           }
         : null,
+      /** RPC interface of a kubo node; `authorization` is the whole header. Pinata or kubo, not both. */
       kubo: kuboUrl ? { url: kuboUrl, authorization: env["KUBO_RPC_AUTHORIZATION"]?.trim() || null } : null,
     },
     limits: {
@@ -230,39 +132,64 @@ export function loadConfig(env: Env = process.env): Config {
       directoryFileBytes: read(env, "MAX_DIRECTORY_FILE_BYTES", count, 1_048_576),
       jsonBodyBytes: read(env, "MAX_JSON_BODY_BYTES", count, 8_388_608),
     },
+    /** Accounts that one block of addresses may open in an hour; 0: only the operator opens accounts. */
     signUpsPerHour: readSwitch(env, "SIGN_UP", true) ? read(env, "SIGN_UPS_PER_HOUR", count, 20) : 0,
+    /** Accounts that may be opened in a day (any 24 hours); one block of addresses gets a twentieth. */
     signUpsPerDay: read(env, "SIGN_UPS_PER_DAY", positive, 1_000),
+    /** False: a gateway in front of this service limits rates; plans' monthly quotas hold all the same. */
     rateLimits: readSwitch(env, "RATE_LIMITS", true),
+    /** Requests that one process works on at a time; a further one is refused at once. */
     maxRequestsInFlight: read(env, "MAX_REQUESTS_IN_FLIGHT", count, 1_000),
     readLimits: loadReadLimits(env),
     heavyTimes: loadHeavyTimes(env),
+    /** Reads that may touch many rows and run at once, of one process, two at least; free accounts have half. Further ones wait. */
     maxHeavyReads: read(env, "MAX_HEAVY_READS", positive, 2),
+    /** The database lies on this machine, under this login: its processes for such reads have the processor after everybody else. */
     heavyReadsLowPriority: readSwitch(env, "HEAVY_READS_LOW_PRIORITY", false),
+    /** Addresses of reverse proxies whose `X-Forwarded-For` is believed, as CIDR ranges. */
     trustedProxies: readRanges(env, "TRUSTED_PROXIES"),
-    introspection: isProduction(env) ? "key" : "open",
+    /** Whether the schema is shown to whoever asks, or to callers with a key. */
+    introspection: isProduction(env) ? ("key" as const) : ("open" as const),
+    /** Metadata may be read from private and loopback hosts; for closed networks and tests only. */
     allowPrivateFetch: readSwitch(env, "METADATA_ALLOW_PRIVATE", false),
+    /**
+     * Endpoints of webhooks may be at private and loopback hosts; for closed networks and development. They are sent nothing
+     * until they have answered a challenge.
+     */
     webhooks: {
       allowPrivate: readSwitch(env, "WEBHOOKS_ALLOW_PRIVATE", false),
       handshake: readSwitch(env, "WEBHOOK_HANDSHAKE", true),
     },
+    /** Days that events, and what was sent of them, are kept. */
     eventDays: read(env, "EVENT_DAYS", positive, 7),
+    /** Bounds of one worker process; what third parties' servers and contracts may take of it. */
     metadata: {
+      /** Tokens that are read at the same time. One contract gets a twentieth of them. */
       concurrency: read(env, "METADATA_CONCURRENCY", positive, 64),
+      /** Requests to one host at the same time. */
       perHost: read(env, "METADATA_PER_HOST", positive, 4),
+      /** Tokens of one contract whose reading asks servers, per minute. What this installation holds is free. */
       perContractMinute: read(env, "METADATA_PER_CONTRACT_MINUTE", positive, 20),
+      /** A third party's contract that announces changes has its tokens read again once in this time. */
       refreshWindowSeconds: read(env, "METADATA_REFRESH_WINDOW_SECONDS", count, 60),
+      /** Tokens of a contract that are read before anybody looked at it. */
       firstTokens: read(env, "METADATA_FIRST_TOKENS", count, 100),
+      /** Gas and returned bytes that a call of a contract may cost at most. */
       callGas: read(env, "METADATA_CALL_GAS", positive, 50_000_000),
       callBytes: read(env, "METADATA_CALL_BYTES", positive, 1_048_576),
     },
+    /** Blocks that an index may be behind its node until that is called a trouble. */
     maxIndexLagBlocks: read(env, "MAX_INDEX_LAG_BLOCKS", count, 50),
+    /** The worker and the indexer serve `/metrics` on this port (0: not); the token opens it, and the API's. */
     metrics: {
       host: env["METRICS_HOST"]?.trim() || "127.0.0.1",
       port: read(env, "METRICS_PORT", portNumber, 0),
       token: env["METRICS_TOKEN"]?.trim() || null,
     },
+    /** Where OpenTelemetry traces go, and the share of requests that are traced; null: nowhere. */
     traces: loadTraces(env),
     logLevel: readLogLevel(env),
+    /** On SIGTERM: how long to serve on while `/readyz` says 503, and how long answers under way may then take. */
     shutdown: {
       delayMs: read(env, "SHUTDOWN_DELAY_MS", count, 0),
       graceMs: read(env, "SHUTDOWN_GRACE_MS", count, 3_000),
@@ -270,13 +197,84 @@ export function loadConfig(env: Env = process.env): Config {
   };
 }
 
-function loadTraces(env: Env): Config["traces"] {
+function loadTraces(env: Env): Traces | null {
   const endpoint = read<string | null>(env, "OTEL_EXPORTER_OTLP_ENDPOINT", url, null);
   const share = z
     .string()
     .regex(/^(0(\.\d+)?|1(\.0+)?)$/, "a number from 0 to 1 is wanted")
     .transform(Number);
   return endpoint === null ? null : { endpoint, ratio: read(env, "OTEL_TRACES_SAMPLER_ARG", share, 1) };
+}
+
+/** Where transactions are signed; with neither, by keys of this process. The signer comes first. */
+function loadSigning(env: Env, dataDir: string) {
+  const token = (name: "SIGNER_TOKEN" | "SIGNER_ADMIN_TOKEN") => readWith(name, () => readToken(env, name, dataDir));
+  return {
+    signer: env["SIGNER_URL"]?.trim()
+      ? {
+          endpoint: readWith("SIGNER_URL", () => readEndpoint(env, "SIGNER_URL", defaultSocket(dataDir))),
+          token: token("SIGNER_TOKEN"),
+          /** For operators' commands alone; other processes have no right to read its file. */
+          adminToken: token("SIGNER_ADMIN_TOKEN"),
+        }
+      : null,
+    web3: readWith("WEB3SIGNER_URL", () => readWeb3Signer(env)),
+  };
+}
+
+const publicPepper = "mintyard-embedded";
+
+/**
+ * Without a pepper of its own an installation digests keys and signs cursors with a text that everybody can read. That
+ * is for trying; keys made with it stop working once one is set, so production refuses before the first is made.
+ */
+function loadPepper(env: Env): string {
+  const pepper = env["KEY_PEPPER"]?.trim();
+  if (!pepper && isProduction(env)) throw missingPepper();
+  return pepper || publicPepper;
+}
+
+function missingPepper(): ConfigError {
+  return new ConfigError(
+    "KEY_PEPPER: missing; set a long random text (openssl rand -base64 32), and keep it: without it no API key works",
+  );
+}
+
+/**
+ * For whatever makes keys. `npm start` gives its parts a pepper of their own; beside another database nobody did.
+ *
+ * @throws ConfigError when keys would be made with the text that everybody can read.
+ */
+export function requireOwnPepper({ keyPepper }: Pick<Config, "keyPepper">): void {
+  if (keyPepper === publicPepper) throw missingPepper();
+}
+
+/** Every value of a configuration that must appear in no log, answer or metric. */
+export function secretsOf(config: Config): string[] {
+  const databases = [config.databaseUrl, ...Object.values(config.databaseUrls), ...config.replicas.urls];
+  const nodes = config.chains.flatMap(({ rpcUrls }) => rpcUrls);
+  const passwords = [...databases, ...nodes].flatMap((text) => {
+    if (!text || !URL.canParse(text)) return [];
+    const { password } = new URL(text);
+    return [password, /%(?![0-9a-f]{2})/i.test(password) ? "" : decodeURIComponent(password)];
+  });
+  const chains = config.chains.flatMap(({ relayerKey, relay, rpcUrls, local }) => [
+    ...[...(relayerKey ? [relayerKey] : []), ...relay.moreKeys].flatMap((key) => [key, key.slice(2)]),
+    // Of a provider's URL the path and query are the account's key.
+    ...(local ? [] : rpcUrls.flatMap((url) => [new URL(url).pathname.slice(1), new URL(url).search.slice(1)])),
+  ]);
+  return [
+    config.keyPepper,
+    config.devApiKey ?? "",
+    config.metrics.token ?? "",
+    ...[config.signing.signer?.token, config.signing.signer?.adminToken].map((token) =>
+      token && "value" in token ? token.value : "",
+    ),
+    config.ipfs.pinata?.jwt ?? "",
+    config.ipfs.kubo?.authorization ?? "",
+    ...passwords,
+    ...chains,
+  ].filter((secret) => secret.length >= 8 && secret !== publicPepper);
 }
 
 /** Where the content-addressed archives lie. */

@@ -1,5 +1,5 @@
 import ipaddr from "ipaddr.js";
-import { getAddress, type Hash, parseUnits } from "viem";
+import { type Address, type Hash, parseUnits } from "viem";
 import { z } from "zod";
 import { ConfigError, readWord } from "../setting-words.ts";
 
@@ -23,10 +23,11 @@ export const hash32 = z
   .string()
   .regex(/^0x[0-9a-fA-F]{64}$/, "0x and 64 hex digits are wanted")
   .transform((text) => text.toLowerCase() as Hash);
+/** In lower case. */
 export const evmAddress = z
   .string()
   .regex(/^0x[0-9a-fA-F]{40}$/, "an address is wanted: 0x and 40 hex digits")
-  .transform((text) => getAddress(text.toLowerCase()));
+  .transform((text) => text.toLowerCase() as Address);
 
 export type Env = Record<string, string | undefined>;
 
@@ -54,13 +55,19 @@ export function isProduction(env: Env): boolean {
   return readWord(env, "NODE_ENV", ["production", "development", "test"], "development") === "production";
 }
 
-/** Addresses and CIDR ranges, separated by commas. */
-export function readRanges(env: Env, name: string): string[] {
-  const ranges = (env[name] ?? "")
+/** What stands between commas. */
+export function readList(env: Env, name: string): string[] {
+  return (env[name] ?? "")
     .split(",")
     .map((item) => item.trim())
-    .filter(Boolean)
-    .map((item) => (item.includes("/") ? item : `${item}/${item.includes(":") ? 128 : 32}`));
+    .filter(Boolean);
+}
+
+/** Addresses and CIDR ranges, separated by commas. */
+export function readRanges(env: Env, name: string): string[] {
+  const ranges = readList(env, name).map((item) =>
+    item.includes("/") ? item : `${item}/${item.includes(":") ? 128 : 32}`,
+  );
   for (const range of ranges)
     if (!ipaddr.isValidCIDR(range)) throw new ConfigError(`${name}: ${range} is neither an address nor a range`);
   return ranges;
@@ -68,11 +75,11 @@ export function readRanges(env: Env, name: string): string[] {
 
 /** Connection strings of PostgreSQL, separated by commas. */
 export function readDatabaseUrls(env: Env, name: string): string[] {
-  const urls = (env[name] ?? "")
-    .split(",")
-    .map((item) => item.trim())
-    .filter(Boolean);
-  const usable = (text: string) => /^postgres(ql)?:\/\//.test(text) && URL.canParse(text);
-  if (!urls.every(usable)) throw new ConfigError(`${name}: postgres://… is wanted, several separated by commas`);
+  const urls = readList(env, name);
+  if (!urls.every(isDatabaseUrl)) throw new ConfigError(`${name}: postgres://… is wanted, several separated by commas`);
   return urls;
+}
+
+export function isDatabaseUrl(text: string): boolean {
+  return /^postgres(ql)?:\/\//.test(text) && URL.canParse(text);
 }

@@ -1,8 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { loadConfig } from "../../src/config/config.ts";
-import { secretsOf } from "../../src/config/secrets-of.ts";
+import { loadConfig, secretsOf } from "../../src/config/config.ts";
 import { loadSignerConfig } from "../../src/signing/signer-config.ts";
 
 const env = {
