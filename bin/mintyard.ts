@@ -1,6 +1,6 @@
 // The command line: `node bin/mintyard.ts <command>`, or `npm run -s mintyard -- <command>`.
 // Only what every command needs is imported here.
-import { joinRunningStack } from "../src/embedded/running-stack.ts";
+import { joinRunningStack } from "../src/embedded/data-folder.ts";
 import { needsService, runProgram } from "./command-line.ts";
 import { createProgram } from "./commands.ts";
 

@@ -24,7 +24,8 @@ export async function freePorts(count: number): Promise<number[]> {
   return [...ports];
 }
 
-async function isFree(port: number): Promise<boolean> {
+/** True when nothing listens on the port of 127.0.0.1. */
+export async function isFree(port: number): Promise<boolean> {
   const server = createServer();
   const listening = await new Promise<boolean>((done) =>
     server.once("error", () => done(false)).listen(port, "127.0.0.1", () => done(true)),

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { withoutKeys } from "./without-keys.ts";
+import { withoutKeys } from "./supervisor.ts";
 
 const script = join(import.meta.dirname, "../../bin/build-web.ts");
 

@@ -1,8 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join, resolve } from "node:path";
-import { freePorts } from "../free-port.ts";
+import { freePorts, isFree } from "../free-port.ts";
 import { longestSocketPath } from "../signing/endpoint.ts";
 import { isCommand } from "./is-command.ts";
 
@@ -133,12 +132,21 @@ function holderOf(path: string): number {
   return holder && holder !== process.pid && isCommand(holder, /mintyard/) ? holder : 0;
 }
 
-/** True when nothing listens on the port of 127.0.0.1. */
-export async function isFree(port: number): Promise<boolean> {
-  const server = createServer();
-  const free = await new Promise<boolean>((done) => {
-    server.once("error", () => done(false)).listen(port, "127.0.0.1", () => done(true));
-  });
-  if (free) await new Promise((done) => server.close(done));
-  return free;
+/** Of the processes of the stack, not of a command beside them. */
+const ownToEach = new Set(["PORT", "METRICS_PORT", "TMPDIR"]);
+
+/**
+ * Gives a command what the stack that runs in `MINTYARD_DATA_DIR` gave its processes (database, local chains, wallets),
+ * so that an operator need not. What the environment names stays as it is; with a database of its own, nothing is added.
+ *
+ * @throws Error when the stack was given a `KEY_PEPPER` and this command was not: keys that it makes would open nothing.
+ */
+export function joinRunningStack(env: NodeJS.ProcessEnv): void {
+  if (env["DATABASE_URL"]?.trim()) return;
+  const running = DataFolder.environmentOf(env["MINTYARD_DATA_DIR"]);
+  if (!running) return;
+  for (const [name, value] of Object.entries(running))
+    if (!ownToEach.has(name) && !env[name]?.trim()) env[name] = value;
+  if (!env["KEY_PEPPER"]?.trim())
+    throw new Error("KEY_PEPPER: the running service was given one; give this command the same");
 }

@@ -1,88 +1,157 @@
-import { randomBytes } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
-import { type Address, createWalletClient, type Hex, http, parseEther } from "viem";
-import { privateKeyToAccount } from "viem/accounts";
-import { type Chain, defaultCoin, defaultRelayPolicy, knownChains } from "../chains.ts";
-import { createRpcClients } from "../rpc/clients.ts";
-import type { Logger } from "../telemetry/log.ts";
-import { deployFactory, deployOperatorAndEasy } from "../transactions/operator/deploy-contracts.ts";
-import type { FactoryRecord, SetupCalls } from "./chain-setup.ts";
-import type { LocalNode } from "./local-chain-process.ts";
+import { type ChildProcess, fork } from "node:child_process";
+import { join } from "node:path";
+import type { Address } from "viem";
+import { localChainIds } from "../chains.ts";
+import { returnMemory } from "../compact-heap.ts";
+import type { DataFolder } from "./data-folder.ts";
+import { nodeFlags, type Supervisor, withoutKeys } from "./supervisor.ts";
+
+/** A local chain's node, running. */
+export interface LocalNode {
+  name: string;
+  id: number;
+  rpcUrl: string;
+}
+
+/** The same with what the service needs on it. */
+export interface LocalChain extends LocalNode {
+  relayer: Address;
+  relayerKeyFile: string;
+  factory: { address: Address; block: bigint };
+  /** Of the product contracts; `block` in decimal. */
+  operator: { address: Address; block: string; easyContract: Address };
+}
+
+const nodeScript = join(import.meta.dirname, "../../bin/local-chain.ts");
+const prefix = "chain-";
+
+/** Name of the child process that runs a chain. */
+export function chainProcess(name: string): string {
+  return `${prefix}${name}`;
+}
+
+export function isLocalChainProcess(name: string): boolean {
+  return name.startsWith(prefix);
+}
 
 /**
- * Puts a funded relayer and the collection factory on a local chain; what is there already stays.
+ * Starts the node of one named local chain.
  *
- * @param relayerKeyFile of the relayer's private key; made here at the first start, so that it never is a well-known one.
- * @param record of the factory that an earlier start deployed.
+ * @param env for the process.
+ * @throws Error for a name that is no local chain's.
  */
-export async function prepareLocalChain(
-  { name, id, rpcUrl }: LocalNode,
-  relayerKeyFile: string,
-  record: FactoryRecord | null,
-  log: Logger,
-): Promise<SetupCalls["prepare"]["answer"]> {
-  const relayerKey = readKey(relayerKeyFile);
-  const relayer = privateKeyToAccount(relayerKey).address;
-  const chain = localChain(name, id, rpcUrl, relayerKey);
-  await fundRelayer(chain, relayer);
-  return { relayer, factory: await ensureFactory(chain, record, log) };
+export async function runLocalChain(
+  name: string,
+  folder: DataFolder,
+  supervisor: Supervisor,
+  env: Record<string, string>,
+): Promise<LocalNode> {
+  const id = localChainIds[name];
+  if (id === undefined)
+    throw new Error(`MINTYARD_LOCAL_CHAINS: ${name} is none of ${Object.keys(localChainIds).join(", ")}`);
+  const port = await folder.port(chainProcess(name));
+  const dir = folder.folder(`chain-${id}`);
+  await supervisor.start({
+    name: chainProcess(name),
+    args: [nodeScript, "--chain-id", String(id), "--port", String(port), "--dir", dir],
+    env: { ...returnMemory, ...env },
+    readyWithinMs: 120_000,
+  });
+  return { name, id, rpcUrl: `http://127.0.0.1:${port}` };
 }
 
-function readKey(file: string): Hex {
-  try {
-    writeFileSync(file, `0x${randomBytes(32).toString("hex")}\n`, { mode: 0o600, flag: "wx" });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-  }
-  return readFileSync(file, "utf8").trim() as Hex;
+/** The factory on a local chain, as the data folder keeps it. */
+export interface FactoryRecord {
+  address: Address;
+  /** Decimal. */
+  block: string;
+  /** Of the product contracts; absent in records of before. */
+  operator?: { address: Address; block: string; easyContract: Address };
 }
 
-function localChain(name: string, id: number, rpcUrl: string, relayerKey: Hex): Chain {
-  return {
-    name,
-    id,
-    local: true,
-    rpcUrls: [rpcUrl],
-    coin: defaultCoin(id, name),
-    walletRpcUrl: null,
-    explorerTxUrl: knownChains[name]?.explorerTxUrl ?? "",
-    factory: null,
-    operator: null,
-    relayerKey,
-    relay: defaultRelayPolicy(id, true),
-    confirmations: 1,
-    startBlock: 0,
-    indexScope: "all",
-    verification: "proofs",
-    requestsPerSecond: 0,
-    paidTierOnly: false,
+/** What the setup process is asked for, and what it answers. */
+export interface SetupCalls {
+  /** Funds the relayer wallet, deploys the factory and the operator; what is there already stays. */
+  prepare: {
+    ask: { node: LocalNode; relayerKeyFile: string; record: FactoryRecord | null; logLevel: string };
+    answer: { relayer: Address; factory: Required<FactoryRecord> };
   };
+  /** The chains that an environment configures. */
+  chains: { ask: Record<string, string | undefined>; answer: ServedChain[] };
 }
 
-/** A plain transfer from the node's first unlocked account, so that it is part of the chain's history. */
-async function fundRelayer(chain: Chain, relayer: Address): Promise<void> {
-  const client = createRpcClients()(chain);
-  if ((await client.getBalance({ address: relayer })) > parseEther("100")) return;
-  const wallet = createWalletClient({ transport: http(chain.rpcUrls[0]) });
-  const [first] = await wallet.getAddresses();
-  if (!first) throw new Error(`the local chain ${chain.name} has no funded account`);
-  const hash = await wallet.sendTransaction({ account: first, to: relayer, value: parseEther("1000"), chain: null });
-  await client.waitForTransactionReceipt({ hash });
+/** What the ready line says of a chain. */
+export interface ServedChain {
+  name: string;
+  id: number;
+  local: boolean;
+  rpcUrls: string[];
+  factory: { address: Address } | null;
+  /** Paying wallets, lower case. */
+  wallets: Address[];
 }
 
-async function ensureFactory(
-  chain: Chain,
-  record: FactoryRecord | null,
-  log: Logger,
-): Promise<Required<FactoryRecord>> {
-  const client = createRpcClients()(chain);
-  const stands = async (address: Address | undefined) =>
-    address !== undefined && (await client.getCode({ address })) !== undefined;
-  const factory = record && (await stands(record.address)) ? record : await deployFactory(chain, log);
-  const place = { address: factory.address, block: String(factory.block) };
-  if (record?.operator && (await stands(record.operator.easyContract))) return { ...place, operator: record.operator };
-  const { address, block, easyContract } = await deployOperatorAndEasy(chain, easyNames, log);
-  return { ...place, operator: { address, block: String(block), easyContract } };
+export type SetupRequest = {
+  [Name in keyof SetupCalls]: { id: number; call: Name; ask: SetupCalls[Name]["ask"] };
+}[keyof SetupCalls];
+
+export interface SetupReply {
+  id: number;
+  answer?: unknown;
+  error?: string;
 }
 
-const easyNames = { name: "Mintyard Mints", symbol: "MINT" };
+const setupScript = join(import.meta.dirname, "chain-setup-process.ts");
+
+/**
+ * A process that lives while the stack starts. What talks to chains takes some 40 MB to load, which the launcher would
+ * hold for good.
+ */
+export class ChainSetup {
+  readonly #process: ChildProcess;
+  readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>();
+  #asked = 0;
+
+  /** @param env for the process, beside this one's. */
+  constructor(env: Readonly<Record<string, string>>) {
+    this.#process = fork(setupScript, [], {
+      execArgv: nodeFlags,
+      env: { ...withoutKeys(process.env), ...env },
+      // A group of its own: Ctrl-C reaches the launcher alone.
+      detached: true,
+    });
+    this.#process.on("message", (reply: SetupReply) => {
+      const { id, answer, error } = reply;
+      const waiting = this.#waiting.get(id);
+      this.#waiting.delete(id);
+      if (error === undefined) waiting?.resolve(answer);
+      else waiting?.reject(new Error(error));
+    });
+    const failed = (how: string) => {
+      for (const { reject } of this.#waiting.values()) reject(new Error(`the setup of the chains ended ${how}`));
+      this.#waiting.clear();
+    };
+    this.#process.once("error", (error) => failed(`before it began: ${error.message}`));
+    this.#process.once("exit", (code, signal) => failed(`with ${signal ?? `code ${code}`}`));
+  }
+
+  /** @throws Error with what went wrong there, or when the process is gone. */
+  async ask<Name extends keyof SetupCalls>(
+    call: Name,
+    ask: SetupCalls[Name]["ask"],
+  ): Promise<SetupCalls[Name]["answer"]> {
+    this.#asked += 1;
+    const id = this.#asked;
+    const waiting = Promise.withResolvers<unknown>();
+    this.#waiting.set(id, waiting);
+    this.#process.send({ id, call, ask }, (error) => {
+      if (error) waiting.reject(new Error(`the setup of the chains is gone: ${error.message}`));
+    });
+    return (await waiting.promise) as SetupCalls[Name]["answer"];
+  }
+
+  /** It ends with its channel, and keeps what it compiled; whatever it was asked for and has not answered fails. */
+  end(): void {
+    if (this.#process.connected) this.#process.disconnect();
+  }
+}

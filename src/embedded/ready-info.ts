@@ -1,5 +1,4 @@
-import type { ServedChain } from "./chain-setup.ts";
-import type { LocalChain } from "./local-chain-process.ts";
+import type { LocalChain, ServedChain } from "./local-chains.ts";
 
 /** What the ready line tells: where everything is. */
 export interface ReadyInfo {

@@ -2,19 +2,31 @@ import { join } from "node:path";
 import { backoffMs } from "../backoff.ts";
 import { configuredSuffixes } from "../chains.ts";
 import { fewArenas, keepHeapSmall, returnMemory } from "../compact-heap.ts";
+import { isFree } from "../free-port.ts";
 import { readLogLevel } from "../setting-words.ts";
 import { buildPages } from "./build-pages.ts";
-import { ChainSetup, type FactoryRecord, type ServedChain } from "./chain-setup.ts";
-import { childEnvironment, rpcVariable } from "./child-environment.ts";
+import {
+  askersEnvironment,
+  childEnvironment,
+  hasWallets,
+  rpcVariable,
+  signerEnvironment,
+} from "./child-environment.ts";
 import { compileCacheKept, keepCompileCache } from "./compile-cache.ts";
-import { DataFolder, isFree } from "./data-folder.ts";
-import { chainProcess, isLocalChainProcess, type LocalChain, runLocalChain } from "./local-chain-process.ts";
+import { DataFolder } from "./data-folder.ts";
+import {
+  ChainSetup,
+  chainProcess,
+  type FactoryRecord,
+  isLocalChainProcess,
+  type LocalChain,
+  runLocalChain,
+  type ServedChain,
+} from "./local-chains.ts";
 import { type EmbeddedPostgres, startPostgres } from "./postgres.ts";
 import { type ReadyInfo, readyInfo } from "./ready-info.ts";
-import { askersEnvironment, hasWallets, signerEnvironment } from "./signer-environment.ts";
 import type { PartListener, StartOptions } from "./start-progress.ts";
-import { Supervisor } from "./supervisor.ts";
-import { withoutSigner } from "./without-keys.ts";
+import { Supervisor, withoutSigner } from "./supervisor.ts";
 
 export interface Stack {
   ready: ReadyInfo;

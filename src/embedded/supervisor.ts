@@ -2,7 +2,6 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { backoffMs } from "../backoff.ts";
 import { returnMemory } from "../compact-heap.ts";
-import { withoutKeys, withoutSigner } from "./without-keys.ts";
 
 export interface ChildSpec {
   name: string;
@@ -32,6 +31,27 @@ export const nodeFlags = ["--disable-warning=ExperimentalWarning", "--max-semi-s
 const restartPause = { firstMs: 250, mostMs: 15_000 };
 
 type Report = (line: string) => void;
+
+/** Keys, where keys lie, and what opens the signer to operators: for the signer, and for nobody else. */
+const secret = /^(RELAYER_KEY|SIGNER_ADMIN_TOKEN)/;
+
+/** Where the signer is, and what opens it: for the worker. */
+const access = /^(SIGNER_(URL|TOKEN)|WEB3SIGNER_)/;
+
+/** An environment for a process that has no key. */
+export function withoutKeys(env: NodeJS.ProcessEnv): Record<string, string> {
+  return without(secret, env);
+}
+
+/** An environment for a process that has nothing signed either. */
+export function withoutSigner(env: NodeJS.ProcessEnv): Record<string, string> {
+  return without(access, withoutKeys(env));
+}
+
+function without(pattern: RegExp, env: NodeJS.ProcessEnv): Record<string, string> {
+  const others = Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return Object.fromEntries(others.filter(([name]) => !pattern.test(name)));
+}
 
 function inherited(signing: ChildSpec["signing"]): NodeJS.ProcessEnv {
   if (signing === "keys") return process.env;

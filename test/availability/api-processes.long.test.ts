@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { isFree } from "../../src/embedded/data-folder.ts";
+import { isFree } from "../../src/free-port.ts";
 import { ReverseProxy } from "../setup/reverse-proxy.ts";
 import { ServiceProcess } from "../setup/service-process.ts";
 import { slowness, wait } from "../setup/wait.ts";
