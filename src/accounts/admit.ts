@@ -1,5 +1,5 @@
 import type { Session } from "../auth/caller.ts";
-import { type Bucket, dayOf, rateOf } from "../auth/plan-rates.ts";
+import { type Bucket, dayOf, rateOf } from "../auth/plans.ts";
 import type { RateAnswer, RateBudget } from "../auth/rate-limit.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";

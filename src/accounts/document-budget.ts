@@ -1,20 +1,15 @@
-import { LRUCache } from "lru-cache";
 import { parseAuthorization } from "../auth/key-format.ts";
-import { entryBound } from "../cache-bounds.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { FairQueue } from "../fair-queue.ts";
 import { turnOf } from "../long-work.ts";
 import type { Services } from "../services.ts";
 import { tooFast } from "./admit.ts";
-import { dayOf, isDay, type TimeBudget, timeOfDay } from "./time-budget.ts";
+import { everybody, TimeBuckets, type TimeBudget, timeOfDay } from "./time-budget.ts";
 
-/** Of an account whose key worked when it was last used here. */
 const ofAccount: TimeBudget = { perSecond: 200, most: 2_000 };
-/** Of an address, for whoever else comes from there. */
 export const ofAddress: TimeBudget = { perSecond: 50, most: 500 };
-/** Of all addresses together: many of them cannot take more. */
 export const ofAddresses: TimeBudget = { perSecond: 200, most: 2_000 };
-/** Of an account and of an address in a day: what comes in a second, all day, is a bill (docs/limits.md). */
+/** What comes in a second, all day, is a bill (docs/limits.md). */
 export const documentsOfDay = timeOfDay(200_000);
 /** A document costs that at least: what was not measured has its price too. */
 const leastMs = 0.5;
@@ -27,19 +22,10 @@ const aroundMs = 3;
 const [atOnceMs, betweenMs] = [20, 5];
 /** And costs so much more: what reading its request and writing its answer take. */
 const aroundCostMs = 1;
-const maxBuckets = 40_000;
 const maxWaiting = 128;
 /** A refusal comes that late: whoever sends on at once would have this process do little else than refuse. */
 const refusedAfterMs = 250;
 const maxRefused = 100;
-const everybody = "";
-
-interface Bucket {
-  left: number;
-  at: number;
-  /** When the owner's next document may be looked at. */
-  nextAt: number;
-}
 
 /**
  * Bounds what GraphQL documents that nobody has sent before may take of this process: who sends them pays for the time
@@ -48,7 +34,11 @@ interface Bucket {
  */
 export class DocumentBudget {
   readonly #limited: boolean;
-  readonly #buckets = new LRUCache<string, Bucket>(entryBound(maxBuckets));
+  readonly #buckets = new TimeBuckets(
+    { account: ofAccount, address: ofAddress, addresses: ofAddresses, day: documentsOfDay },
+    // When the owner's next document may be looked at.
+    () => ({ nextAt: 0 }),
+  );
   readonly #waiting = new FairQueue<() => void>(maxWaiting);
   #scheduled = false;
   /** Until when documents wait, by this process's clock. */
@@ -87,20 +77,18 @@ export class DocumentBudget {
   /** @param ms of processor time that a document of this owner took. */
   charge(owner: string, ms: number): void {
     const cost = Math.max(ms, leastMs);
-    for (const name of bucketsOf(owner)) this.#bucket(name).left -= cost;
+    for (const bucket of this.#buckets.allOf(owner)) bucket.left -= cost;
     const now = performance.now();
     this.#pausedUntil = Math.min(Math.max(this.#pausedUntil, now) + pauseTimes * ms, now + maxPauseMs);
   }
 
   async #check(owner: string): Promise<void> {
     if (!this.#limited) return;
-    for (const name of bucketsOf(owner)) {
-      const { left } = this.#bucket(name);
-      if (left > 0) continue;
-      await this.#holdBack();
-      const seconds = Math.max(1, Math.ceil(-left / budgetOf(name).perSecond));
-      throw tooFast(seconds, "new GraphQL documents took all the time they may; send known ones with variables");
-    }
+    const empty = this.#buckets.allOf(owner).find(({ left }) => left <= 0);
+    if (!empty) return;
+    const seconds = Math.max(1, Math.ceil(-empty.left / empty.budget.perSecond));
+    await this.#holdBack();
+    throw tooFast(seconds, "new GraphQL documents took all the time they may; send known ones with variables");
   }
 
   async #holdBack(): Promise<void> {
@@ -108,16 +96,6 @@ export class DocumentBudget {
     this.#refused += 1;
     await new Promise((done) => setTimeout(done, refusedAfterMs));
     this.#refused -= 1;
-  }
-
-  #bucket(name: string): Bucket {
-    const { perSecond, most } = budgetOf(name);
-    const now = performance.now();
-    const known = this.#buckets.get(name);
-    const left = known ? Math.min(most, known.left + ((now - known.at) / 1000) * perSecond) : most;
-    const bucket = { left, at: now, nextAt: known?.nextAt ?? 0 };
-    this.#buckets.set(name, bucket);
-    return bucket;
   }
 
   /** One document in each turn of long work: what else has come is answered in between. */
@@ -140,8 +118,8 @@ export class DocumentBudget {
   /** Many cheap documents of one owner come at a pace; whoever else sends one goes in between. */
   #mayBegin(owner: string): boolean {
     const now = performance.now();
-    const bucket = this.#bucket(owner);
-    if (bucket.left > budgetOf(owner).most - atOnceMs) return true;
+    const bucket = this.#buckets.of(owner);
+    if (bucket.left > bucket.budget.most - atOnceMs) return true;
     if (bucket.nextAt > now) return false;
     bucket.nextAt = now + betweenMs;
     bucket.left -= aroundCostMs;
@@ -163,14 +141,4 @@ export function documentOwner(services: Services, authorization: readonly string
     // What is wrong with it is reported when it is read.
   }
   return accountId === null ? `address ${address ?? ""}` : `account ${accountId}`;
-}
-
-function bucketsOf(owner: string): string[] {
-  return [owner, dayOf(owner), ...(owner.startsWith("account ") ? [] : [everybody])];
-}
-
-function budgetOf(name: string): TimeBudget {
-  if (isDay(name)) return documentsOfDay;
-  if (name === everybody) return ofAddresses;
-  return name.startsWith("account ") ? ofAccount : ofAddress;
 }

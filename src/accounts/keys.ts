@@ -44,6 +44,7 @@ const keyId = /^key_[0-9a-f]{32}$/;
 const maxLiveKeys = 100;
 const maxOverlapSeconds = 30 * 86_400;
 const defaultOverlapSeconds = 86_400;
+const works = sql<boolean>`revoked_at IS NULL AND (expires_at IS NULL OR expires_at > clock_timestamp())`;
 
 /** The keys of the caller's account, oldest first, revoked ones too. */
 export async function listKeys(services: Services, caller: Session): Promise<ApiKey[]> {
@@ -105,8 +106,7 @@ export async function rotateKey(
       .where("account_id", "=", caller.accountId)
       // A session is signed in anew; it is no secret that a client could be given.
       .where("wallet", "is", null)
-      .where("revoked_at", "is", null)
-      .where(sql<boolean>`(expires_at IS NULL OR expires_at > clock_timestamp())`)
+      .where(works)
       .forUpdate()
       .executeTakeFirst();
     if (!old) throw noKey();
@@ -161,8 +161,7 @@ async function addKey(
     .select((query) => query.fn.countAll<bigint>().as("count"))
     .where("account_id", "=", caller.accountId)
     .where("wallet", "is", null)
-    .where("revoked_at", "is", null)
-    .where(sql<boolean>`(expires_at IS NULL OR expires_at > clock_timestamp())`)
+    .where(works)
     .executeTakeFirstOrThrow();
   if (live.count >= BigInt(maxLiveKeys))
     throw new ServiceError("plan_limit_exceeded", `an account has at most ${maxLiveKeys} keys that work`);

@@ -1,18 +1,13 @@
-import { LRUCache } from "lru-cache";
-import { entryBound } from "../cache-bounds.ts";
 import { FairQueue } from "../fair-queue.ts";
 import { turnOf } from "../long-work.ts";
 import { tooFast } from "./admit.ts";
-import { dayOf, isDay, type TimeBudget } from "./time-budget.ts";
+import { TimeBuckets, type TimeBudget } from "./time-budget.ts";
 
-/** Of an account whose key worked when it was last used here. */
 const ofAccount: TimeBudget = { perSecond: 400, most: 4_000 };
-/** Of an address, for whoever else comes from there. */
 export const workOfAddress: TimeBudget = { perSecond: 200, most: 2_000 };
-/** Of all addresses together: many of them cannot take more. */
 export const workOfAddresses: TimeBudget = { perSecond: 400, most: 4_000 };
 /**
- * Of each of them in a day: a rented core is paid by the time it works (docs/limits.md). Two hundred visitors of a launch behind one
+ * In a day: a rented core is paid by the time it works (docs/limits.md). Two hundred visitors of a launch behind one
  * router take 210 s in two hours, which ask for a sale every two seconds; hence most of it is there at once.
  */
 export const workOfDay: TimeBudget = { most: 260_000, perSecond: 140_000 / 86_400 };
@@ -21,20 +16,9 @@ const mostOwed = 5_000;
 /** Requests of one owner that wait before they begin, and all that wait, answers under way included. */
 const maxBeginning = 64;
 const maxWaiting = 8_000;
-const maxBuckets = 40_000;
 const everyMs = 5;
 /** A part of an answer that takes longer has a turn of long work. */
 const longMs = 1;
-const everybody = "";
-
-interface Bucket {
-  left: number;
-  at: number;
-  /** Ever. */
-  paid: number;
-  /** Requests that wait before they begin. */
-  beginning: number;
-}
 
 interface Waiting {
   owner: string;
@@ -48,7 +32,11 @@ interface Waiting {
  */
 export class OpenWork {
   readonly #limited: boolean;
-  readonly #buckets = new LRUCache<string, Bucket>(entryBound(maxBuckets));
+  readonly #buckets = new TimeBuckets(
+    { account: ofAccount, address: workOfAddress, addresses: workOfAddresses, day: workOfDay },
+    // Milliseconds that were paid ever, and requests that wait before they begin.
+    () => ({ paid: 0, beginning: 0 }),
+  );
   readonly #waiting = new FairQueue<Waiting>(maxWaiting);
   #timer: NodeJS.Timeout | undefined;
 
@@ -66,7 +54,7 @@ export class OpenWork {
    */
   begin(owner: string, ms: number): Promise<void> | undefined {
     if (this.takeNow(owner, ms)) return undefined;
-    const bucket = this.#bucket(owner);
+    const bucket = this.#buckets.of(owner);
     if (bucket.beginning >= maxBeginning) throw busy();
     bucket.beginning += 1;
     return this.#wait(owner, ms).finally(() => {
@@ -90,8 +78,7 @@ export class OpenWork {
 
   /** Pays for what was done already. @param ms negative: gives back. */
   charge(owner: string, ms: number): void {
-    for (const name of bucketsOf(owner)) {
-      const bucket = this.#bucket(name);
+    for (const bucket of this.#buckets.allOf(owner)) {
       bucket.left = Math.max(bucket.left - ms, -mostOwed);
       bucket.paid += ms;
     }
@@ -99,7 +86,7 @@ export class OpenWork {
 
   /** Milliseconds that this owner has paid, as long as it is remembered. */
   paid(owner: string): number {
-    return this.#bucket(owner).paid;
+    return this.#buckets.of(owner).paid;
   }
 
   async #wait(owner: string, ms: number): Promise<void> {
@@ -124,30 +111,10 @@ export class OpenWork {
   }
 
   #mayTake(owner: string): boolean {
-    return bucketsOf(owner).every((name) => this.#bucket(name).left > 0);
-  }
-
-  #bucket(name: string): Bucket {
-    const { perSecond, most } = budgetOf(name);
-    const now = performance.now();
-    const bucket = this.#buckets.get(name) ?? { left: most, at: now, paid: 0, beginning: 0 };
-    bucket.left = Math.min(most, bucket.left + ((now - bucket.at) / 1_000) * perSecond);
-    bucket.at = now;
-    this.#buckets.set(name, bucket);
-    return bucket;
+    return this.#buckets.allOf(owner).every(({ left }) => left > 0);
   }
 }
 
 function busy() {
   return tooFast(2, "content and pages took all the time they may; ask for fewer of them at once");
-}
-
-function bucketsOf(owner: string): string[] {
-  return [owner, dayOf(owner), ...(owner.startsWith("account ") ? [] : [everybody])];
-}
-
-function budgetOf(name: string): TimeBudget {
-  if (isDay(name)) return workOfDay;
-  if (name === everybody) return workOfAddresses;
-  return name.startsWith("account ") ? ofAccount : workOfAddress;
 }

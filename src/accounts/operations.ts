@@ -1,4 +1,4 @@
-import type { Bucket } from "../auth/plan-rates.ts";
+import type { Bucket } from "../auth/plans.ts";
 import type { Scope } from "../db/tables/accounts.ts";
 
 /** What a request needs of its key: the one table that both APIs ask. */

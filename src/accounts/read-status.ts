@@ -173,11 +173,34 @@ export async function readStatus(services: Services): Promise<ServiceStatus> {
   return await status;
 }
 
-/** One statement. */
 async function askStatus(services: Services): Promise<ServiceStatus> {
-  const askedAt = Date.now();
-  let fault: "unreachable" | "refused" = "unreachable";
-  const reading = sql<Row>`
+  let row: Row | null = null;
+  let ahead: number | null = null;
+  let database: ServiceStatus["database"] = "ok";
+  try {
+    const askedAt = Date.now();
+    row = await askRow(services);
+    ahead = clockLead(row.now, askedAt, Date.now());
+  } catch (error) {
+    const cause = explainFailure(error, { DATABASE_URL: services.config.databaseUrl });
+    services.logOnce.write("warn", `status ${cause}`, { cause }, "the state of the service cannot be read");
+    database = isRefusal(error) ? "refused" : "unreachable";
+  }
+  const signer = row?.signer ?? { kind: null, trouble: null };
+  return {
+    signer,
+    database,
+    clock: { aheadSeconds: ahead, wrong: ahead !== null && clockTrouble(ahead) !== null },
+    replicas: services.index.pool.replicas(),
+    chains: services.chains.map((chain) => chainStatus(services, chain, row, signer)),
+    metadata: Object.fromEntries((row?.metadata ?? []).map(({ status, items }) => [status, items])),
+    pins: Object.fromEntries((row?.pins ?? []).map(({ state, items }) => [state, items])),
+  };
+}
+
+/** One statement. */
+async function askRow({ db, chains }: Services): Promise<Row> {
+  const { rows } = await sql<Row>`
     SELECT extract(epoch FROM clock_timestamp())::float8 AS now,
       (SELECT coalesce(json_agg(h), '[]') FROM (SELECT chain_id, block_number, block_timestamp FROM nft.heads) h) AS heads,
       (SELECT coalesce(json_agg(f), '[]') FROM (
@@ -204,35 +227,17 @@ async function askStatus(services: Services): Promise<ServiceStatus> {
       (SELECT coalesce(json_agg(q), '[]') FROM service.work_queue q) AS queue,
       (SELECT coalesce(json_agg(h), '[]') FROM service.held_requests h) AS held,
       (SELECT coalesce(json_agg(f), '[]') FROM (
-        SELECT c.chain_id, f.flag, f.items FROM unnest(${services.chains.map(({ id }) => id)}::integer[]) AS c (chain_id)
+        SELECT c.chain_id, f.flag, f.items FROM unnest(${chains.map(({ id }) => id)}::integer[]) AS c (chain_id)
         CROSS JOIN LATERAL (SELECT flag, sum(count) AS items FROM (
           SELECT n.flag, n.count FROM nft.contract_flags n WHERE n.chain_id = c.chain_id LIMIT ${mostContracts}) counted
           GROUP BY flag) f) f) AS flags,
       (SELECT to_json(s) FROM (SELECT kind, trouble FROM service.signer_state
         WHERE seen_at > clock_timestamp() - interval '1 minute' ORDER BY trouble IS NULL, seen_at DESC LIMIT 1) s) AS signer,
       (SELECT coalesce(json_agg(m), '[]') FROM service.metadata_queue m) AS metadata,
-      (SELECT coalesce(json_agg(p), '[]') FROM service.pin_queue p) AS pins`
-    .execute(services.db)
-    .then(
-      ({ rows: [row] }) => (row ? { ...row, clockLead: clockLead(row.now, askedAt, Date.now()) } : null),
-      (error: unknown) => {
-        const cause = explainFailure(error, { DATABASE_URL: services.config.databaseUrl });
-        services.logOnce.write("warn", `status ${cause}`, { cause }, "the state of the service cannot be read");
-        if (isRefusal(error)) fault = "refused";
-        return null;
-      },
-    );
-  const row = await reading;
-  const signer = row?.signer ?? { kind: null, trouble: null };
-  return {
-    signer,
-    database: row ? "ok" : fault,
-    clock: { aheadSeconds: row?.clockLead ?? null, wrong: row !== null && clockTrouble(row.clockLead) !== null },
-    replicas: services.index.pool.replicas(),
-    chains: services.chains.map((chain) => chainStatus(services, chain, row, signer)),
-    metadata: Object.fromEntries((row?.metadata ?? []).map(({ status, items }) => [status, items])),
-    pins: Object.fromEntries((row?.pins ?? []).map(({ state, items }) => [state, items])),
-  };
+      (SELECT coalesce(json_agg(p), '[]') FROM service.pin_queue p) AS pins`.execute(db);
+  const [row] = rows;
+  if (!row) throw new Error("a statement of one row gave none");
+  return row;
 }
 
 function chainStatus(
@@ -304,23 +309,15 @@ function chainStatus(
       undecodableLogs: flagged("undecodable"),
     },
   };
-  const unsigned = isDeployable(chain) ? signerTroubles(row, signer) : [];
-  return {
-    ...status,
-    troubles: row
-      ? [
-          ...troublesOf(status, services.relay.nodes(chain), services.config.maxIndexLagBlocks, fresh ?? null),
-          ...(shared.some(({ wallet, recent }) => recent && wallets.includes(wallet))
-            ? ["wallet_shared" as const]
-            : []),
-          // A local chain's time is moved on purpose.
-          ...(!chain.local && timestamp !== null && timestamp - row.now > clockToleranceSeconds
-            ? (["block_from_future"] as const)
-            : []),
-          ...unsigned,
-        ]
-      : unsigned,
-  };
+  const troubles = row
+    ? troublesOf(status, services.relay.nodes(chain), services.config.maxIndexLagBlocks, fresh ?? null)
+    : [];
+  if (shared.some(({ wallet, recent }) => recent && wallets.includes(wallet))) troubles.push("wallet_shared");
+  // A local chain's time is moved on purpose.
+  if (row && !chain.local && timestamp !== null && timestamp - row.now > clockToleranceSeconds)
+    troubles.push("block_from_future");
+  if (isDeployable(chain)) troubles.push(...signerTroubles(row, signer));
+  return { ...status, troubles };
 }
 
 function signerTroubles(row: Row | null, { kind, trouble }: ServiceStatus["signer"]): Trouble[] {

@@ -1,33 +1,19 @@
 import { sql } from "kysely";
-import { Gauge } from "prom-client";
 import type { Services } from "../services.ts";
-import { type Metrics, readCached } from "../telemetry/metrics.ts";
+import { gaugesOf, type Metrics, readCached } from "../telemetry/metrics.ts";
 
 const keptMs = 10_000;
 const queues = ["deployment", "update", "metadata"] as const;
-
-type Fill = (set: (value: number, labels?: Record<string, string>) => void, figures: ServiceFigures) => void;
 
 /**
  * Ages of queues, sizes, replication, row-level security and the last backup, by one statement every ten seconds at
  * most. While the database is away there are none: nothing known is no reason to say that all is well.
  */
-export function watchService({ registry }: Metrics, services: Services): void {
-  const read = readCached(keptMs, () => readFigures(services));
-  const gauge = (name: string, help: string, labelNames: string[], fill: Fill) =>
-    new Gauge({
-      name,
-      help,
-      labelNames,
-      registers: [registry],
-      async collect() {
-        const figures = await read();
-        this.reset();
-        if (figures) fill((value, labels = {}) => this.set(labels, value), figures);
-        // After a reset there would be a 0 that nobody measured.
-        else if (labelNames.length === 0) this.remove();
-      },
-    });
+export function watchService(metrics: Metrics, services: Services): void {
+  const gauge = gaugesOf(
+    metrics,
+    readCached(keptMs, () => readFigures(services)),
+  );
   gauge(
     "mintyard_queue_oldest_seconds",
     "Age of the oldest item that waits; 0 while none does.",

@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { sql } from "kysely";
 import {
   type Address,
@@ -11,7 +11,6 @@ import {
   recoverMessageAddress,
   toHex,
 } from "viem";
-import { newBrowserSecret, sha256Of } from "../auth/session-secret.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
 import { admitAddress, asksLocalChainsOnly } from "./admit-address.ts";
@@ -54,9 +53,11 @@ const verificationCalls = 10;
 /** Which chain a contract wallet is on is known later. */
 const questionsOf = (services: Services, cost: number) => ({ cost, ofDay: asksLocalChainsOnly(services) ? 0 : cost });
 
+const sha256Of = (text: string) => createHash("sha256").update(text).digest();
+
 /** The secret of a browser that asks for a nonce. */
 export function newBrowser(): string {
-  return newBrowserSecret();
+  return randomBytes(24).toString("base64url");
 }
 
 /**

@@ -1,6 +1,6 @@
 import { Counter, Gauge } from "prom-client";
 import type { Services } from "../services.ts";
-import { type Metrics, readCached } from "../telemetry/metrics.ts";
+import { gaugesOf, type Metrics, readCached } from "../telemetry/metrics.ts";
 import { isDeployable } from "../transactions/chain/context.ts";
 import { readStatus, type ServiceStatus } from "./read-status.ts";
 
@@ -10,25 +10,10 @@ const heldFor = { fee: 0, budget: 0, balance: 0, wallet: 0 };
 const allStates = ["open", "paused_funds", "reconcile", "halted"];
 
 /** What `/status` says, as gauges. Every process shows the same: read them with `max`. */
-export function watchStatus({ registry }: Metrics, services: Services): void {
+export function watchStatus(metrics: Metrics, services: Services): void {
+  const { registry } = metrics;
   const read = readCached(keptMs, () => readStatus(services));
-  const gauge = (
-    name: string,
-    help: string,
-    labelNames: string[],
-    fill: (set: (value: number, labels?: Record<string, string>) => void, status: ServiceStatus) => void,
-  ) =>
-    new Gauge({
-      name,
-      help,
-      labelNames,
-      registers: [registry],
-      async collect() {
-        const status = await read();
-        this.reset();
-        fill((value, labels = {}) => this.set(labels, value), status);
-      },
-    });
+  const gauge = gaugesOf(metrics, read);
   const perChain = (name: string, help: string, of: (chain: ServiceStatus["chains"][number]) => number | null) =>
     gauge(name, help, ["chain"], (set, { chains }) => {
       for (const chain of chains) {

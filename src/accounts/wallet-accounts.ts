@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { sql, type Transaction } from "kysely";
+import { type Kysely, sql } from "kysely";
 import type { Address } from "viem";
 import { writeAudit } from "../auth/audit.ts";
 import { createAccount } from "../auth/keys.ts";
@@ -45,7 +45,7 @@ export async function openWalletAccount(
       services.config.keyPepper,
       { id, name, tier: "free" },
       async (transaction) => {
-        await addWallet(transaction as Transaction<Database>, wallet, id, request.requestId, "sign_up");
+        await addWallet(transaction, wallet, id, request.requestId, "sign_up");
       },
     );
   } catch (error) {
@@ -79,7 +79,7 @@ export async function joinWallet(
 }
 
 async function addWallet(
-  transaction: Transaction<Database>,
+  transaction: Kysely<Database>,
   { address, chainId }: ProvenWallet,
   accountId: string,
   requestId: string,

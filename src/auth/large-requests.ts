@@ -1,7 +1,6 @@
 import { ServiceError } from "../errors/errors.ts";
 import type { Caller } from "./caller.ts";
-import { type Bucket, dayOf, rateOf } from "./plan-rates.ts";
-import { planOf } from "./plans.ts";
+import { type Bucket, dayOf, planOf, rateOf } from "./plans.ts";
 import type { RateLimiter } from "./rate-limit.ts";
 
 /** What costs as much of an account's rates as one upload: files of a directory, and their bytes. */

@@ -90,6 +90,29 @@ export function readCached<T>(keptMs: number, read: () => Promise<T>): () => Pro
   };
 }
 
+/**
+ * Makes gauges of what one reading gives; while it gives null, they have no series.
+ *
+ * @returns adds one gauge; `fill` sets its series.
+ */
+export function gaugesOf<Figures>({ registry }: Metrics, read: () => Promise<Figures | null>) {
+  type Fill = (set: (value: number, labels?: Record<string, string>) => void, figures: Figures) => void;
+  return (name: string, help: string, labelNames: string[], fill: Fill) =>
+    new Gauge({
+      name,
+      help,
+      labelNames,
+      registers: [registry],
+      async collect() {
+        const figures = await read();
+        this.reset();
+        if (figures) fill((value, labels = {}) => this.set(labels, value), figures);
+        // After a reset there would be a 0 that nobody measured.
+        else if (labelNames.length === 0) this.remove();
+      },
+    });
+}
+
 /** Connections of a pool: lent out, idle, and requests that wait for one. */
 export function watchPool({ registry }: Metrics, pool: pg.Pool): void {
   exportGauge(registry, {
