@@ -213,8 +213,9 @@ export function findChain(chains: readonly Chain[], name: string): Chain {
   const wanted = chainAliases[name] ?? name;
   const chain = chains.find((candidate) => candidate.name === wanted);
   if (chain) return chain;
-  const context = { field: "chain", details: { got: name, allowed: chainNames(chains) } };
-  const allowed = chainNames(chains).join(", ");
+  const names = chainNames(chains);
+  const context = { field: "chain", details: { got: name, allowed: names } };
+  const allowed = names.join(", ");
   if (wanted in knownChains)
     throw new ServiceError("chain_not_supported", `chain ${name} is not served here; use one of: ${allowed}`, context);
   throw new ServiceError("invalid_enumeration", `chain must be one of: ${allowed}`, context);

@@ -78,10 +78,8 @@ export class Rounds {
   /** Runs a loop until the signal. Never fails: a round that throws is logged and repeated. */
   async repeat(round: () => Promise<Next>, pace: Pace, { log, failing, fields }: Naming): Promise<void> {
     const { periodMs, rests = false, retryMs = periodMs } = pace;
-    const resting = {
-      ...{ firstMs: periodMs, mostMs: rests ? Math.max(this.#restMs, periodMs) : periodMs },
-      factor: this.#growth,
-    };
+    const mostMs = rests ? Math.max(this.#restMs, periodMs) : periodMs;
+    const resting = { firstMs: periodMs, mostMs, factor: this.#growth };
     const logOnce = new LogOnce(log);
     let failures = 0;
     let idle = 0;

@@ -1,4 +1,5 @@
 import { type Chain, knownChains } from "../chains.ts";
+import { isLoopback } from "../http/own-host.ts";
 import { ConfigError } from "../setting-words.ts";
 import { type Env, isProduction } from "./values.ts";
 
@@ -7,13 +8,9 @@ export function loadFailpoints(env: Env, chains: readonly Chain[]): string | nul
   const setting = env["MINTYARD_CHAOS_CRASH"]?.trim() ?? "";
   if (!setting) return null;
   const known = new Set(Object.values(knownChains).map(({ id }) => id));
-  const harmless = (chain: Chain) => chain.local && !known.has(chain.id) && chain.rpcUrls.every(isLoopback);
+  const harmless = (chain: Chain) =>
+    chain.local && !known.has(chain.id) && chain.rpcUrls.every((url) => isLoopback(new URL(url).hostname));
   if (isProduction(env) || !chains.every(harmless))
     throw new ConfigError("MINTYARD_CHAOS_CRASH: failpoints are for local chains only; unset it");
   return setting;
-}
-
-function isLoopback(text: string): boolean {
-  const { hostname } = new URL(text);
-  return hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }

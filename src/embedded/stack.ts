@@ -288,8 +288,7 @@ class EmbeddedStack implements Stack {
 
   #localChainNames(): string[] {
     const given = this.#env["MINTYARD_LOCAL_CHAINS"];
-    const configured = Object.keys(this.#env).some((name) => name.startsWith("RPC_URL_") && this.#env[name]?.trim());
-    const names = (given ?? (configured ? "" : "goerli")).split(",");
+    const names = (given ?? (configuredSuffixes(this.#env).length > 0 ? "" : "goerli")).split(",");
     return names.map((name) => name.trim()).filter(Boolean);
   }
 

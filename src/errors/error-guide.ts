@@ -1,4 +1,4 @@
-import { type ErrorCode, errorTable } from "./errors.ts";
+import type { ErrorCode } from "./errors.ts";
 
 export interface ErrorGuide {
   /** What led there. */
@@ -10,7 +10,7 @@ export interface ErrorGuide {
 const inputCause = "A member or parameter of the request is not what the operation takes.";
 
 /** What the pages at `/docs/errors/<code>` and the member `fix` of an error say. */
-const guides: Partial<Record<ErrorCode, ErrorGuide>> = {
+const guides: Record<ErrorCode, ErrorGuide> = {
   authorization_missing: {
     cause: "The request has no Authorization header.",
     fix: "Send your API key in the header Authorization, without a scheme word.",
@@ -110,15 +110,9 @@ const guides: Partial<Record<ErrorCode, ErrorGuide>> = {
   },
 };
 
-/** The text about a code; codes without words of their own get those of their status. */
+/** The text about a code. */
 export function guideOf(code: ErrorCode): ErrorGuide {
-  const known = guides[code];
-  if (known) return known;
-  const { status, retryable } = errorTable[code];
-  return {
-    cause: status < 500 ? inputCause : "The service could not do it now.",
-    fix: retryable ? "Send the same request again later." : "See the message.",
-  };
+  return guides[code];
 }
 
 export function hasOwnGuide(code: ErrorCode): boolean {
