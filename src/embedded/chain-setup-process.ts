@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { type Address, createWalletClient, type Hex, http, parseEther } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
-import { type Chain, defaultCoin, defaultRelayPolicy, knownChains } from "../chains.ts";
+import type { Chain } from "../chains.ts";
 import { loadChains } from "../config/chain-settings.ts";
 import { createRpcClients } from "../rpc/clients.ts";
 import { openKeySigners } from "../signing/in-process.ts";
@@ -46,14 +46,14 @@ async function answer(request: SetupRequest): Promise<unknown> {
  * @param record of the factory that an earlier start deployed.
  */
 async function prepareLocalChain(
-  { name, id, rpcUrl }: LocalNode,
+  node: LocalNode,
   relayerKeyFile: string,
   record: FactoryRecord | null,
   log: Logger,
 ): Promise<SetupCalls["prepare"]["answer"]> {
   const relayerKey = readKey(relayerKeyFile);
   const relayer = privateKeyToAccount(relayerKey).address;
-  const chain = localChain(name, id, rpcUrl, relayerKey);
+  const chain = localChain(node, relayerKey);
   await fundRelayer(chain, relayer);
   return { relayer, factory: await ensureFactory(chain, record, log) };
 }
@@ -67,26 +67,16 @@ function readKey(file: string): Hex {
   return readFileSync(file, "utf8").trim() as Hex;
 }
 
-function localChain(name: string, id: number, rpcUrl: string, relayerKey: Hex): Chain {
-  return {
-    name,
-    id,
-    local: true,
-    rpcUrls: [rpcUrl],
-    coin: defaultCoin(id, name),
-    walletRpcUrl: null,
-    explorerTxUrl: knownChains[name]?.explorerTxUrl ?? "",
-    factory: null,
-    operator: null,
-    relayerKey,
-    relay: defaultRelayPolicy(id, true),
-    confirmations: 1,
-    startBlock: 0,
-    indexScope: "all",
-    verification: "proofs",
-    requestsPerSecond: 0,
-    paidTierOnly: false,
-  };
+function localChain({ name, id, rpcUrl }: LocalNode, relayerKey: Hex): Chain {
+  const suffix = name.toUpperCase();
+  const [chain] = loadChains({
+    [`RPC_URL_${suffix}`]: rpcUrl,
+    [`CHAIN_ID_${suffix}`]: String(id),
+    [`LOCAL_${suffix}`]: "on",
+    [`RELAYER_KEY_${suffix}`]: relayerKey,
+  });
+  if (!chain) throw new Error(`the local chain ${name} is not configured`);
+  return chain;
 }
 
 /** A plain transfer from the node's first unlocked account, so that it is part of the chain's history. */
