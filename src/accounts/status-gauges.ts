@@ -173,15 +173,10 @@ export function watchStatus(metrics: Metrics, services: Services): void {
   gauge("mintyard_replica_lag_seconds", "Age of what this standby lacks.", ["replica"], (set, { replicas }) => {
     for (const { replica, lagSeconds } of replicas) if (lagSeconds !== null) set(lagSeconds, { replica });
   });
-  new Gauge({
-    name: "mintyard_disk_free_bytes",
-    help: "Free on the file system of the data folder.",
-    registers: [registry],
-    async collect() {
-      const { freeBytes } = await services.disk.status();
-      this.set(freeBytes);
-    },
-  });
+  const diskGauge = gaugesOf(metrics, () => services.disk.status());
+  diskGauge("mintyard_disk_free_bytes", "Free on the file system of the data folder.", [], (set, { freeBytes }) =>
+    set(freeBytes),
+  );
   const { disk } = services.config;
   // A mark that is not set has no series: nothing can be compared with it.
   const mark = (name: string, help: string, bytes: number) => {
@@ -190,23 +185,16 @@ export function watchStatus(metrics: Metrics, services: Services): void {
   mark("mintyard_disk_min_free_bytes", "Below this much free nothing more is kept.", disk.minFreeBytes);
   mark("mintyard_database_max_bytes", "From this size of the database on nothing more is kept.", disk.databaseBytes);
   mark("mintyard_free_accounts_max_bytes", "What free accounts may keep together.", disk.freeAccountsBytes);
-  new Gauge({
-    name: "mintyard_disk_size_bytes",
-    help: "Size of the file system of the data folder.",
-    registers: [registry],
-    async collect() {
-      this.set((await services.disk.status()).sizeBytes);
-    },
-  });
-  new Gauge({
-    name: "mintyard_storage_full",
-    help: "1 while a mark is passed from which on nothing more is kept.",
-    labelNames: ["place"],
-    registers: [registry],
-    async collect() {
-      const { full } = await services.disk.status();
+  diskGauge("mintyard_disk_size_bytes", "Size of the file system of the data folder.", [], (set, { sizeBytes }) =>
+    set(sizeBytes),
+  );
+  diskGauge(
+    "mintyard_storage_full",
+    "1 while a mark is passed from which on nothing more is kept.",
+    ["place"],
+    (set, { full }) => {
       for (const place of ["data_folder", "database", "free_accounts"] as const)
-        this.set({ place }, full.includes(place) ? 1 : 0);
+        set(full.includes(place) ? 1 : 0, { place });
     },
-  });
+  );
 }

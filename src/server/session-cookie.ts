@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isWriteOfSession, sessionSeconds } from "../accounts/sessions.ts";
-import { signInMs } from "../accounts/sign-in-message.ts";
+import { signInMs } from "../accounts/sign-in.ts";
 import { guideOf } from "../errors/error-guide.ts";
 import { errorTable } from "../errors/errors.ts";
 import { corsHeaders } from "../http/common-headers.ts";

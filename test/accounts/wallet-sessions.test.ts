@@ -3,7 +3,7 @@ import { type Address, type Hex, hashMessage } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { createSiweMessage, type SiweMessage } from "viem/siwe";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { signInStatement } from "../../src/accounts/sign-in-message.ts";
+import { signInStatement } from "../../src/accounts/sign-in.ts";
 import { ApiServer } from "../setup/api-server.ts";
 import { send } from "../setup/send.ts";
 import { patient } from "../setup/wait.ts";
