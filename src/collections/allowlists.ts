@@ -80,10 +80,11 @@ const listTogether = readTogether(
 
 /** The proof of one wallet, read in pieces from the stored tree; null for a wallet that is not listed. */
 export async function readProof(services: Services, id: string, wallet: Address): Promise<Hex[] | null> {
-  let found = await proveTogether(services, { id, wallet });
+  const prove = () => proveTogether(services, { id, wallet });
+  let found = await prove();
   if (!found?.stored) {
     await storedOnce(services, id);
-    found = await proveTogether(services, { id, wallet });
+    found = await prove();
   }
   if (!found?.proof) return null;
   const { proof } = found;
@@ -146,9 +147,7 @@ const building = new Map<string, Promise<void>>();
 
 /** Builds the tree of a list that was stored without one, once. */
 async function storedOnce(services: Services, id: string): Promise<void> {
-  const known = building.get(id);
-  if (known) return await known;
-  const work = buildStored(services, id).finally(() => building.delete(id));
+  const work = building.get(id) ?? buildStored(services, id).finally(() => building.delete(id));
   building.set(id, work);
   await work;
 }

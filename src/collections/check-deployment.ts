@@ -9,8 +9,13 @@ import type { Services } from "../services.ts";
 import { isDeployable } from "../transactions/chain/context.ts";
 import { batched } from "../transactions/store/batch.ts";
 import { type AllowlistTree, takeAllowlist } from "./allowlist-tree.ts";
-import { configsOf, lowerCase } from "./collection-config.ts";
-import type { DeployCollectionInput, DeploymentMode, DeploymentPayload } from "./deployment-input.ts";
+import {
+  configsOf,
+  type DeployCollectionInput,
+  type DeploymentMode,
+  type DeploymentPayload,
+  lowerCase,
+} from "./deployment-input.ts";
 import { Problems } from "./problems.ts";
 
 export interface CheckedDeployment {
@@ -46,15 +51,16 @@ export async function checkDeployment(
   const problems = new Problems();
   const chain = problems.attempt(() => findDeployChain(services, input.chain, mode));
   const reserved = reservedAddresses(services, chain);
-  checkWallet(problems, "ownerAddress", input.ownerAddress, reserved);
-  checkWallet(problems, "treasuryAddress", input.treasuryAddress, reserved);
+  const { ownerAddress, treasuryAddress } = input;
+  checkWallet(problems, "ownerAddress", ownerAddress, reserved);
+  checkWallet(problems, "treasuryAddress", treasuryAddress, reserved);
   checkSupply(problems, input);
   checkPrices(problems, input);
   checkTexts(problems, input);
   const royaltiesBps = input.royaltiesBps ?? 0n;
   if (royaltiesBps < 0n || royaltiesBps > 10_000n)
     problems.add("value_error", "royaltiesBps", "the royalty share must be 0 to 10000 basis points");
-  const royaltiesAddress = input.royaltiesAddress ?? input.ownerAddress;
+  const royaltiesAddress = input.royaltiesAddress ?? ownerAddress;
   if (royaltiesBps > 0n && BigInt(royaltiesAddress) === 0n)
     problems.add("invalid_address", "royaltiesAddress", "royalties would go to the zero address");
   const publicMintStart = startSeconds(problems, "publicMintStart", input.publicMintStart);
@@ -80,8 +86,8 @@ export async function checkDeployment(
   const payload: DeploymentPayload = {
     name: input.name,
     symbol: input.symbol,
-    ownerAddress: input.ownerAddress,
-    treasuryAddress: input.treasuryAddress,
+    ownerAddress,
+    treasuryAddress,
     royaltiesAddress,
     royaltiesBps: String(royaltiesBps),
     maxSupply: String(input.maxSupply),
@@ -104,7 +110,8 @@ export async function checkDeployment(
     allowlist,
     warnings: [
       ...warnOfSales({ publicMintStart, presaleMintStart, listed: allowlist.entries.length }),
-      ...warnOfTexts(input),
+      ...warnOfBaseUri(input.baseUri),
+      ...warnOfChecksums({ ownerAddress, treasuryAddress, royaltiesAddress: input.royaltiesAddress }),
     ],
   };
 }
@@ -118,8 +125,8 @@ function findDeployChain(services: Services, name: string, mode: DeploymentMode)
 
 function reservedAddresses(services: Services, chain: Chain | undefined): Set<string> {
   if (!chain?.factory || !isDeployable(chain)) return new Set();
-  const own: Address[] = [...services.relay.signers(chain).map((signer) => signer.address), chain.factory.address];
-  return new Set(own.map((address) => address.toLowerCase()));
+  const own = [...services.relay.signers(chain), chain.factory];
+  return new Set(own.map(({ address }) => lowerCase(address)));
 }
 
 function checkWallet(problems: Problems, field: string, address: string, reserved: Set<string>): void {
@@ -141,10 +148,8 @@ function checkSupply(problems: Problems, input: DeployCollectionInput): void {
 }
 
 function checkPrices(problems: Problems, input: DeployCollectionInput): void {
-  for (const [field, wei] of [
-    ["mintPriceWei", input.mintPriceWei],
-    ["presaleMintPriceWei", input.presaleMintPriceWei ?? 0n],
-  ] as const) {
+  for (const field of ["mintPriceWei", "presaleMintPriceWei"] as const) {
+    const wei = input[field] ?? 0n;
     if (wei < 0n || wei > maxPriceWei)
       problems.add("value_error", field, `a price must be 0 to ${maxPriceWei} wei of the chain's native token`);
   }
@@ -204,11 +209,6 @@ export function warnOfBaseUri(baseUri = ""): string[] {
   return ["the base URI has no slash at its end: token URIs are the base URI and the id with nothing between"];
 }
 
-function warnOfTexts(input: DeployCollectionInput): string[] {
-  const { ownerAddress, treasuryAddress, royaltiesAddress } = input;
-  return [...warnOfBaseUri(input.baseUri), ...warnOfChecksums({ ownerAddress, treasuryAddress, royaltiesAddress })];
-}
-
 /** Mixed case is a checksum (EIP-55) to most wallets; old clients send it wrong and are not refused. */
 export function warnOfChecksums(addresses: Record<string, unknown>): string[] {
   const isWrong = (given: unknown) =>
@@ -226,21 +226,19 @@ export function warnOfChecksums(addresses: Record<string, unknown>): string[] {
 const payer: Address = `0x${"77".repeat(20)}`;
 
 /** Requests that come together ask the node together. */
-const isContract = batched(areContracts, { most: 16, retryIndividually: false });
-
-async function areContracts(
-  services: Services,
-  accounts: readonly { chain: Chain; address: Address }[],
-): Promise<boolean[]> {
-  const [first] = accounts;
-  if (!first) return [];
-  const asked = accounts.map(({ address }) => calls.code(address, "latest"));
-  // Read within, so that an answer without sense is asked of the next endpoint.
-  return await services.relay.nodes(first.chain).first(async (node) => {
-    const answers = await node.ask(asked);
-    return answers.map((answer) => parseHex(answer, "an account's code") !== "0x");
-  });
-}
+const isContract = batched(
+  async (services: Services, accounts: readonly { chain: Chain; address: Address }[]) => {
+    const [first] = accounts;
+    if (!first) return [];
+    const asked = accounts.map(({ address }) => calls.code(address, "latest"));
+    // Read within, so that an answer without sense is asked of the next endpoint.
+    return await services.relay.nodes(first.chain).first(async (node) => {
+      const answers = await node.ask(asked);
+      return answers.map((answer) => parseHex(answer, "an account's code") !== "0x");
+    });
+  },
+  { most: 16, retryIndividually: false },
+);
 
 /**
  * Fees go to the treasury for ever, so a contract that takes no payments would bury them: one is tried.

@@ -1,4 +1,4 @@
-import { type Kysely, sql } from "kysely";
+import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Database } from "../db/database.ts";
 import type { Rounds } from "../rounds.ts";
 import type { Services } from "../services.ts";
@@ -26,43 +26,40 @@ export async function runClearing({ db, log }: Services, rounds: Rounds): Promis
  * @returns how many of each.
  */
 export async function clearExpired(db: Kysely<Database>): Promise<{ requests: number; lists: number }> {
-  const requests = await inBatches(async () => {
-    const { numAffectedRows } = await sql`
-      DELETE FROM service.self_deployment WHERE id IN (
-        SELECT id FROM service.self_deployment
-        WHERE address IS NULL AND expires_at < clock_timestamp() - interval '30 days'
-        LIMIT ${batch} FOR UPDATE SKIP LOCKED)`.execute(db);
-    return numAffectedRows;
-  });
-  const unreferenced = await inBatches(async () => {
-    const { numAffectedRows } = await sql`
-      DELETE FROM service.allowlist WHERE id IN (
-        SELECT a.id FROM service.allowlist a
-        -- A list and its request are stored in one transaction, so a list that is seen alone stays alone.
-        WHERE NOT EXISTS (SELECT FROM service.intent i WHERE i.allowlist_id = a.id)
-          AND NOT EXISTS (SELECT FROM service.self_deployment d WHERE d.allowlist_id = a.id)
-        LIMIT ${batch} FOR UPDATE SKIP LOCKED)`.execute(db);
-    return numAffectedRows;
-  });
-  const ended = await inBatches(async () => {
-    const { numAffectedRows } = await sql`
-      UPDATE service.allowlist SET entries = '{}' WHERE id IN (
-        SELECT a.id FROM service.allowlist a
-        WHERE a.bytes > 0
-          AND NOT EXISTS (SELECT FROM service.self_deployment d WHERE d.allowlist_id = a.id)
-          AND NOT EXISTS (SELECT FROM service.intent i WHERE i.allowlist_id = a.id
-            AND (i.state NOT IN ('expired', 'cancelled', 'failed_onchain', 'retried')
-              OR i.settled_at IS NULL OR i.settled_at > clock_timestamp() - interval '30 days'))
-        LIMIT ${batch} FOR UPDATE SKIP LOCKED)`.execute(db);
-    return numAffectedRows;
-  });
+  const requests = await inBatches(
+    db,
+    sql`DELETE FROM service.self_deployment WHERE id IN (
+      SELECT id FROM service.self_deployment
+      WHERE address IS NULL AND expires_at < clock_timestamp() - interval '30 days'
+      LIMIT ${batch} FOR UPDATE SKIP LOCKED)`,
+  );
+  const unreferenced = await inBatches(
+    db,
+    sql`DELETE FROM service.allowlist WHERE id IN (
+      SELECT a.id FROM service.allowlist a
+      -- A list and its request are stored in one transaction, so a list that is seen alone stays alone.
+      WHERE NOT EXISTS (SELECT FROM service.intent i WHERE i.allowlist_id = a.id)
+        AND NOT EXISTS (SELECT FROM service.self_deployment d WHERE d.allowlist_id = a.id)
+      LIMIT ${batch} FOR UPDATE SKIP LOCKED)`,
+  );
+  const ended = await inBatches(
+    db,
+    sql`UPDATE service.allowlist SET entries = '{}' WHERE id IN (
+      SELECT a.id FROM service.allowlist a
+      WHERE a.bytes > 0
+        AND NOT EXISTS (SELECT FROM service.self_deployment d WHERE d.allowlist_id = a.id)
+        AND NOT EXISTS (SELECT FROM service.intent i WHERE i.allowlist_id = a.id
+          AND (i.state NOT IN ('expired', 'cancelled', 'failed_onchain', 'retried')
+            OR i.settled_at IS NULL OR i.settled_at > clock_timestamp() - interval '30 days'))
+      LIMIT ${batch} FOR UPDATE SKIP LOCKED)`,
+  );
   return { requests, lists: unreferenced + ended };
 }
 
-async function inBatches(one: () => Promise<bigint | undefined>): Promise<number> {
+async function inBatches(db: Kysely<Database>, statement: RawBuilder<unknown>): Promise<number> {
   for (let total = 0; ; ) {
-    const changed = Number((await one()) ?? 0n);
-    total += changed;
-    if (changed < batch) return total;
+    const { numAffectedRows = 0n } = await statement.execute(db);
+    total += Number(numAffectedRows);
+    if (numAffectedRows < batch) return total;
   }
 }

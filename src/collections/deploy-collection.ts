@@ -1,12 +1,16 @@
+import type { Address } from "viem";
 import { collectionSalt, predictCollection } from "../../contracts/abi/config.ts";
 import type { Caller } from "../auth/caller.ts";
-import { type Asked, type CarriedOut, carryOut, type Draft } from "../requests/carry-out.ts";
+import { type Chain, findChain } from "../chains.ts";
+import { toBytes } from "../db/bytes.ts";
+import { type Asked, type CarriedOut, carryOut, type Draft, planKey } from "../requests/carry-out.ts";
+import { type PlannedCost, planCost } from "../requests/simulate.ts";
 import type { Services } from "../services.ts";
-import { intentName } from "../transactions/chain/request-call.ts";
+import { encodeDeploy, intentName } from "../transactions/chain/request-call.ts";
 import { keepTree } from "./allowlists.ts";
 import { type CheckedDeployment, checkDeployment, checkTreasury } from "./check-deployment.ts";
-import { lowerCase } from "./collection-config.ts";
-import { type DeployCollectionInput, type Deployment, deployments } from "./deployment-input.ts";
+import { type DeployCollectionInput, type Deployment, deployments, lowerCase } from "./deployment-input.ts";
+import { Problems } from "./problems.ts";
 
 export interface DeployCollectionResult {
   deployment: CarriedOut<Deployment>["request"];
@@ -63,7 +67,7 @@ export function askDeployment(
 }
 
 /** The transaction's data and its address follow from id, factory and request. */
-export async function draftDeployment(
+async function draftDeployment(
   services: Services,
   { chain, payload, initData, allowlist }: CheckedDeployment,
   id: string,
@@ -81,4 +85,46 @@ function usedBytes(data: string): number {
   let used = 0;
   for (let at = 2; at < data.length; at += 2) if (data[at] !== "0" || data[at + 1] !== "0") used += 1;
   return used;
+}
+
+/** What a deployment would do; nothing of it was stored, signed or spent. */
+export interface DeploymentPlan extends PlannedCost {
+  chain: Chain;
+  /** Deploy the same request with this key, and the collection will be at `predictedAddress`. */
+  idempotencyKey: string;
+  predictedAddress: Address;
+  warnings: string[];
+}
+
+/**
+ * Checks a deployment in every way short of doing it: the request, the treasury, and the transaction by
+ * simulation.
+ *
+ * @throws ServiceError the gravest fault, all of them in `details.problems`; `service_unavailable` while the
+ *   node does not answer.
+ */
+export async function planDeployment(
+  services: Services,
+  caller: Caller,
+  input: DeployCollectionInput,
+): Promise<DeploymentPlan> {
+  const problems = new Problems();
+  const key = problems.attempt(() => planKey(caller, input.idempotencyKey));
+  const checked = await problems.attemptLater(() => checkDeployment(services, caller, input));
+  await problems.attemptLater(() =>
+    checkTreasury(services, findChain(services.chains, input.chain), input.treasuryAddress),
+  );
+  problems.check();
+  if (!checked || !key) throw new Error("unreachable: what was not checked was a problem");
+  const { chain } = checked;
+  const { idempotencyKey, id } = key;
+  const { owner, initData, predicted, factory: to } = await draftDeployment(services, checked, id);
+  const data = encodeDeploy({ root_id: id, owner: toBytes(owner), init_data: toBytes(initData) });
+  return {
+    chain,
+    idempotencyKey,
+    predictedAddress: predicted,
+    ...(await planCost(services, chain, { to, data })),
+    warnings: checked.warnings,
+  };
 }

@@ -1,22 +1,13 @@
+import { type Kysely, sql } from "kysely";
 import { type Hash, parseAbiItem, zeroAddress } from "viem";
 import type { Chain } from "../chains.ts";
-import { toAddress, toHash, toHex } from "../db/bytes.ts";
+import { toAddress, toBytes, toHash, toHex } from "../db/bytes.ts";
+import type { Database } from "../db/database.ts";
 import type { Next, Rounds } from "../rounds.ts";
 import { loggable } from "../rpc/nodes.ts";
 import type { Services } from "../services.ts";
-import {
-  type AwaitedRow,
-  type FoundRow,
-  forgetCreation,
-  handedOut,
-  listAwaited,
-  listFound,
-  listReported,
-  recordCreation,
-  recordFinal,
-  recordScanned,
-} from "./awaited-deployments.ts";
-import { type Creation, hashOfCreation, readExactCreation, readTransaction } from "./exact-creation.ts";
+import type { DeploymentPayload } from "./deployment-input.ts";
+import { type Creation, type HandedOut, hashOfCreation, readExactCreation, readTransaction } from "./exact-creation.ts";
 
 /** Blocks of one question for logs; more than this is refused by many nodes. */
 const maxRange = 2_000n;
@@ -107,14 +98,27 @@ async function followReport(services: Services, chain: Chain, row: AwaitedRow, l
   if (creation && creation.block <= last) await recordDetected(services, chain, row.id, creation);
 }
 
-async function recordDetected(services: Services, chain: Chain, id: string, creation: Creation): Promise<void> {
-  if (!(await recordCreation(services.db, id, creation))) return;
-  const { address, hash } = creation;
-  services.log.info({ chain: chain.name, id, address, hash }, "a creator's own deployment was detected");
+/** Records what was found of a request. What was found before stays, unless this is the account's own transaction. */
+async function recordDetected({ db, log }: Services, chain: Chain, id: string, creation: Creation): Promise<void> {
+  const { address, hash, block, blockHash } = creation;
+  const { numUpdatedRows } = await db
+    .updateTable("service.self_deployment")
+    .set({
+      address: toBytes(address),
+      tx_hash: toBytes(hash),
+      block_number: block,
+      block_hash: toBytes(blockHash),
+      finalized: false,
+    })
+    .where("id", "=", id)
+    .where((eb) => eb.or([eb("address", "is", null), eb("reported_tx", "=", toBytes(hash))]))
+    .executeTakeFirst();
+  if (numUpdatedRows > 0n)
+    log.info({ chain: chain.name, id, address, hash }, "a creator's own deployment was detected");
 }
 
 /** A found one is final with its block, looked at once more; when the block went away it is awaited again. */
-async function reconsider(services: Services, chain: Chain, head: Head, row: FoundRow): Promise<void> {
+async function reconsider(services: Services, chain: Chain, head: Head, row: AwaitedRow): Promise<void> {
   const { block_number: number, block_hash: blockHash, tx_hash: hash } = row;
   if (number === null || blockHash === null || hash === null) return;
   const client = services.rpc(chain);
@@ -122,13 +126,22 @@ async function reconsider(services: Services, chain: Chain, head: Head, row: Fou
   const stands = block?.hash === toHash(blockHash);
   if (stands && number > head.finalized) return;
   const context = { chain: chain.name, id: row.id, hash: toHash(hash) };
+  const ofBlock = services.db
+    .updateTable("service.self_deployment")
+    .where("id", "=", row.id)
+    .where("block_hash", "=", blockHash);
+  // The request is awaited again, from this block on.
+  const nothing = {
+    ...{ address: null, tx_hash: null, block_number: null, block_hash: null, finalized: false },
+    scanned_to: sql<bigint>`least(scanned_to, ${number - 1n})`,
+  };
   if (!stands) {
-    await forgetCreation(services.db, row.id, blockHash, number - 1n);
+    await ofBlock.set(nothing).execute();
     services.log.warn(context, "a detected deployment left the chain");
   } else if (await isExact(toHash(hash))) {
-    await recordFinal(services.db, row.id, blockHash);
+    await ofBlock.set({ finalized: true }).execute();
   } else {
-    await forgetCreation(services.db, row.id, blockHash, number - 1n);
+    await ofBlock.set(nothing).execute();
     services.log.error(context, "incident: what was detected is not the collection of the request; it is withdrawn");
   }
 
@@ -160,6 +173,72 @@ async function readHead(services: Services, chain: Chain): Promise<Head> {
   if (chainId !== chain.id) throw new Error(`the node of ${chain.name} serves chain ${chainId}, not ${chain.id}`);
   const depth = chain.local ? BigInt(Math.max(chain.confirmations - 1, 0)) : depthWithoutTag;
   return { number, finalized: final?.number ?? (number > depth ? number - depth : 0n) };
+}
+
+/** Requests that one round covers. */
+const batch = 100;
+
+/** Those that nothing was found of, looked at longest ago first. */
+async function listAwaited(db: Kysely<Database>, chain: Chain) {
+  return await select(db, chain)
+    .where("address", "is", null)
+    .where("expires_at", ">", sql<Date>`clock_timestamp()`)
+    .orderBy("scanned_to")
+    .execute();
+}
+
+/** Those whose account named a transaction that is not what was found, in no order: none can be in others' way. */
+async function listReported(db: Kysely<Database>, chain: Chain) {
+  return await select(db, chain)
+    .where("reported_tx", "is not", null)
+    .where(sql<boolean>`tx_hash IS DISTINCT FROM reported_tx`)
+    .where("expires_at", ">", sql<Date>`clock_timestamp()`)
+    .orderBy(sql`random()`)
+    .execute();
+}
+
+/** Those that were found and are not final, in no order. */
+async function listFound(db: Kysely<Database>, chain: Chain) {
+  return await select(db, chain)
+    .where("address", "is not", null)
+    .where("finalized", "=", false)
+    .orderBy(sql`random()`)
+    .execute();
+}
+
+type AwaitedRow = Awaited<ReturnType<typeof listAwaited>>[number];
+
+function select(db: Kysely<Database>, chain: Chain) {
+  return db
+    .selectFrom("service.self_deployment")
+    .select(["id", "payload", "owner", "senders", "reported_tx", "init_code_hash", "init_code_bytes", "scanned_to"])
+    .select(["address", "tx_hash", "block_number", "block_hash"])
+    .where("chain_id", "=", chain.id)
+    .limit(batch);
+}
+
+/** What was handed out for a request. */
+function handedOut(row: Pick<AwaitedRow, "id" | "payload" | "init_code_hash" | "init_code_bytes">): HandedOut {
+  return {
+    id: row.id,
+    payload: row.payload as DeploymentPayload,
+    initCodeHash: toHex(row.init_code_hash),
+    initCodeBytes: row.init_code_bytes,
+  };
+}
+
+/** A request that was made later has looked further already. */
+async function recordScanned(db: Kysely<Database>, rows: readonly AwaitedRow[], to: bigint): Promise<void> {
+  await db
+    .updateTable("service.self_deployment")
+    .set({ scanned_to: to })
+    .where(
+      "id",
+      "in",
+      rows.map((row) => row.id),
+    )
+    .where("scanned_to", "<", to)
+    .execute();
 }
 
 const periods = { local: 500, elsewhere: 12_000 };

@@ -14,8 +14,7 @@ import {
 } from "viem";
 import { collectionAbi, collectionBytecode } from "../../contracts/abi/collection.ts";
 import { standaloneCode } from "../../contracts/abi/standalone-code.ts";
-import { configsOf } from "./collection-config.ts";
-import type { DeploymentPayload } from "./deployment-input.ts";
+import { configsOf, type DeploymentPayload } from "./deployment-input.ts";
 
 /** The creation of a standalone collection, marked as the one of a request. */
 interface InitCode {

@@ -1,22 +1,15 @@
 import type { Chain } from "../chains.ts";
 import { ServiceError } from "../errors/errors.ts";
-import type { RpcResult } from "../rpc/endpoint.ts";
+import type { RpcCall, RpcResult } from "../rpc/endpoint.ts";
 import { askNode } from "../rpc/nodes.ts";
 import type { Services } from "../services.ts";
 
 /** What a page asks of a wallet and of its node. The node's own commands are not among it: they change the chain itself. */
 const methods: ReadonlySet<string> = new Set([
-  ...[
-    "eth_accounts",
-    "eth_blockNumber",
-    "eth_call",
-    "eth_chainId",
-    "eth_estimateGas",
-    "eth_feeHistory",
-    "eth_gasPrice",
-  ],
-  ...["eth_getBalance", "eth_getBlockByNumber", "eth_getCode", "eth_getTransactionByHash", "eth_getTransactionCount"],
-  ...["eth_getTransactionReceipt", "eth_maxPriorityFeePerGas", "eth_sendTransaction", "personal_sign"],
+  ...["eth_accounts", "eth_blockNumber", "eth_call", "eth_chainId", "eth_estimateGas", "eth_feeHistory"],
+  ...["eth_gasPrice", "eth_getBalance", "eth_getBlockByNumber", "eth_getCode", "eth_getTransactionByHash"],
+  ...["eth_getTransactionCount", "eth_getTransactionReceipt", "eth_maxPriorityFeePerGas", "eth_sendTransaction"],
+  "personal_sign",
 ]);
 
 /** The node's first account pays for relayers and factories. */
@@ -33,13 +26,14 @@ export async function askLocalWallet(services: Services, chain: Chain, text: str
   if (!chain.local) throw new ServiceError("not_found", `${chain.name} is no local chain; use a wallet of your own`);
   const { method, params } = parseCall(text);
   await checkSigner(services, chain, method, params);
-  const answer = await askNode(chain, async () => {
-    const [result] = await services.relay.nodes(chain).first((node) => node.ask([{ method, params }]));
-    return result;
-  });
+  const answer = await ask(services, chain, { method, params });
   if (!answer) throw new ServiceError("service_unavailable", `the ${chain.name} node does not answer`);
-  if (method !== "eth_accounts" || !("result" in answer)) return answer;
-  return { result: shownOf(answer) };
+  return method === "eth_accounts" && "result" in answer ? { result: shownOf(answer) } : answer;
+}
+
+async function ask(services: Services, chain: Chain, call: RpcCall): Promise<RpcResult | undefined> {
+  const [answer] = await askNode(chain, () => services.relay.nodes(chain).first((node) => node.ask([call])));
+  return answer;
 }
 
 function shownOf(answer: { result: unknown }): string[] {
@@ -55,12 +49,7 @@ async function checkSigner(
 ): Promise<void> {
   if (method !== "eth_sendTransaction" && method !== "personal_sign") return;
   const signer = method === "personal_sign" ? params[1] : (params[0] as { from?: unknown } | null | undefined)?.from;
-  const listed = await askNode(chain, async () => {
-    const [result] = await services.relay
-      .nodes(chain)
-      .first((node) => node.ask([{ method: "eth_accounts", params: [] }]));
-    return result;
-  });
+  const listed = await ask(services, chain, { method: "eth_accounts", params: [] });
   const shown = listed && "result" in listed ? shownOf(listed).map((address) => address.toLowerCase()) : [];
   if (typeof signer === "string" && shown.includes(signer.toLowerCase())) return;
   throw new ServiceError("value_error", "this wallet has no such account; eth_accounts lists them", {
@@ -69,16 +58,14 @@ async function checkSigner(
 }
 
 function parseCall(text: string): { method: string; params: readonly unknown[] } {
-  const { method, params = [] } = parse(text);
+  let call: { method?: unknown; params?: unknown } | null = null;
+  try {
+    call = JSON.parse(text);
+  } catch {
+    // No JSON is as good as no method.
+  }
+  const { method, params = [] } = call ?? {};
   if (typeof method !== "string" || !methods.has(method) || !Array.isArray(params))
     throw new ServiceError("value_error", "this is no request that a page's wallet makes", { field: "method" });
   return { method, params };
-}
-
-function parse(text: string): { method?: unknown; params?: unknown } {
-  try {
-    return (JSON.parse(text) as object | null) ?? {};
-  } catch {
-    return {};
-  }
 }

@@ -1,17 +1,17 @@
 import { createHash, randomUUID } from "node:crypto";
 import { sql, type Transaction } from "kysely";
-import { type Address, getContractAddress, type Hex } from "viem";
+import type { Address, Hash, Hex } from "viem";
 import type { Caller } from "../auth/caller.ts";
-import type { Chain } from "../chains.ts";
-import { toBytes } from "../db/bytes.ts";
+import { type Chain, findChain } from "../chains.ts";
+import { toAddress, toBytes, toHash } from "../db/bytes.ts";
 import type { Database } from "../db/database.ts";
+import { ServiceError } from "../errors/errors.ts";
 import { askNode } from "../rpc/nodes.ts";
 import type { Services } from "../services.ts";
 import { keepTree } from "./allowlists.ts";
 import { type CheckedDeployment, checkDeployment, checkTreasury } from "./check-deployment.ts";
-import { configsOf, lowerCase } from "./collection-config.ts";
-import type { DeployCollectionInput, DeploymentPayload } from "./deployment-input.ts";
-import { encodeInitCode } from "./exact-creation.ts";
+import { configsOf, type DeployCollectionInput, type DeploymentPayload, lowerCase } from "./deployment-input.ts";
+import { addressOfCreation, encodeInitCode, hashOfCreation, readReceipt, readTransaction } from "./exact-creation.ts";
 
 /** A transaction for the creator's own wallet: it creates a standalone collection. */
 export interface PreparedDeployment {
@@ -38,7 +38,7 @@ const mostCalls = 5;
  *
  * The deploying wallet becomes an admin of the collection; the service does not, and cannot update it. The bytes are
  * public as soon as they are pending, so only a creation by the owner or a named sender is detected without being
- * reported (awaited-deployments.ts): from any other wallet, a third party would be the admin.
+ * reported (detect-deployments.ts): from any other wallet, a third party would be the admin.
  *
  * @param sender the wallet that will send it, if that is known; the owner counts anyway.
  * @throws ServiceError the input's faults; `plan_limit_exceeded` for more requests or lists than the plan keeps;
@@ -72,8 +72,7 @@ export async function prepareDeployment(
     data,
     valueWei: 0n,
     gas: await estimate(services, chain, data, sender ?? lowerCase(payload.ownerAddress)),
-    expectedAddress:
-      sender && nonce !== undefined ? lowerCase(getContractAddress({ from: sender, nonce: BigInt(nonce) })) : null,
+    expectedAddress: sender && nonce !== undefined ? addressOfCreation({ from: sender, nonce }) : null,
     expiresAt: expires_at,
     warnings: checked.warnings,
   };
@@ -158,4 +157,82 @@ async function estimate(services: Services, chain: Chain, data: Hex, sender: Add
     .estimateGas({ account: sender, data })
     .catch(() => null);
   return gas && (gas * 11n) / 10n;
+}
+
+export interface ReportedDeployment {
+  /** Where the collection stands, or will when the transaction is mined. */
+  address: Address;
+}
+
+/**
+ * Notes which transaction the account itself calls the deployment of its request of mode SIGN: that one counts, from
+ * whatever wallet it comes and whatever was found before, once it is confirmed and exact. Until then another one may
+ * be named, for a wallet replaces a transaction that became too cheap.
+ *
+ * @param input `transactionHash` in any letter case.
+ * @throws ServiceError `value_error` for what is no hash, for a transaction that does not consist of exactly the bytes
+ *   of a request of this account, and once the collection of an earlier report stands; `not_found` for one that the
+ *   node does not know (yet); `transaction_failed` for one that the chain refused; `service_unavailable` while it does not answer; what `AccountCalls` throws.
+ */
+export async function reportDeployment(
+  services: Services,
+  caller: Caller,
+  input: { chain: string; transactionHash: string },
+): Promise<ReportedDeployment> {
+  const chain = findChain(services.chains, input.chain);
+  const field = { field: "transactionHash" } as const;
+  if (!/^0x[0-9a-f]{64}$/i.test(input.transactionHash))
+    throw new ServiceError("value_error", "a transaction hash is 0x and 64 hex digits", field);
+  const hash = input.transactionHash.toLowerCase() as Hash;
+  services.accountCalls.take(chain, caller.accountId, 1);
+  const transaction = await askNode(chain, () => readTransaction(services.rpc(chain), hash));
+  if (!transaction)
+    throw new ServiceError(
+      "not_found",
+      `no ${chain.name} node of this service knows this transaction yet; send it, and ask again in a few seconds`,
+      field,
+    );
+  const code = hashOfCreation(transaction);
+  const row =
+    code &&
+    (await services.db
+      .selectFrom("service.self_deployment")
+      .select(["id", "address", "tx_hash", "reported_tx"])
+      .where("tenant_id", "=", caller.accountId)
+      .where("chain_id", "=", chain.id)
+      .where("init_code_hash", "=", toBytes(code))
+      .executeTakeFirst());
+  if (!row)
+    throw new ServiceError(
+      "value_error",
+      "this is not the transaction of a request of this account: it has to have no receiver, and the data that was prepared, unchanged",
+      field,
+    );
+  if (transaction.blockHash !== null) {
+    services.accountCalls.take(chain, caller.accountId, 1);
+    const receipt = await askNode(chain, () => readReceipt(services.rpc(chain), hash));
+    if (receipt?.status === "reverted")
+      throw new ServiceError(
+        "transaction_failed",
+        "the chain refused this transaction: it created no collection",
+        field,
+      );
+  }
+  const { reported_tx: earlier, tx_hash: found } = row;
+  if (earlier && found?.equals(earlier) && toHash(earlier) !== hash)
+    throw new ServiceError(
+      "value_error",
+      `the collection of this request stands at ${row.address && toAddress(row.address)}, as it was reported; prepare another one`,
+      field,
+    );
+  await services.db
+    .updateTable("service.self_deployment")
+    .set({
+      reported_tx: toBytes(hash),
+      expires_at: sql<Date>`greatest(expires_at, clock_timestamp() + interval '30 days')`,
+    })
+    .where("id", "=", row.id)
+    .where("tenant_id", "=", caller.accountId)
+    .execute();
+  return { address: addressOfCreation(transaction) };
 }

@@ -1,4 +1,4 @@
-import { type ErrorCode, ServiceError } from "../errors/errors.ts";
+import { type ErrorCode, type ErrorContext, ServiceError } from "../errors/errors.ts";
 
 /** Shape before range before plan: the order in which clients of the original service expect faults. */
 const ranks: Partial<Record<ErrorCode, number>> = {
@@ -63,4 +63,33 @@ export class Problems {
       details: { ...first.details, problems },
     });
   }
+}
+
+/** Renames the input members in a failure of a use case to what an API's clients call them. */
+export async function withFieldNames<T>(result: Promise<T>, rename: (field: string) => string): Promise<T> {
+  try {
+    return await result;
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    throw renameFields(error, (field) => (field === undefined ? undefined : rename(field)));
+  }
+}
+
+/** The same failure with other names of the members at fault; a name may be given where there was none. */
+export function renameFields(
+  error: ServiceError,
+  rename: (field: string | undefined) => string | undefined,
+): ServiceError {
+  const { code, message, details, retryAfterSeconds } = error;
+  const context: ErrorContext = { cause: error };
+  const field = rename(error.field);
+  if (field !== undefined) context.field = field;
+  if (retryAfterSeconds !== undefined) context.retryAfterSeconds = retryAfterSeconds;
+  if (details) context.details = details;
+  const problems = details?.["problems"];
+  if (Array.isArray(problems)) {
+    const renamed = (problems as { field?: string }[]).map((problem) => ({ ...problem, field: rename(problem.field) }));
+    context.details = { ...details, problems: renamed };
+  }
+  return new ServiceError(code, message, context);
 }

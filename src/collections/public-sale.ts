@@ -1,13 +1,12 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "kysely";
 import { LRUCache } from "lru-cache";
 import { type Address, maxUint256 } from "viem";
 import { entryBound } from "../cache-bounds.ts";
 import { type Chain, findChain } from "../chains.ts";
 import { toBytes } from "../db/bytes.ts";
-import { endableStream } from "../endable-stream.ts";
+import { watchChanges } from "../endable-stream.ts";
+import { gatewayPath, parseIpfsUri } from "../metadata/read/ipfs-location.ts";
 import type { Services } from "../services.ts";
-import { type CollectionPreview, readPreview } from "./collection-preview.ts";
 import { KeptReadings, type Reader, type Sign } from "./kept-readings.ts";
 import { callsOfSale, readSaleOf } from "./read-sale.ts";
 
@@ -37,6 +36,14 @@ export interface PublicSale {
   /** This installation holds its presale list. */
   deployedHere: boolean;
   preview: CollectionPreview | null;
+}
+
+/** What a token of the collection looks like, from metadata that this installation holds. */
+export interface CollectionPreview {
+  name: string | null;
+  description: string | null;
+  /** Path on this server, `/ipfs/…`; null: no picture on IPFS. */
+  image: string | null;
 }
 
 /**
@@ -135,6 +142,55 @@ async function readSale(
   };
 }
 
+const mostBytes = 65_536;
+/** Content has one address for ever; what is not here today may be tomorrow. */
+const previews = new LRUCache<string, CollectionPreview>(entryBound(1_000));
+
+/** @param uri of one token's metadata, as the contract has it. @returns null for metadata that is not here. */
+export async function readPreview(services: Services, uri: string): Promise<CollectionPreview | null> {
+  const known = previews.get(uri);
+  if (known) return known;
+  const file = (await find(services, uri))?.content;
+  if (file?.kind !== "file" || file.size > mostBytes) return null;
+  const pieces: Uint8Array[] = [];
+  try {
+    for await (const piece of file.stream()) pieces.push(piece);
+  } catch {
+    return null;
+  }
+  const preview = await parsePreview(services, Buffer.concat(pieces).toString("utf8"));
+  if (preview) previews.set(uri, preview);
+  return preview;
+}
+
+/** The content that a URI names, and where it is; of what is not here, the first place that the URI may mean. */
+async function find({ content }: Services, uri: string) {
+  const places = parseIpfsUri(uri);
+  for (const place of places ?? []) {
+    const found = await content.resolveAnywhere(place.cid, place.path).catch(() => null);
+    if (found) return { content: found, place };
+  }
+  return places && { content: null, place: places[0] };
+}
+
+async function parsePreview(services: Services, text: string): Promise<CollectionPreview | null> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  if (typeof value !== "object" || value === null) return null;
+  const { name, description, image, image_url: other } = value as Record<string, unknown>;
+  const short = (member: unknown) => (typeof member === "string" && member ? member.slice(0, 1_000) : null);
+  const picture = typeof (image ?? other) === "string" ? await find(services, String(image ?? other)) : null;
+  return {
+    name: short(name),
+    description: short(description),
+    image: picture && `/ipfs/${gatewayPath(picture.place)}`,
+  };
+}
+
 /** Whether this installation deployed a collection that stands at the address. */
 export async function isOwnCollection(services: Services, chain: Chain, address: Address): Promise<boolean> {
   const { own } = keptOf(services);
@@ -179,9 +235,6 @@ function isIndexed({ indexScope }: Chain, address: Address, own: boolean): boole
   return indexScope === "factory" ? own : indexScope.includes(address);
 }
 
-const pollMs = 1_000;
-const watchMs = 30 * 60_000;
-
 /**
  * The state of a collection's sale, now and after each change, until half an hour has passed or nobody listens any more.
  * All who watch one collection in one process cost its node as much as one of them.
@@ -201,28 +254,14 @@ export async function watchSale(
   const release = services.auth.streams.take(watcher);
   try {
     const first = await getPublicSale(services, input, { owner: watcher, admit: async () => undefined });
-    const read = async () => await getPublicSale(services, input, { owner: watcher, admit });
-    return endableStream((signal) => follow(read, first, signal), release);
+    let newest = first;
+    const read = async () => {
+      newest = await getPublicSale(services, input, { owner: watcher, admit }).catch(() => newest);
+      return newest;
+    };
+    return watchChanges(first, read, { pollMs: 1_000, isSame: isSameSale }, release);
   } catch (error) {
     release();
     throw error;
-  }
-}
-
-async function* follow(
-  read: () => Promise<PublicSale>,
-  first: PublicSale,
-  signal: AbortSignal,
-): AsyncGenerator<PublicSale, void> {
-  const end = performance.now() + watchMs;
-  let seen = first;
-  yield seen;
-  while (performance.now() < end) {
-    await sleep(pollMs, undefined, { signal }).catch(() => undefined);
-    if (signal.aborted) return;
-    const now = await read().catch(() => seen);
-    if (isSameSale(now, seen)) continue;
-    seen = now;
-    yield seen;
   }
 }

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { MerkleTree } from "merkletreejs";
 import { type Hex, hexToBytes, keccak256 } from "viem";
@@ -92,20 +93,21 @@ async function growElsewhere(addresses: Buffer<ArrayBuffer>): Promise<StoredTree
   const worker = thread ?? new Worker(new URL("./allowlist-thread.ts", import.meta.url));
   thread = worker;
   worker.ref();
-  let [onTree, onError, onExit] = [(_tree: StoredTree) => {}, (_error: unknown) => {}, (_code: number) => {}];
+  const listening = new AbortController();
+  const { signal } = listening;
   try {
-    return await new Promise<StoredTree>((done, failed) => {
-      onTree = done;
-      onError = failed;
-      onExit = (code) => failed(new Error(`the thread that builds trees ended with code ${code}`));
-      worker.once("message", onTree).once("error", onError).once("exit", onExit);
-      worker.postMessage(addresses, [addresses.buffer]);
+    worker.postMessage(addresses, [addresses.buffer]);
+    const ended = once(worker, "exit", { signal }).then(([code]) => {
+      throw new Error(`the thread that builds trees ended with code ${code}`);
     });
+    // An error of the thread rejects both.
+    const [tree] = await Promise.race([once(worker, "message", { signal }), ended]);
+    return tree;
   } catch (error) {
     endThread();
     throw error;
   } finally {
-    worker.off("message", onTree).off("error", onError).off("exit", onExit);
+    listening.abort();
     worker.unref();
   }
 }

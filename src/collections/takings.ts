@@ -2,7 +2,6 @@ import { type Address, encodeFunctionData, toHex } from "viem";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
 import { findChain } from "../chains.ts";
 import { ServiceError } from "../errors/errors.ts";
-import { NodeFault } from "../rpc/endpoint.ts";
 import { askNode } from "../rpc/nodes.ts";
 import { calls, parseBlock, parseHex, parseQuantity } from "../rpc/reads.ts";
 import type { Services } from "../services.ts";
@@ -20,8 +19,9 @@ interface Takings {
 
 /** Of the node, the chain's id of both requests among them. */
 export const callsOfTakings = 6;
+const times = { keptMs: 5_000, mostKeptMs: 60_000, oldestMs: 3_600_000 };
 const rules = {
-  ...{ keptMs: 5_000, mostKeptMs: 60_000, oldestMs: 3_600_000 },
+  ...times,
   isSame: (one: Takings, other: Takings) =>
     one.balanceWei === other.balanceWei && one.minted === other.minted && one.reserved === other.reserved,
 };
@@ -29,8 +29,7 @@ const keptBy = new WeakMap<Services, KeptReadings<Takings>>();
 
 /**
  * Reads what a collection of this installation took in, for its creator's pages. Of one block, since what was withdrawn is
- * a difference. An answer is five seconds old, and up to a minute where it does
- * not change.
+ * a difference. An answer is five seconds old, and up to a minute where it does not change.
  *
  * @param reader whose `admit` is called before the node is asked.
  * @throws ServiceError `chain_not_supported`, `not_found` for any other address, `service_unavailable`.
@@ -51,17 +50,13 @@ export async function getTakings(
     return await services.relay.nodes(chain).first(async (node) => {
       const [latest] = await node.ask([calls.block("latest")]);
       const { number: block } = parseBlock(latest);
-      const at = toHex(block);
-      const view = (functionName: "totalSupply" | "reserveRemaining") => ({
-        method: "eth_call",
-        params: [{ to: collection, data: encodeFunctionData({ abi: collectionAbi, functionName }) }, at],
-      });
-      const questions = [
-        { method: "eth_getBalance", params: [collection, at] },
+      const view = (functionName: "totalSupply" | "reserveRemaining") =>
+        calls.call(collection, encodeFunctionData({ abi: collectionAbi, functionName }), block);
+      const [balance, minted, reserved] = await node.ask([
+        { method: "eth_getBalance", params: [collection, toHex(block)] },
         view("totalSupply"),
         view("reserveRemaining"),
-      ];
-      const [balance, minted, reserved] = await node.ask(questions);
+      ]);
       return {
         block,
         balanceWei: parseQuantity(balance, "a balance"),
@@ -78,12 +73,7 @@ export async function getTakings(
 
 /** Of the node, the chain's id among them. */
 export const callsOfBalance = 2;
-const balanceRules = {
-  keptMs: 5_000,
-  mostKeptMs: 60_000,
-  oldestMs: 3_600_000,
-  isSame: (one: bigint, other: bigint) => one === other,
-};
+const balanceRules = { ...times, isSame: (one: bigint, other: bigint) => one === other };
 const balancesBy = new WeakMap<Services, KeptReadings<bigint>>();
 
 /**
@@ -102,13 +92,8 @@ export async function getShownBalance(
   const chain = findChain(services.chains, input.chain);
   const kept = balancesBy.get(services) ?? new KeptReadings(balanceRules);
   balancesBy.set(services, kept);
-  const call = { method: "eth_getBalance", params: [input.address, "latest"] };
-  const read = async () => {
-    const answer = await services.readerCalls.ask(chain, call, owner);
-    const value = "result" in answer ? answer.result : null;
-    if (typeof value === "string" && /^0x[0-9a-f]{1,64}$/i.test(value)) return BigInt(value);
-    throw new NodeFault("the node names no balance");
-  };
+  const read = async () =>
+    parseQuantity(await services.readerCalls.ask(chain, calls.balance(input.address), owner), "a balance");
   return await kept.get(`${chain.id}:${input.address}`, {
     admit: () => admit(callsOfBalance),
     read: () => askNode(chain, read),

@@ -1,48 +1,24 @@
 import { sql } from "kysely";
-import { type Address, type Hex, zeroHash } from "viem";
+import { type Address, encodeFunctionData, zeroHash } from "viem";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
 import type { RuntimeConfig } from "../../contracts/abi/config.ts";
 import type { Caller } from "../auth/caller.ts";
-import { type Chain, findChain } from "../chains.ts";
+import type { Chain } from "../chains.ts";
 import { toAddress, toBytes } from "../db/bytes.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { type Asked, type CarriedOut, carryOut, type Draft } from "../requests/carry-out.ts";
 import type { ChainRequest, Family } from "../requests/requests.ts";
+import { type PlannedCost, planCost } from "../requests/simulate.ts";
 import { askNode } from "../rpc/nodes.ts";
 import type { Services } from "../services.ts";
-import { confirmedStates, endedStates } from "../transactions/lifecycle.ts";
+import { confirmedStates } from "../transactions/lifecycle.ts";
 import type { Intent } from "../transactions/store/intents.ts";
 import { findReservation } from "../transactions/store/nonces.ts";
 import { applyChanges, type ConfigChanges, storeChanges } from "../transactions/store/payloads.ts";
-import { type AllowlistTree, takeAllowlist } from "./allowlist-tree.ts";
+import type { AllowlistTree } from "./allowlist-tree.ts";
 import { keepTree } from "./allowlists.ts";
-import { checkAgainstChain, type FixedMembers, frozen } from "./check-against-chain.ts";
-import { checkTextTogether, maxAllowlist, startSeconds } from "./check-deployment.ts";
-import { lowerCase } from "./collection-config.ts";
-import { getCollection } from "./collections.ts";
-import { Problems } from "./problems.ts";
-
-/** Absent members stay as they are. */
-export interface UpdateCollectionInput {
-  /** As sent, aliases allowed. */
-  chain: string;
-  /** Lower case. */
-  collection: Address;
-  /** Reveals the collection; empty hides it again. */
-  baseUri?: string | undefined;
-  prerevealTokenUri?: string | undefined;
-  publicMintStart?: Date | undefined;
-  presaleMintStart?: Date | undefined;
-  /** Replaces the whole presale list; empty: nobody. */
-  allowlist?: readonly string[] | undefined;
-  royaltiesBps?: bigint | undefined;
-  royaltiesAddress?: string | undefined;
-  /** True freezes the metadata for good; false changes nothing. */
-  freezeMetadata?: boolean | undefined;
-  /** What never changes, when a client repeats it: refused if it differs. */
-  fixed?: FixedMembers | undefined;
-  idempotencyKey?: string | undefined;
-}
+import { warnOfBaseUri, warnOfChecksums, warnOfSales } from "./check-deployment.ts";
+import { checkAgainstChain, checkUpdate, type UpdateCollectionInput } from "./check-update.ts";
 
 /** An update of a collection's settings on its way to the chain. */
 export type CollectionUpdate = ChainRequest<"update">;
@@ -68,14 +44,12 @@ export async function updateCollection(
   input: UpdateCollectionInput,
 ): Promise<UpdateCollectionResult> {
   const { royaltiesAddress: royaltiesAddressAsSent, idempotencyKey, fixed = {} } = input;
-  const chain = findChain(services.chains, input.chain);
-  const collection = await getCollection(services, caller, { chain: input.chain, address: input.collection });
-  const { changes, allowlist } = await checkUpdate(services, caller, chain, input);
-  const update = { chain, contract: input.collection, changes, allowlist, royaltiesAddressAsSent, idempotencyKey };
+  const { collection, changes, allowlist } = await checkUpdate(services, caller, input);
+  const { chain, address: contract } = collection;
+  const update = { chain, contract, changes, allowlist, royaltiesAddressAsSent, idempotencyKey };
   const asked = askUpdate(services, caller, update, async () => {
     if (allowlist && allowlist.entries.length > 0) await services.disk.requireRoom(caller.tier === "free");
-    if (await isBeingFrozen(services, chain, input.collection)) throw frozen("is being frozen by an earlier update");
-    await checkAgainstChain(services, chain, collection, changes, fixed);
+    await checkAgainstChain(services, collection, changes, fixed);
   });
   const done = await carryOut(services, caller, { ...asked, beside: Object.entries(fixed).join(" ") });
   return { update: done.request, idempotencyKey: done.idempotencyKey };
@@ -184,71 +158,63 @@ async function isUndone(
   });
 }
 
-/** Whether an update that freezes the collection for good is on its way. */
-export async function isBeingFrozen(services: Services, chain: Chain, collection: Address): Promise<boolean> {
-  const row = await services.db
-    .selectFrom("service.intent")
-    .select("id")
-    .where("chain_id", "=", chain.id)
-    .where("predicted_addr", "=", toBytes(collection))
-    .where("kind", "=", "update")
-    .where("state", "not in", endedStates)
-    .where(sql<boolean>`payload -> 'changes' ->> 'metadataUpdatable' = 'false'`)
-    .limit(1)
-    .executeTakeFirst();
-  return row !== undefined;
-}
-
-/** An update whose members are in order, whatever the collection is like. */
-interface CheckedUpdate {
-  changes: ConfigChanges;
-  /** The new presale list; null when the update leaves the list alone. */
-  allowlist: AllowlistTree | null;
+/** What an update would do; nothing of it was stored, signed or spent. */
+export interface UpdatePlan extends PlannedCost {
+  chain: Chain;
+  collection: Address;
+  warnings: string[];
 }
 
 /**
- * Checks what can be checked without asking the chain.
+ * Checks an update in every way short of doing it: the request, the collection as the chain has it now, and the
+ * transaction by simulation.
  *
- * @throws ServiceError the gravest fault, all of them in `details.problems`; `parameter_missing` when
- *   nothing is to change.
+ * @throws ServiceError what `updateCollection` throws for the same input, and `value_error` when the chain would refuse it.
  */
-export async function checkUpdate(
+export async function planUpdate(
   services: Services,
   caller: Caller,
-  chain: Chain,
   input: UpdateCollectionInput,
-): Promise<CheckedUpdate> {
-  const problems = new Problems();
-  const { royaltiesBps, allowlist: listed } = input;
-  if (royaltiesBps !== undefined && (royaltiesBps < 0n || royaltiesBps > 10_000n))
-    problems.add("value_error", "royaltiesBps", "the royalty share must be 0 to 10000 basis points");
-  checkTextTogether(problems, { baseUri: input.baseUri, prerevealTokenUri: input.prerevealTokenUri });
-  if (listed && listed.length > maxAllowlist)
-    problems.add("value_error", "allowlist", `the presale list may hold ${maxAllowlist} wallets`);
-  const start = (field: "publicMintStart" | "presaleMintStart") =>
-    input[field] && startSeconds(problems, field, input[field]);
-  const starts = { publicMintStart: start("publicMintStart"), presaleMintStart: start("presaleMintStart") };
-  if (chain.paidTierOnly && caller.tier === "free")
-    problems.add("plan_limit_exceeded", "chain", `updating on ${chain.name} needs a Growth or Scale key`);
-  problems.check();
-  const allowlist = listed
-    ? ((await problems.attemptLater(() => takeAllowlist(services, caller, listed))) ?? null)
-    : null;
-  problems.check();
-  const changes: ConfigChanges = {
-    baseUri: input.baseUri,
-    prerevealTokenUri: input.prerevealTokenUri,
-    metadataUpdatable: input.freezeMetadata ? false : undefined,
-    ...starts,
-    presaleMerkleRoot: allowlist?.root satisfies Hex | undefined,
-    royaltiesBps,
-    royaltiesAddress: input.royaltiesAddress === undefined ? undefined : (lowerCase(input.royaltiesAddress) as Address),
-  };
-  if (Object.values(changes).every((value) => value === undefined)) {
-    throw new ServiceError(
-      "parameter_missing",
-      "nothing to change: send a URI, a mint start, the presale list, royalties, or the freeze",
-    );
-  }
-  return { changes, allowlist };
+): Promise<UpdatePlan> {
+  const { collection, changes, allowlist } = await checkUpdate(services, caller, input);
+  const { chain } = collection;
+  const { current, next } = await checkAgainstChain(services, collection, changes, input.fixed ?? {});
+  const data = encodeFunctionData({ abi: collectionAbi, functionName: "updateConfig", args: [next] });
+  const [cost, listed] = await Promise.all([
+    planCost(services, chain, { to: input.collection, data }),
+    allowlist ? allowlist.entries.length : countListed(services, collection.allowlistId),
+  ]);
+  const { royaltiesAddress } = input;
+  const warnings = [...warnOf(current, next, listed), ...warnOfChecksums({ royaltiesAddress })];
+  return { chain, collection: input.collection, ...cost, warnings };
+}
+
+/** Legal, but probably not meant. */
+function warnOf(current: RuntimeConfig, next: RuntimeConfig, listed: number): string[] {
+  const now = BigInt(Math.floor(Date.now() / 1000));
+  const { publicMintStart, presaleMintStart } = next;
+  const members = Object.keys(next) as (keyof RuntimeConfig)[];
+  const same = members.every((member) => String(next[member]).toLowerCase() === String(current[member]).toLowerCase());
+  const opens = (member: "publicMintStart" | "presaleMintStart") =>
+    next[member] !== current[member] && next[member] > 0n && next[member] <= now && current[member] > now;
+  return [
+    ...(same ? ["the collection has all of this already: the transaction would change nothing"] : []),
+    ...(opens("publicMintStart") ? ["the public sale opens as soon as this is on the chain"] : []),
+    ...(opens("presaleMintStart") ? ["the presale opens as soon as this is on the chain"] : []),
+    ...warnOfSales({ publicMintStart, presaleMintStart, listed }),
+    ...(next.baseURI === current.baseURI ? [] : warnOfBaseUri(next.baseURI)),
+    ...(current.metadataUpdatable && !next.metadataUpdatable
+      ? ["after this nobody can change the collection's settings any more"]
+      : []),
+  ];
+}
+
+async function countListed({ db }: Services, id: string | null): Promise<number> {
+  if (id === null) return 0;
+  const row = await db
+    .selectFrom("service.allowlist")
+    .select(sql<number>`cardinality(entries)`.as("wallets"))
+    .where("id", "=", id)
+    .executeTakeFirst();
+  return row?.wallets ?? 0;
 }

@@ -1,7 +1,7 @@
 import type { Address } from "viem";
 import { findChain } from "../chains.ts";
-import { type ReportedDeployment, reportDeployment } from "../collections/awaited-deployments.ts";
 import { getCollection, listCollections } from "../collections/collections.ts";
+import { type ReportedDeployment, reportDeployment } from "../collections/prepare-deployment.ts";
 import type { Builder } from "./builder.ts";
 import { addCollectionType, collectionType, loadCollection } from "./collection-type.ts";
 import { addDeployCollection } from "./deploy-collection.ts";

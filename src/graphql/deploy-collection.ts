@@ -1,10 +1,9 @@
 import type { Address } from "viem";
 import { warnOfChecksums } from "../collections/check-deployment.ts";
-import { deployCollection } from "../collections/deploy-collection.ts";
+import { type DeploymentPlan, deployCollection, planDeployment } from "../collections/deploy-collection.ts";
 import type { DeployCollectionInput, Deployment, DeploymentMode } from "../collections/deployment-input.ts";
-import { withFieldNames } from "../collections/field-names.ts";
-import { type DeploymentPlan, planDeployment } from "../collections/plan.ts";
 import { type PreparedDeployment, prepareDeployment } from "../collections/prepare-deployment.ts";
+import { withFieldNames } from "../collections/problems.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Builder, GraphQLContext } from "./builder.ts";
 import type { DeploymentRef } from "./deployment-type.ts";

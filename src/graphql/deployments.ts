@@ -1,8 +1,8 @@
 import type { Address } from "viem";
 import { findChain } from "../chains.ts";
 import { type Deployment, deployments } from "../collections/deployment-input.ts";
-import { withFieldNames } from "../collections/field-names.ts";
 import { findDeployedContract } from "../collections/find-deployed-contract.ts";
+import { withFieldNames } from "../collections/problems.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Page } from "../nfts/page.ts";
 import { cancelRequest, getRequest, listRequests, watchRequest } from "../requests/requests.ts";

@@ -1,4 +1,4 @@
-import { withFieldNames } from "../collections/field-names.ts";
+import { withFieldNames } from "../collections/problems.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { carryOut, type Operation, type OperationPlan, planOperation } from "../products/carry-out.ts";
 import { burnTokens, transferTokens, updateToken } from "../products/change-tokens.ts";
@@ -7,8 +7,7 @@ import { createContract } from "../products/create-contract.ts";
 import type { ProductRequest } from "../products/find-product.ts";
 import { mintMany } from "../products/mint-many.ts";
 import { mintTokens } from "../products/mint-tokens.ts";
-import type { RoleWord } from "../products/product-calls.ts";
-import type { TokensPayload } from "../transactions/store/payloads.ts";
+import type { RoleWord, TokensPayload } from "../transactions/store/payloads.ts";
 import type { Builder, GraphQLContext } from "./builder.ts";
 import { metadataInputType, readMetadata } from "./metadata-input.ts";
 import { batchType } from "./mint-batch-type.ts";

@@ -1,11 +1,12 @@
 import type { Address } from "viem";
 import { warnOfChecksums } from "../collections/check-deployment.ts";
-import { withFieldNames } from "../collections/field-names.ts";
-import { planUpdate, type UpdatePlan } from "../collections/plan.ts";
+import { withFieldNames } from "../collections/problems.ts";
 import {
   type CollectionUpdate,
   collectionUpdates,
+  planUpdate,
   type UpdateCollectionResult,
+  type UpdatePlan,
   updateCollection,
 } from "../collections/update-collection.ts";
 import { readProgress } from "../requests/progress.ts";

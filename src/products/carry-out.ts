@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { type Address, encodeFunctionData, type Hex, zeroAddress, zeroHash } from "viem";
 import { productOperatorAbi } from "../../contracts/abi/product-operator.ts";
 import type { Caller } from "../auth/caller.ts";
@@ -6,41 +5,28 @@ import { planOf } from "../auth/plans.ts";
 import type { Chain } from "../chains.ts";
 import { toBytes } from "../db/bytes.ts";
 import { ServiceError } from "../errors/errors.ts";
-import {
-  type CarriedOut as Carried,
-  checkKey,
-  idOfKey,
-  type ListPlace,
-  carryOut as request,
-} from "../requests/carry-out.ts";
+import { type Asked, type CarriedOut as Carried, planKey, carryOut as request } from "../requests/carry-out.ts";
 import { costOf, type PlannedCost, readEstimate, type Simulated, simulate } from "../requests/simulate.ts";
 import { NodeFault, type RpcCall, type RpcResult } from "../rpc/endpoint.ts";
 import { askNode } from "../rpc/nodes.ts";
 import { calls, parseHex } from "../rpc/reads.ts";
 import type { Services } from "../services.ts";
 import { relayerRole } from "../signing/rules.ts";
-import { type FreedClaim, storedKey } from "../transactions/accept/accept-intent.ts";
+import type { FreedClaim } from "../transactions/accept/accept-intent.ts";
 import { requireOperator } from "../transactions/chain/context.ts";
 import { encodeOperation, intentName } from "../transactions/chain/request-call.ts";
-import type { Intent, OperationKind } from "../transactions/store/intents.ts";
+import type { Intent } from "../transactions/store/intents.ts";
+import type { ContractUpdatePayload, TokensPayload } from "../transactions/store/payloads.ts";
 import { countGas } from "../transactions/submit/gas-ceiling.ts";
-import { type ProductRequest, productRequests } from "./find-product.ts";
+import { type Product, type ProductRequest, productRequests } from "./find-product.ts";
+import { stillStands } from "./still-stands.ts";
 
 /** A checked request that the operator of product contracts is to carry out. */
-export interface Operation {
-  chain: Chain;
-  kind: OperationKind;
+export interface Operation extends Omit<Asked<ProductRequest>, "family" | "beside" | "draft" | "accepted"> {
   /** Who carries it out; absent: the operator that new contracts get. */
-  operator?: Address | undefined;
-  /** Everything that makes two requests the same, in one spelling; without what is drawn for it. */
-  canonical: string;
-  /** As sent. */
-  idempotencyKey: string | undefined;
-  place?: ListPlace;
+  operator?: Address;
   /** What follows from the request's id, which follows from its key: the same for the same request, whatever was lost. */
   draft(id: string): Promise<OperationDraft>;
-  /** Whether an equal request's effect is still there: without a key of the client's own this one repeats it only then. */
-  stands?(earlier: Intent): Promise<boolean>;
   /**
    * Asked before anything is simulated or stored, and again when the database found something of it taken.
    *
@@ -68,6 +54,29 @@ export interface OperationDraft {
   data: Hex;
 }
 
+interface ProductAction extends Pick<Operation, "kind" | "canonical" | "idempotencyKey" | "findEarlier"> {
+  /** What it does to the contract; the owner is the one that the contract was deployed with unless another one is given. */
+  draft(id: string): Promise<{ payload: ActionPayload; owner?: Address; data: Hex }>;
+}
+
+type ActionPayload = Omit<TokensPayload, "contract" | "contractAsSent"> | Pick<ContractUpdatePayload, "changes">;
+
+/** A request that acts on a product contract: without a key it repeats an equal one while what that did still stands. */
+export function operationOn(services: Services, caller: Caller, product: Product, action: ProductAction): Operation {
+  const { chain, address, operator, deployedOwner } = product;
+  return {
+    ...action,
+    ...{ chain, operator },
+    canonical: `${address} ${action.canonical}`,
+    stands: (earlier) => stillStands(services, caller, product, earlier),
+    draft: async (id) => {
+      const { payload, owner = deployedOwner, data } = await action.draft(id);
+      const place = { contract: address, contractAsSent: product.asSent };
+      return { payload: { ...place, ...payload }, target: address, owner, data };
+    },
+  };
+}
+
 export type CarriedOut = Carried<ProductRequest>;
 
 /**
@@ -76,11 +85,9 @@ export type CarriedOut = Carried<ProductRequest>;
  * @throws ServiceError `value_error` when the chain would refuse it, before anything is stored or spent; what that throws.
  */
 export async function carryOut(services: Services, caller: Caller, operation: Operation): Promise<CarriedOut> {
-  const { chain, kind, canonical, idempotencyKey, place, stands, store } = operation;
   return await request(services, caller, {
-    ...{ family: productRequests, chain, kind, canonical, idempotencyKey },
-    ...(place ? { place } : {}),
-    ...(stands ? { stands } : {}),
+    ...operation,
+    family: productRequests,
     draft: async (id, repeated) => {
       // A repeat is neither simulated nor held against what it did itself.
       const same = await repeated();
@@ -88,10 +95,10 @@ export async function carryOut(services: Services, caller: Caller, operation: Op
       const { draft, call } = await draftOf(operation, id);
       const { earlier = null, freed = [] } = (await operation.findEarlier?.(draft)) ?? {};
       if (earlier) return { earlier };
-      const { refusal, gas } = await simulateCall(services, chain, call);
+      const { refusal, gas } = await simulateCall(services, operation.chain, call);
       if (refusal !== null) throw refusedBy(refusal);
       return {
-        ...{ payload: draft.payload, allowlist: null, freed, store },
+        ...{ payload: draft.payload, allowlist: null, freed, store: operation.store },
         factory: call.to,
         // The operator's own, which nobody has to know.
         template: zeroAddress,
@@ -138,8 +145,8 @@ export interface OperationPlan extends PlannedCost {
  * @throws ServiceError as `carryOut`.
  */
 export async function planOperation(services: Services, caller: Caller, operation: Operation): Promise<OperationPlan> {
-  const idempotencyKey = checkKey(operation.idempotencyKey) ?? randomUUID();
-  const { draft, call } = await draftOf(operation, idOfKey(caller, storedKey(idempotencyKey), operation.place));
+  const { idempotencyKey, id } = planKey(caller, operation.idempotencyKey, operation.place);
+  const { draft, call } = await draftOf(operation, id);
   await operation.findEarlier?.(draft);
   const simulated = await simulateCall(services, operation.chain, call);
   if (simulated.refusal !== null) throw refusedBy(simulated.refusal);

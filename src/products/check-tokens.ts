@@ -55,7 +55,7 @@ export interface TokenInput {
 /** Which members a request needs. */
 interface Wanted {
   to?: boolean;
-  uri?: "needed";
+  uri?: boolean;
   quantity?: boolean;
   id: "needed" | "optional";
 }
@@ -65,7 +65,12 @@ export const mostTokens = 50;
 const mostUriBytes = 2_048;
 const mostValue = 2n ** 256n - 1n;
 
-type CheckedToken = Omit<OperationToken, "tokenId"> & { tokenId?: string };
+export type CheckedToken = Omit<OperationToken, "tokenId"> & { tokenId?: string };
+
+/** As `checkTokens`, for a mint: an id that is not given is drawn later. */
+export function checkMint(product: Product, tokens: readonly TokenInput[]): CheckedToken[] {
+  return checkTokens(product, tokens, { to: true, uri: true, quantity: true, id: "optional" });
+}
 
 /**
  * Checks the tokens of a mint, burn or transfer; nothing is read or written.

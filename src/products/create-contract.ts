@@ -1,17 +1,18 @@
-import { type Address, zeroAddress } from "viem";
+import { zeroAddress } from "viem";
 import type { Caller } from "../auth/caller.ts";
 import { type Chain, findChain } from "../chains.ts";
+import { lowerCase } from "../collections/deployment-input.ts";
 import { Problems } from "../collections/problems.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
 import { requireOperator } from "../transactions/chain/context.ts";
 import { placeOfProduct } from "../transactions/chain/product-record.ts";
 import { intentName } from "../transactions/chain/request-call.ts";
-import type { ProductType } from "../transactions/store/payloads.ts";
+import type { ProductType, RoleList } from "../transactions/store/payloads.ts";
 import type { Operation } from "./carry-out.ts";
 import { checkUri } from "./check-tokens.ts";
 import { type ContractPayload, findOperatedChain } from "./find-product.ts";
-import { encodeDeployProduct, type RoleList } from "./product-calls.ts";
+import { encodeDeployProduct } from "./product-calls.ts";
 
 interface CreateContractInput {
   /** As sent, aliases allowed. */
@@ -49,27 +50,19 @@ export async function createContract(
   const payload = checkContract(services, caller, input);
   const chain = findChain(services.chains, input.chain);
   const { operator } = requireOperator(chain);
-  const owner = payload.ownerAddress.toLowerCase() as Address;
-  const deployment = {
-    name: payload.name,
-    symbol: payload.symbol,
-    owner,
-    tokensBurnable: payload.tokensBurnable,
-  };
+  const { type, name, symbol, tokensBurnable, metadataUpdatable, tokensTransferable, roles } = payload;
+  const owner = lowerCase(payload.ownerAddress);
+  const deployment = { name, symbol, owner, tokensBurnable };
   const runtime = {
-    baseURI: payload.baseUri,
-    metadataUpdatable: payload.metadataUpdatable,
-    tokensTransferable: payload.tokensTransferable,
+    ...{ baseURI: payload.baseUri, metadataUpdatable, tokensTransferable },
     royaltiesBps: BigInt(payload.royaltiesBps),
-    royaltiesAddress: payload.royaltiesAddress.toLowerCase() as Address,
+    royaltiesAddress: lowerCase(payload.royaltiesAddress),
   };
-  const { type, roles } = payload;
   return {
     ...{ chain, kind: "contract", idempotencyKey: input.idempotencyKey },
     canonical: canonicalOf(payload),
     draft: async (id) => {
-      const name = intentName(id);
-      const data = encodeDeployProduct(type, name, deployment, runtime, roles);
+      const data = encodeDeployProduct(type, intentName(id), deployment, runtime, roles);
       return { payload, target: placeOfProduct(operator.address, data).address, owner, data };
     },
   };

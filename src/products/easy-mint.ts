@@ -8,7 +8,7 @@ import { askNode } from "../rpc/nodes.ts";
 import type { Services } from "../services.ts";
 import { requireOperator } from "../transactions/chain/context.ts";
 import type { Operation } from "./carry-out.ts";
-import { checkTokens, pinnedMetadata } from "./check-tokens.ts";
+import { checkMint, pinnedMetadata } from "./check-tokens.ts";
 import { findOperatedChain, type Product } from "./find-product.ts";
 import { mintOperation } from "./mint-tokens.ts";
 import { isMinted } from "./read-token.ts";
@@ -42,12 +42,7 @@ export function easyMint(services: Services, caller: Caller, input: EasyMintInpu
     ...{ name, description, fileUrl },
     ...{ externalUrl: null, animationUrl: null, attributes: null, customFields: null },
   });
-  const tokens = checkTokens(product, [{ to: input.to, uri }], {
-    to: true,
-    uri: "needed",
-    quantity: true,
-    id: "optional",
-  });
+  const tokens = checkMint(product, [{ to: input.to, uri }]);
   const mint = mintOperation(services, caller, product, tokens, input.idempotencyKey, {
     easy: { payload: { name, description, fileUrl }, drawId: async () => String(await drawId(services, product)) },
   });

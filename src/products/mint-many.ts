@@ -1,11 +1,11 @@
 import type { Caller } from "../auth/caller.ts";
-import { Problems } from "../collections/problems.ts";
+import { Problems, renameFields } from "../collections/problems.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { asUnavailable } from "../errors/unavailable.ts";
 import { checkKey } from "../requests/carry-out.ts";
 import type { Services } from "../services.ts";
 import { type CarriedOut, carryOut, type Operation, planOperation } from "./carry-out.ts";
-import { checkTokens, mostTokens, type TokenInput } from "./check-tokens.ts";
+import { checkMint, mostTokens, type TokenInput } from "./check-tokens.ts";
 import { findProduct, type Product } from "./find-product.ts";
 import { type MintInput, mintOperation } from "./mint-tokens.ts";
 
@@ -97,10 +97,6 @@ function split(services: Services, caller: Caller, product: Product, { tokens, i
   });
 }
 
-function checkMint(product: Product, tokens: readonly TokenInput[]) {
-  return checkTokens(product, tokens, { to: true, uri: "needed", quantity: true, id: "optional" });
-}
-
 function storeOf(tokens: readonly ListedToken[]): () => Promise<void> {
   return async () => {
     for (const { store } of tokens) await store?.();
@@ -118,18 +114,5 @@ function faultOf(services: Services, thrown: unknown, index: number | null): Ser
 }
 
 function placed(error: ServiceError, index: number): ServiceError {
-  const { code, message, field, retryAfterSeconds, details } = error;
-  const place = (member?: string) => (member === undefined ? `tokens[${index}]` : `tokens[${index}].${member}`);
-  const problems = details?.["problems"];
-  const renamed = Array.isArray(problems)
-    ? {
-        ...details,
-        problems: (problems as { field?: string }[]).map((item) => ({ ...item, field: place(item.field) })),
-      }
-    : details;
-  return new ServiceError(code, message, {
-    ...{ field: place(field), cause: error },
-    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
-    ...(renamed ? { details: renamed } : {}),
-  });
+  return renameFields(error, (member) => (member === undefined ? `tokens[${index}]` : `tokens[${index}].${member}`));
 }

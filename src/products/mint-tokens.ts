@@ -8,12 +8,12 @@ import type { FreedClaim } from "../transactions/accept/accept-intent.ts";
 import { batched } from "../transactions/store/batch.ts";
 import { getIntent, newestRetry } from "../transactions/store/intents.ts";
 import { type OperationToken, type TokensPayload, tokensOf } from "../transactions/store/payloads.ts";
-import type { Earlier, Operation, OperationDraft } from "./carry-out.ts";
-import { checkTokens, type TokenInput } from "./check-tokens.ts";
+import { type Earlier, type Operation, type OperationDraft, operationOn } from "./carry-out.ts";
+import { type CheckedToken, checkMint, type TokenInput } from "./check-tokens.ts";
 import { findProduct, type Product, productRequests } from "./find-product.ts";
 import { encodeMint } from "./product-calls.ts";
 import { isMinted } from "./read-token.ts";
-import { goneBeforeFinal, stillStands } from "./still-stands.ts";
+import { goneBeforeFinal } from "./still-stands.ts";
 
 export interface MintInput {
   /** As sent, aliases allowed. */
@@ -34,8 +34,8 @@ export interface MintInput {
  */
 export async function mintTokens(services: Services, caller: Caller, input: MintInput): Promise<Operation> {
   const product = await findProduct(services, caller, input);
-  const tokens = checkTokens(product, input.tokens, { to: true, uri: "needed", quantity: true, id: "optional" });
-  return mintOperation(services, caller, product, tokens, input.idempotencyKey, { together: input.together ?? false });
+  const { idempotencyKey, together = false } = input;
+  return mintOperation(services, caller, product, checkMint(product, input.tokens), idempotencyKey, { together });
 }
 
 /**
@@ -46,32 +46,27 @@ export function mintOperation(
   services: Services,
   caller: Caller,
   product: Product,
-  tokens: readonly (Omit<OperationToken, "tokenId"> & { tokenId?: string })[],
+  tokens: readonly CheckedToken[],
   idempotencyKey: string | undefined,
   more: {
     together?: boolean;
     easy?: { payload: TokensPayload["easy"]; drawId: () => Promise<string> };
   } = {},
 ): Operation {
-  const { chain, address, type } = product;
+  const { type } = product;
   const { easy, together = false } = more;
-  return {
-    ...{ chain, kind: "mint", operator: product.operator, idempotencyKey },
-    canonical: `${address} ${canonicalOf(tokens)}`,
+  return operationOn(services, caller, product, {
+    ...{ kind: "mint", idempotencyKey },
+    canonical: canonicalOf(tokens),
     draft: async (id) => {
       const drawn: OperationToken[] = [];
       for (const [index, token] of tokens.entries())
         drawn.push({ ...token, tokenId: token.tokenId ?? (await easy?.drawId()) ?? drawId(id, index) });
-      const payload: TokensPayload = {
-        ...{ contract: address, contractAsSent: product.asSent, type, tokens: drawn },
-        ...(together ? { together } : {}),
-        ...(easy?.payload ? { easy: easy.payload } : {}),
-      };
-      return { payload, target: address, owner: product.deployedOwner, data: encodeMint(type, drawn) };
+      const shared = { ...(together ? { together } : {}), ...(easy?.payload ? { easy: easy.payload } : {}) };
+      return { payload: { type, tokens: drawn, ...shared }, data: encodeMint(type, drawn) };
     },
-    stands: (earlier) => stillStands(services, caller, product, earlier),
     findEarlier: (draft) => findClaims(services, caller, product, draft),
-  };
+  });
 }
 
 /** 128 bits of a hash of the request's id: nobody draws the same one, and the request never draws another. */

@@ -1,9 +1,10 @@
-import { type Address, encodeFunctionData, type Hex, parseAbi } from "viem";
+import { type Abi, type Address, encodeFunctionData, type Hex, parseAbi } from "viem";
 import { productOperatorAbi } from "../../contracts/abi/product-operator.ts";
 import { productAbi, type RuntimeRecord, rolesOf } from "../transactions/chain/product-record.ts";
 import type { OperationToken, ProductType, RoleList } from "../transactions/store/payloads.ts";
 
-export { type RoleList, type RoleWord, roleWords } from "../transactions/store/payloads.ts";
+// The APIs take values from use cases only.
+export { roleWords } from "../transactions/store/payloads.ts";
 
 const abi721 = parseAbi([
   "function mintToCaller(address caller, uint256 tokenId, string tokenURI) returns (uint256)",
@@ -41,68 +42,37 @@ export function encodeDeployProduct(
   });
 }
 
+const members = {
+  to: ({ to }: OperationToken): Address => (to ?? "").toLowerCase() as Address,
+  id: ({ tokenId }: OperationToken): bigint => BigInt(tokenId),
+  amount: ({ quantity }: OperationToken): bigint => BigInt(quantity ?? "1"),
+  uri: ({ uri }: OperationToken): string => uri ?? "",
+};
+
+/** What the call for several tokens takes of each. That for one takes the same; of ERC-721 there is no amount. */
+const tokenCalls = {
+  mint: { takes: ["to", "id", "amount", "uri"], erc721: "mintToCaller", erc1155: "mintByOwner" },
+  transfer: { takes: ["to", "id", "amount"], erc721: "transferByOwner", erc1155: "transferByOwner" },
+  burn: { takes: ["id", "amount"], erc721: "burn", erc1155: "burn" },
+} as const;
+
 /** The call of a product contract that mints tokens: of ERC-721 exactly one. */
-export function encodeMint(type: ProductType, tokens: readonly OperationToken[]): Hex {
-  const [first] = tokens;
-  if (!first) throw new Error("a mint without tokens");
-  if (type === "erc721")
-    return encodeFunctionData({
-      abi: abi721,
-      functionName: "mintToCaller",
-      args: [addressOf(first), BigInt(first.tokenId), first.uri ?? ""],
-    });
-  return tokens.length === 1
-    ? encodeFunctionData({
-        abi: abi1155,
-        functionName: "mintByOwner",
-        args: [addressOf(first), BigInt(first.tokenId), amountOf(first), first.uri ?? ""],
-      })
-    : encodeFunctionData({
-        abi: abi1155,
-        functionName: "mintByOwnerBatch",
-        args: [
-          tokens.map(addressOf),
-          tokens.map(({ tokenId }) => BigInt(tokenId)),
-          tokens.map(amountOf),
-          tokens.map(({ uri }) => uri ?? ""),
-        ],
-      });
-}
+export const encodeMint = encoderOf("mint");
+export const encodeTransfer = encoderOf("transfer");
+export const encodeBurn = encoderOf("burn");
 
-export function encodeTransfer(type: ProductType, tokens: readonly OperationToken[]): Hex {
-  const [first] = tokens;
-  if (!first) throw new Error("a transfer without tokens");
-  if (type === "erc721")
-    return encodeFunctionData({
-      abi: abi721,
-      functionName: "transferByOwner",
-      args: [addressOf(first), BigInt(first.tokenId)],
-    });
-  return tokens.length === 1
-    ? encodeFunctionData({
-        abi: abi1155,
-        functionName: "transferByOwner",
-        args: [addressOf(first), BigInt(first.tokenId), amountOf(first)],
-      })
-    : encodeFunctionData({
-        abi: abi1155,
-        functionName: "transferByOwnerBatch",
-        args: [tokens.map(addressOf), tokens.map(({ tokenId }) => BigInt(tokenId)), tokens.map(amountOf)],
-      });
-}
-
-export function encodeBurn(type: ProductType, tokens: readonly OperationToken[]): Hex {
-  const [first] = tokens;
-  if (!first) throw new Error("a burn without tokens");
-  if (type === "erc721")
-    return encodeFunctionData({ abi: abi721, functionName: "burn", args: [BigInt(first.tokenId)] });
-  return tokens.length === 1
-    ? encodeFunctionData({ abi: abi1155, functionName: "burn", args: [BigInt(first.tokenId), amountOf(first)] })
-    : encodeFunctionData({
-        abi: abi1155,
-        functionName: "burnBatch",
-        args: [tokens.map(({ tokenId }) => BigInt(tokenId)), tokens.map(amountOf)],
-      });
+function encoderOf(kind: keyof typeof tokenCalls) {
+  const { takes, ...names } = tokenCalls[kind];
+  return (type: ProductType, tokens: readonly OperationToken[]): Hex => {
+    const [first] = tokens;
+    if (!first) throw new Error(`a ${kind} without tokens`);
+    const reads = takes.filter((name) => type === "erc1155" || name !== "amount").map((name) => members[name]);
+    const abi: Abi = type === "erc721" ? abi721 : abi1155;
+    if (type === "erc721" || tokens.length === 1)
+      return encodeFunctionData({ abi, functionName: names[type], args: reads.map((read) => read(first)) });
+    const args = reads.map((read) => tokens.map((token) => read(token)));
+    return encodeFunctionData({ abi, functionName: `${names[type]}Batch`, args });
+  };
 }
 
 export function encodeTokenUpdate({ tokenId, uri, freeze }: OperationToken): Hex {
@@ -111,12 +81,4 @@ export function encodeTokenUpdate({ tokenId, uri, freeze }: OperationToken): Hex
     functionName: "updateTokenUri",
     args: [BigInt(tokenId), uri ?? "", freeze ?? false],
   });
-}
-
-function addressOf({ to }: OperationToken): Address {
-  return (to ?? "").toLowerCase() as Address;
-}
-
-function amountOf({ quantity }: OperationToken): bigint {
-  return BigInt(quantity ?? "1");
 }

@@ -21,13 +21,10 @@ export async function isMinted(
   tokenId: bigint,
   blockNumber?: bigint,
 ): Promise<boolean> {
-  const { chain, address, type } = product;
-  if (type === "erc721") return (await readTokenOwner(services, product, tokenId, blockNumber)) !== null;
-  const at = blockNumber === undefined ? {} : { blockNumber };
-  return await askNode(chain, async () => {
-    const question = { address, abi, functionName: "totalSupply", args: [tokenId], ...at } as const;
-    return (await services.rpc(chain).readContract(question)) > 0n;
-  });
+  if (product.type === "erc721") return (await readTokenOwner(services, product, tokenId, blockNumber)) !== null;
+  const { chain, address } = product;
+  const question = { address, abi, functionName: "totalSupply", args: [tokenId], ...at(blockNumber) } as const;
+  return await askNode(chain, async () => (await services.rpc(chain).readContract(question)) > 0n);
 }
 
 /**
@@ -41,16 +38,9 @@ export async function readTokenOwner(
   tokenId: bigint,
   blockNumber?: bigint,
 ): Promise<Address | null> {
-  const at = blockNumber === undefined ? {} : { blockNumber };
-  return await askNode(chain, async () => {
-    try {
-      const question = { address, abi, functionName: "ownerOf", args: [tokenId], ...at } as const;
-      return (await services.rpc(chain).readContract(question)).toLowerCase() as Address;
-    } catch (error) {
-      if (isRevert(error)) return null;
-      throw error;
-    }
-  });
+  const question = { address, abi, functionName: "ownerOf", args: [tokenId], ...at(blockNumber) } as const;
+  const owner = await askNode(chain, () => services.rpc(chain).readContract(question).catch(nullOfNoToken));
+  return owner && (owner.toLowerCase() as Address);
 }
 
 /**
@@ -64,17 +54,16 @@ export async function readTokenUri(
   tokenId: bigint,
   blockNumber: bigint,
 ): Promise<string | null> {
-  return await askNode(chain, async () => {
-    try {
-      const functionName = type === "erc721" ? "tokenURI" : "uri";
-      return await services.rpc(chain).readContract({ address, abi, functionName, args: [tokenId], blockNumber });
-    } catch (error) {
-      if (isRevert(error)) return null;
-      throw error;
-    }
-  });
+  const functionName = type === "erc721" ? "tokenURI" : "uri";
+  const question = { address, abi, functionName, args: [tokenId], blockNumber } as const;
+  return await askNode(chain, () => services.rpc(chain).readContract(question).catch(nullOfNoToken));
 }
 
-function isRevert(error: unknown): boolean {
-  return error instanceof Error && /ERC721: invalid token ID/.test(error.message);
+function at(blockNumber: bigint | undefined): { blockNumber?: bigint } {
+  return blockNumber === undefined ? {} : { blockNumber };
+}
+
+function nullOfNoToken(error: unknown): null {
+  if (error instanceof Error && /ERC721: invalid token ID/.test(error.message)) return null;
+  throw error;
 }

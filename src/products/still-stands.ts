@@ -87,11 +87,11 @@ async function hasSettings(services: Services, caller: Caller, product: Product,
 }
 
 async function anyMinted(services: Services, caller: Caller, product: Product, intent: Intent): Promise<boolean> {
-  const head = (await readHead(services, caller, product, intent))?.number ?? null;
+  const head = await readHead(services, caller, product, intent);
   // It must not be a second mint.
   if (head === null) return true;
   for (const { tokenId } of tokensOf(intent).tokens)
-    if (await isMinted(services, product, BigInt(tokenId), head)) return true;
+    if (await isMinted(services, product, BigInt(tokenId), head.number)) return true;
   return false;
 }
 

@@ -7,13 +7,11 @@ import { askNode } from "../rpc/nodes.ts";
 import type { Services } from "../services.ts";
 import { applyContractChanges, encodeUpdateProduct, readAgreedRecord } from "../transactions/chain/product-record.ts";
 import { undecidedStates } from "../transactions/lifecycle.ts";
-import { type ContractChanges, type ContractUpdatePayload, changesOf } from "../transactions/store/payloads.ts";
-import type { Operation } from "./carry-out.ts";
+import { type ContractChanges, changesOf, type RoleList } from "../transactions/store/payloads.ts";
+import { type Operation, operationOn } from "./carry-out.ts";
 import { checkUri } from "./check-tokens.ts";
 import { checkRoles, checkRoyalties, requireSignedRoles } from "./create-contract.ts";
 import { findProduct, type Product } from "./find-product.ts";
-import type { RoleList } from "./product-calls.ts";
-import { stillStands } from "./still-stands.ts";
 
 interface UpdateContractInput {
   chain: string;
@@ -39,14 +37,12 @@ export async function updateContract(
   input: UpdateContractInput,
 ): Promise<Operation> {
   const product = await findProduct(services, caller, input);
-  const { chain, address, asSent, deployedOwner } = product;
+  const { chain, address } = product;
   const changes = checkChanges(input);
   requireSignedRoles(chain, changes.roles ? "roles" : changes.exit ? "exit" : null);
-  const payload: ContractUpdatePayload = { contract: address, contractAsSent: asSent, changes };
-  return {
-    ...{ chain, kind: "contract_update", operator: product.operator, idempotencyKey: input.idempotencyKey },
-    canonical: `${address} ${JSON.stringify(changes)}`,
-    stands: (earlier) => stillStands(services, caller, product, earlier),
+  return operationOn(services, caller, product, {
+    ...{ kind: "contract_update", idempotencyKey: input.idempotencyKey },
+    canonical: JSON.stringify(changes),
     draft: async () => {
       await checkEarlier(services, product, changes);
       // Checked and simulated with what the chain has now; what is signed is made from what it has then.
@@ -56,11 +52,10 @@ export async function updateContract(
       const baseURI = changes.baseUri ?? now.baseURI;
       if (baseURI !== now.baseURI && !now.metadataUpdatable)
         throw new ServiceError("metadata_frozen", "the metadata of this contract is frozen", { field: "baseUri" });
-      const next = applyContractChanges(now, changes);
-      const data = encodeUpdateProduct(next, changes.roles ?? [], changes.exit ?? false);
-      return { payload, target: address, owner: deployedOwner, data };
+      const { roles = [], exit = false } = changes;
+      return { payload: { changes }, data: encodeUpdateProduct(applyContractChanges(now, changes), roles, exit) };
     },
-  };
+  });
 }
 
 /** What updates that are under way take away for good: this one would only be refused by the contract, once they are mined. */

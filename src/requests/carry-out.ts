@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { Hash } from "viem";
 import type { Caller } from "../auth/caller.ts";
@@ -13,6 +13,7 @@ import {
   findRepeated,
   type IntentKey,
   type NewIntent,
+  storedKey,
 } from "../transactions/accept/accept-intent.ts";
 import { asLost, untilSigned, withoutHash } from "../transactions/accept/until-signed.ts";
 import { refreshFees } from "../transactions/chain/market.ts";
@@ -212,6 +213,16 @@ export function idOfKey(caller: Caller, { stored }: IntentKey, place?: ListPlace
   const variant = ((Number.parseInt(hex.charAt(16), 16) & 3) | 8).toString(16);
   // A UUID of version 8: its bits are the hash's.
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}
+
+/**
+ * The key of a dry run, drawn when the client sent none, and the id of the request that is sent with it.
+ *
+ * @throws as `checkKey`.
+ */
+export function planKey(caller: Caller, key: string | undefined, place?: ListPlace) {
+  const idempotencyKey = checkKey(key) ?? randomUUID();
+  return { idempotencyKey, id: idOfKey(caller, storedKey(idempotencyKey), place) };
 }
 
 /** @returns null when the client sent none. @throws ServiceError `value_error`. */

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { type Kysely, sql } from "kysely";
 import type { Address, Hash } from "viem";
 import type { Caller } from "../auth/caller.ts";
@@ -6,7 +5,7 @@ import { type Chain, findChain } from "../chains.ts";
 import { toAddress, toBytes, toHash } from "../db/bytes.ts";
 import type { Database } from "../db/database.ts";
 import type { IntentKind, IntentState } from "../db/tables/relay.ts";
-import { endableStream } from "../endable-stream.ts";
+import { watchChanges } from "../endable-stream.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Page } from "../nfts/page.ts";
 import type { Services } from "../services.ts";
@@ -185,9 +184,6 @@ export async function listRequests<R extends ChainRequest>(
   };
 }
 
-const pollMs = 300;
-const watchMs = 30 * 60_000;
-
 /**
  * A request of the caller's account, now and after each change, until it has ended, half an hour has passed, or nobody
  * listens any more.
@@ -202,24 +198,14 @@ export async function watchRequest<R extends ChainRequest>(
 ): Promise<AsyncGenerator<R, void>> {
   const read = () => getRequest(services, caller, family, { id });
   const first = await read();
-  const release = services.auth.streams.take(caller.accountId);
-  return endableStream((signal) => follow(first, read, signal), release);
-}
-
-async function* follow<R extends ChainRequest>(first: R, read: () => Promise<R>, signal: AbortSignal) {
-  const end = performance.now() + watchMs;
   const ended: readonly IntentState[] = endedStates;
-  let seen = first;
-  yield seen;
-  while (!ended.includes(seen.state) && performance.now() < end) {
-    await sleep(pollMs, undefined, { signal }).catch(() => undefined);
-    if (signal.aborted) return;
-    const now = await read();
-    if (now.state === seen.state && now.holdReason === seen.holdReason && now.transactionHash === seen.transactionHash)
-      continue;
-    seen = now;
-    yield seen;
-  }
+  const watching = {
+    pollMs: 300,
+    isSame: (one: R, other: R) =>
+      one.state === other.state && one.holdReason === other.holdReason && one.transactionHash === other.transactionHash,
+    isLast: ({ state }: R) => ended.includes(state),
+  };
+  return watchChanges(first, read, watching, services.auth.streams.take(caller.accountId));
 }
 
 /**
@@ -240,7 +226,7 @@ export async function cancelRequest<R extends ChainRequest>(
 }
 
 /** Requests of alias `i` with the place in the wallet's queue (`s`) and the one hash to show. */
-export function selectRequests(db: Kysely<Database>, kinds?: readonly IntentKind[]) {
+function selectRequests(db: Kysely<Database>, kinds?: readonly IntentKind[]) {
   const query = db
     .selectFrom("service.intent as i")
     // A member of a batch has its lead's transaction.

@@ -1,8 +1,7 @@
 import { type Address, getAddress } from "viem";
 import { deployCollection } from "../collections/deploy-collection.ts";
-import { withFieldNames } from "../collections/field-names.ts";
-import { planUpdate } from "../collections/plan.ts";
-import { updateCollection } from "../collections/update-collection.ts";
+import { withFieldNames } from "../collections/problems.ts";
+import { planUpdate, updateCollection } from "../collections/update-collection.ts";
 import type { Services } from "../services.ts";
 import { ok } from "./answer.ts";
 import type { V0App } from "./app.ts";

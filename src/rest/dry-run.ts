@@ -1,7 +1,8 @@
 import { getAddress } from "viem";
 import type { Caller } from "../auth/caller.ts";
-import { withFieldNames } from "../collections/field-names.ts";
-import { type DeploymentPlan, planDeployment, type UpdatePlan } from "../collections/plan.ts";
+import { type DeploymentPlan, planDeployment } from "../collections/deploy-collection.ts";
+import { withFieldNames } from "../collections/problems.ts";
+import type { UpdatePlan } from "../collections/update-collection.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { PlannedCost } from "../requests/simulate.ts";
 import type { Services } from "../services.ts";

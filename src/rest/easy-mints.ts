@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import { withFieldNames } from "../collections/field-names.ts";
+import { withFieldNames } from "../collections/problems.ts";
 import { withDrainedBody } from "../http/drain-body.ts";
 import { announcedBytes, readMultipart } from "../http/multipart.ts";
 import { carryOut } from "../products/carry-out.ts";

@@ -1,5 +1,5 @@
 import { type ApiKey, type CreatedKey, createKey, listKeys, revokeKey, rotateKey } from "../accounts/keys.ts";
-import { withFieldNames } from "../collections/field-names.ts";
+import { withFieldNames } from "../collections/problems.ts";
 import type { Services } from "../services.ts";
 import { ok } from "./answer.ts";
 import type { V0App } from "./app.ts";

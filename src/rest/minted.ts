@@ -1,8 +1,7 @@
 import type { Caller } from "../auth/caller.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { type ProductRequest, productRequests } from "../products/find-product.ts";
-import { listMints } from "../products/lists.ts";
-import { readMintedFacts } from "../products/minted-facts.ts";
+import { listMints, readMintedFacts } from "../products/lists.ts";
 import { pendingError } from "../requests/progress.ts";
 import { getRequest } from "../requests/requests.ts";
 import type { Services } from "../services.ts";

@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import { withFieldNames } from "../collections/field-names.ts";
+import { withFieldNames } from "../collections/problems.ts";
 import { type CarriedOut, carryOut, type Operation } from "../products/carry-out.ts";
 import { burnTokens, transferTokens, updateToken } from "../products/change-tokens.ts";
 import { mostTokens, type TokenInput } from "../products/check-tokens.ts";

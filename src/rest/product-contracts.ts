@@ -1,10 +1,11 @@
-import { withFieldNames } from "../collections/field-names.ts";
+import { withFieldNames } from "../collections/problems.ts";
 import { carryOut } from "../products/carry-out.ts";
 import { createContract } from "../products/create-contract.ts";
 import { type ListedProduct, listProducts } from "../products/lists.ts";
-import { type RoleList, type RoleWord, roleWords } from "../products/product-calls.ts";
+import { roleWords } from "../products/product-calls.ts";
 import { updateContract } from "../products/update-contract.ts";
 import type { Services } from "../services.ts";
+import type { RoleList, RoleWord } from "../transactions/store/payloads.ts";
 import { ok } from "./answer.ts";
 import type { V0App } from "./app.ts";
 import { naiveMicros } from "./dates.ts";

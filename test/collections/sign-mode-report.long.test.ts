@@ -1,8 +1,7 @@
 import { getAddress, type Hash, type Hex } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
-import { reportDeployment } from "../../src/collections/awaited-deployments.ts";
-import { prepareDeployment } from "../../src/collections/prepare-deployment.ts";
+import { prepareDeployment, reportDeployment } from "../../src/collections/prepare-deployment.ts";
 import { patient } from "../setup/wait.ts";
 import { launch } from "../transactions/harness.ts";
 import { newKey } from "./http-api.ts";

@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { bases } from "multiformats/basics";
 import { CID } from "multiformats/cid";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { readPreview } from "../../src/collections/collection-preview.ts";
+import { readPreview } from "../../src/collections/public-sale.ts";
 import { GatewayBlocks } from "../../src/metadata/read/gateway-blocks.ts";
 import { readDocument, type Sources } from "../../src/metadata/read/read-document.ts";
 import { ownCopy } from "../../src/metadata/read/read-token.ts";

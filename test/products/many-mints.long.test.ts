@@ -1,8 +1,7 @@
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createDatabase } from "../../src/db/pool/pool.ts";
-import { listMints } from "../../src/products/lists.ts";
-import { readMintedFacts } from "../../src/products/minted-facts.ts";
+import { listMints, readMintedFacts } from "../../src/products/lists.ts";
 import { ProductScenario, randomAddress, uri } from "./scenario.ts";
 
 const mintsBefore = 20_000;
