@@ -6,8 +6,7 @@ import type { Database } from "../db/database.ts";
 import type { Next, Rounds } from "../rounds.ts";
 import { loggable } from "../rpc/nodes.ts";
 import type { Services } from "../services.ts";
-import type { DeploymentPayload } from "./deployment-input.ts";
-import { type Creation, type HandedOut, hashOfCreation, readExactCreation, readTransaction } from "./exact-creation.ts";
+import { type Creation, hashOfCreation, readExactCreation, readTransaction } from "./exact-creation.ts";
 
 /** Blocks of one question for logs; more than this is refused by many nodes. */
 const maxRange = 2_000n;
@@ -77,7 +76,7 @@ async function scan(
     const code = hashOfCreation(transaction);
     const row = code && byCode.get(code);
     if (!row) continue;
-    const creation = await readExactCreation(client, hash, handedOut(row));
+    const creation = await readExactCreation(client, hash, row);
     if (!creation || creation.block < fromBlock || creation.block > toBlock) continue;
     if (counts(row, creation)) await recordDetected(services, chain, row.id, creation);
     else services.log.warn({ chain: chain.name, id: row.id, hash }, "a third party deployed the bytes of a request");
@@ -94,7 +93,7 @@ function counts({ owner, senders, reported_tx }: AwaitedRow, { sender, hash }: C
 /** The account's own word decides, also when something else was found before. */
 async function followReport(services: Services, chain: Chain, row: AwaitedRow, last: bigint): Promise<void> {
   if (!row.reported_tx) return;
-  const creation = await readExactCreation(services.rpc(chain), toHash(row.reported_tx), handedOut(row));
+  const creation = await readExactCreation(services.rpc(chain), toHash(row.reported_tx), row);
   if (creation && creation.block <= last) await recordDetected(services, chain, row.id, creation);
 }
 
@@ -148,7 +147,7 @@ async function reconsider(services: Services, chain: Chain, head: Head, row: Awa
   async function isExact(found: Hash): Promise<boolean> {
     // A node that has lost the transaction proves nothing.
     if (!(await readTransaction(client, found))) throw new Error(`no transaction ${found} on the node`);
-    const creation = await readExactCreation(client, found, handedOut(row));
+    const creation = await readExactCreation(client, found, row);
     return creation !== null && creation.address === (row.address && toAddress(row.address));
   }
 }
@@ -215,16 +214,6 @@ function select(db: Kysely<Database>, chain: Chain) {
     .select(["address", "tx_hash", "block_number", "block_hash"])
     .where("chain_id", "=", chain.id)
     .limit(batch);
-}
-
-/** What was handed out for a request. */
-function handedOut(row: Pick<AwaitedRow, "id" | "payload" | "init_code_hash" | "init_code_bytes">): HandedOut {
-  return {
-    id: row.id,
-    payload: row.payload as DeploymentPayload,
-    initCodeHash: toHex(row.init_code_hash),
-    initCodeBytes: row.init_code_bytes,
-  };
 }
 
 /** A request that was made later has looked further already. */

@@ -70,21 +70,16 @@ export async function getEligibility(services: Services, input: EligibilityInput
   return answer((await hasMinted(services, chain, input, proof, owner)) ? "ALREADY_MINTED" : null, proof);
 }
 
-async function readPresale(
-  services: Services,
-  chain: Chain,
-  address: Address,
-  owner: string,
-): Promise<{ root: Hex; start: bigint }> {
+async function readPresale(services: Services, chain: Chain, address: Address, owner: string) {
   const read = async (functionName: "presaleMerkleRoot" | "presaleMintStart") => {
     const data = encodeFunctionData({ abi: collectionAbi, functionName });
-    return { functionName, data: returned(await services.readerCalls.call(chain, address, data, { owner })) };
+    return returned(await services.readerCalls.call(chain, address, data, { owner }));
   };
   return await askNode(chain, async () => {
     const [root, start] = await Promise.all([read("presaleMerkleRoot"), read("presaleMintStart")]);
     return {
-      root: decodeFunctionResult({ abi: collectionAbi, functionName: "presaleMerkleRoot", data: root.data }),
-      start: decodeFunctionResult({ abi: collectionAbi, functionName: "presaleMintStart", data: start.data }),
+      root: decodeFunctionResult({ abi: collectionAbi, functionName: "presaleMerkleRoot", data: root }),
+      start: decodeFunctionResult({ abi: collectionAbi, functionName: "presaleMintStart", data: start }),
     };
   });
 }

@@ -14,6 +14,7 @@ import {
 } from "viem";
 import { collectionAbi, collectionBytecode } from "../../contracts/abi/collection.ts";
 import { standaloneCode } from "../../contracts/abi/standalone-code.ts";
+import { toHex } from "../db/bytes.ts";
 import { configsOf, type DeploymentPayload } from "./deployment-input.ts";
 
 /** The creation of a standalone collection, marked as the one of a request. */
@@ -29,20 +30,17 @@ interface InitCode {
  */
 export function encodeInitCode(id: string, payload: DeploymentPayload): InitCode {
   const code = encodeDeployData({ abi: collectionAbi, bytecode: collectionBytecode, args: configsOf(payload) });
-  const data: Hex = `${code}${tagOf(id)}`;
+  const data: Hex = `${code}${id.replaceAll("-", "").toLowerCase()}`;
   return { data, hash: keccak256(data), sizeBytes: size(data) };
 }
 
-function tagOf(id: string): string {
-  return id.replaceAll("-", "").toLowerCase();
-}
-
-/** What was handed out for one request. */
-export interface HandedOut {
+/** What was handed out for one request, as its row has it. */
+interface HandedOut {
   id: string;
-  payload: DeploymentPayload;
-  initCodeHash: Hex;
-  initCodeBytes: number;
+  /** A `DeploymentPayload`. */
+  payload: unknown;
+  init_code_hash: Buffer;
+  init_code_bytes: number;
 }
 
 /** A creation that is mined. Addresses in lower case. */
@@ -56,20 +54,19 @@ export interface Creation {
 
 /** Null: the node knows no such transaction. */
 export async function readTransaction(client: PublicClient, hash: Hash): Promise<GetTransactionReturnType | null> {
-  try {
-    return await client.getTransaction({ hash });
-  } catch (error) {
-    if (error instanceof TransactionNotFoundError) return null;
-    throw error;
-  }
+  return await client.getTransaction({ hash }).catch(nullOf(TransactionNotFoundError));
 }
 
 /** Null while the transaction is not mined. */
 export async function readReceipt(client: PublicClient, hash: Hash): Promise<TransactionReceipt | null> {
-  return await client.getTransactionReceipt({ hash }).catch((error: unknown) => {
-    if (error instanceof TransactionReceiptNotFoundError) return null;
+  return await client.getTransactionReceipt({ hash }).catch(nullOf(TransactionReceiptNotFoundError));
+}
+
+function nullOf(notFound: typeof TransactionNotFoundError | typeof TransactionReceiptNotFoundError) {
+  return (error: unknown): null => {
+    if (error instanceof notFound) return null;
     throw error;
-  });
+  };
 }
 
 /** Hash of the init code that a transaction runs; null when it is no creation. A contract may only carry bytes along. */
@@ -97,8 +94,8 @@ export async function readExactCreation(
   request: HandedOut,
 ): Promise<Creation | null> {
   const transaction = await readTransaction(client, hash);
-  if (!transaction || size(transaction.input) !== request.initCodeBytes) return null;
-  if (hashOfCreation(transaction) !== request.initCodeHash) return null;
+  if (!transaction || size(transaction.input) !== request.init_code_bytes) return null;
+  if (hashOfCreation(transaction) !== toHex(request.init_code_hash)) return null;
   const receipt = await readReceipt(client, hash);
   if (receipt?.status !== "success") return null;
   const address = addressOfCreation(transaction);
@@ -115,12 +112,13 @@ async function isConfirmed(
   client: PublicClient,
   address: Address,
   sender: Address,
-  { id, payload, initCodeHash }: HandedOut,
+  { id, payload, init_code_hash }: HandedOut,
 ): Promise<boolean> {
   const code = await client.getCode({ address });
   if (!code) return false;
-  if (encodeInitCode(id, payload).hash !== initCodeHash) return true;
-  const expected = standaloneCode(address, sender, configsOf(payload));
+  const deployment = payload as DeploymentPayload;
+  if (encodeInitCode(id, deployment).hash !== toHex(init_code_hash)) return true;
+  const expected = standaloneCode(address, sender, configsOf(deployment));
   if (code.toLowerCase() !== expected.runtime) return false;
   return (await client.getCode({ address: expected.blob }))?.toLowerCase() === expected.blobCode;
 }

@@ -92,7 +92,9 @@ export class KeptReadings<T> {
     // Somebody else may have read it meanwhile.
     const newest = this.#kept.get(name);
     if (newest && newest !== kept) return newest.value;
-    const outcome = await this.#begin(name, question, why === "paid event");
+    const reading = this.#read(name, question, why === "paid event").finally(() => this.#reading.delete(name));
+    this.#reading.set(name, reading);
+    const outcome = await reading;
     if ("value" in outcome) return outcome.value;
     const old = this.#kept.get(name);
     if (old) return old.value;
@@ -121,16 +123,6 @@ export class KeptReadings<T> {
     } catch (error) {
       this.#signs.delete(name);
       throw error;
-    }
-  }
-
-  async #begin(name: string, question: Question<T>, isPaid: boolean): Promise<Outcome<T>> {
-    const reading = this.#read(name, question, isPaid);
-    this.#reading.set(name, reading);
-    try {
-      return await reading;
-    } finally {
-      this.#reading.delete(name);
     }
   }
 

@@ -144,10 +144,10 @@ async function addSender(transaction: Transaction<Database>, id: string, sender:
 }
 
 function hashRequest(chain: Chain, payload: DeploymentPayload): Buffer {
-  const configs = JSON.stringify(configsOf(payload), (_key, value) =>
-    typeof value === "bigint" ? String(value) : value,
-  );
-  return createHash("sha256").update(`sign ${chain.id} ${configs}`).digest();
+  const inText = (_key: string, value: unknown) => (typeof value === "bigint" ? String(value) : value);
+  return createHash("sha256")
+    .update(`sign ${chain.id} ${JSON.stringify(configsOf(payload), inText)}`)
+    .digest();
 }
 
 /** Null when the node refuses: the wallet has nothing to pay with yet, and its own estimate comes later. */

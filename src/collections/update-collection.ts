@@ -4,10 +4,10 @@ import { collectionAbi } from "../../contracts/abi/collection.ts";
 import type { RuntimeConfig } from "../../contracts/abi/config.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Chain } from "../chains.ts";
-import { toAddress, toBytes } from "../db/bytes.ts";
+import { toAddress } from "../db/bytes.ts";
 import { ServiceError } from "../errors/errors.ts";
-import { type Asked, type CarriedOut, carryOut, type Draft } from "../requests/carry-out.ts";
-import type { ChainRequest, Family } from "../requests/requests.ts";
+import { type Asked, type CarriedOut, carryOut } from "../requests/carry-out.ts";
+import { type ChainRequest, type Family, findDeploymentAt } from "../requests/requests.ts";
 import { type PlannedCost, planCost } from "../requests/simulate.ts";
 import { askNode } from "../rpc/nodes.ts";
 import type { Services } from "../services.ts";
@@ -95,9 +95,12 @@ export function askUpdate(
       const earlier = await repeated();
       if (earlier) return { earlier };
       await check?.();
-      const deployed = await findDeployed(services, caller, chain, contract);
+      const deployed = await findDeploymentAt(services, caller, "deploy", chain, contract);
+      if (!deployed) throw new ServiceError("not_found", "no collection of this account stands at this address");
       return {
-        ...deployed,
+        factory: toAddress(deployed.factory),
+        template: toAddress(deployed.template),
+        owner: toAddress(deployed.owner),
         // The chain knows no letter case; answers give addresses back as they were sent.
         payload: { contract, changes: stored, ...(royaltiesAddress ? { spelling: { royaltiesAddress } } : {}) },
         allowlist,
@@ -110,26 +113,6 @@ export function askUpdate(
     },
     accepted: (intent) => void keepTree(services, intent.allowlist_id, allowlist?.stored ?? null),
   };
-}
-
-/** @throws ServiceError `not_found` for a contract that no confirmed deployment of this account made. */
-async function findDeployed(
-  services: Services,
-  caller: Caller,
-  chain: Chain,
-  contract: Address,
-): Promise<Pick<Draft, "factory" | "template" | "owner">> {
-  const row = await services.db
-    .selectFrom("service.intent")
-    .select(["factory", "template", "owner"])
-    .where("chain_id", "=", chain.id)
-    .where("predicted_addr", "=", toBytes(contract))
-    .where("tenant_id", "=", caller.accountId)
-    .where("kind", "=", sql.lit("deploy"))
-    .where("state", "in", confirmedStates)
-    .executeTakeFirst();
-  if (!row) throw new ServiceError("not_found", "no collection of this account stands at this address");
-  return { factory: toAddress(row.factory), template: toAddress(row.template), owner: toAddress(row.owner) };
 }
 
 /** Whether others, such as the owner's own wallet, have changed since what an earlier update set. */

@@ -95,8 +95,7 @@ export async function carryOut(services: Services, caller: Caller, operation: Op
       const { draft, call } = await draftOf(operation, id);
       const { earlier = null, freed = [] } = (await operation.findEarlier?.(draft)) ?? {};
       if (earlier) return { earlier };
-      const { refusal, gas } = await simulateCall(services, operation.chain, call);
-      if (refusal !== null) throw refusedBy(refusal);
+      const { gas } = await simulateCall(services, operation.chain, call);
       return {
         ...{ payload: draft.payload, allowlist: null, freed, store: operation.store },
         factory: call.to,
@@ -149,13 +148,8 @@ export async function planOperation(services: Services, caller: Caller, operatio
   const { draft, call } = await draftOf(operation, id);
   await operation.findEarlier?.(draft);
   const simulated = await simulateCall(services, operation.chain, call);
-  if (simulated.refusal !== null) throw refusedBy(simulated.refusal);
   countGas(planOf(caller), { kind: operation.kind, ...sizeOf(draft, simulated.gas) });
   return { idempotencyKey, payload: draft.payload, contract: draft.target, ...costOf(simulated) };
-}
-
-function refusedBy(refusal: string): ServiceError {
-  return new ServiceError("value_error", `the contract would refuse it, and nothing was spent: ${refusal}`);
 }
 
 interface SimulatedCall {
@@ -170,10 +164,10 @@ const soundsClosed = /^(OperatorPaused|MissingRole)\b/;
 
 /**
  * Runs a call of the operator as its transaction would, without one. A refusal is final for the client, so as many
- * endpoints as the chain's quorum have to agree on it.
+ * endpoints as the chain's quorum have to agree on it. What was done already is not refused.
  *
- * @returns why it would be refused; null when it would not, or was done already.
- * @throws ServiceError `service_unavailable` while too few endpoints answer, or while the operator refuses every call.
+ * @throws ServiceError `value_error` when it would be refused; `service_unavailable` while too few endpoints answer, or
+ *   while the operator refuses every call.
  */
 async function simulateCall(
   services: Services,
@@ -186,21 +180,23 @@ async function simulateCall(
   // Without a wallet that may send it there is nothing to ask: the request waits for one.
   const from = sender ?? services.relay.account(chain).address;
   const simulated = await simulate(services, chain, { from, to, data });
-  if (simulated.refusal === null || !sender || (await isDone(services, chain, to, intent)))
-    return { ...simulated, refusal: null };
+  if (simulated.refusal === null || !sender || (await isDone(services, chain, to, intent))) return simulated;
   const answers = await askNode(chain, async () => [
     simulated,
     ...(await askOthers(services, chain, calls.estimate(from, to, data))),
   ]);
   const dissent = answers.find(({ refusal }) => refusal === null);
-  if (dissent) return { ...simulated, gas: dissent.gas, refusal: null };
-  if (!answers.some(({ refusal }) => soundsClosed.test(refusal ?? ""))) return simulated;
+  if (dissent) return { ...simulated, gas: dissent.gas };
+  const words = `the contract would refuse it, and nothing was spent: ${simulated.refusal}`;
+  const refused = new ServiceError("value_error", words);
+  if (!answers.some(({ refusal }) => soundsClosed.test(refusal ?? ""))) throw refused;
   if (await isClosed(services, chain, to, sender))
     throw new ServiceError("service_unavailable", "the operator of product contracts takes no requests now", {
       retryAfterSeconds: 10,
     });
   // It was opened since, or the words are those of a contract that is called.
-  return isRepeated ? simulated : await simulateCall(services, chain, call, true);
+  if (isRepeated) throw refused;
+  return await simulateCall(services, chain, call, true);
 }
 
 /**

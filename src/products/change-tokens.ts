@@ -5,18 +5,15 @@ import type { Services } from "../services.ts";
 import type { OperationToken } from "../transactions/store/payloads.ts";
 import { type Operation, operationOn } from "./carry-out.ts";
 import { checkTokens, checkUri, type TokenInput } from "./check-tokens.ts";
-import { findProduct, readOwner } from "./find-product.ts";
+import { findProduct, type ProductInput, readOwner } from "./find-product.ts";
 import { encodeBurn, encodeTokenUpdate, encodeTransfer } from "./product-calls.ts";
 
-interface UpdateTokenInput {
-  chain: string;
-  contract: string;
+interface UpdateTokenInput extends ProductInput {
   tokenId: bigint;
   /** Absent: the URI stays; then it has to be frozen. */
   uri?: string | undefined;
   /** The URI is frozen for good. */
   freeze?: boolean | undefined;
-  idempotencyKey?: string | undefined;
 }
 
 /**
@@ -43,12 +40,9 @@ export async function updateToken(services: Services, caller: Caller, input: Upd
   });
 }
 
-interface MoveTokensInput {
-  chain: string;
-  contract: string;
+interface MoveTokensInput extends ProductInput {
   /** Of ERC-721 exactly one. */
   tokens: readonly TokenInput[];
-  idempotencyKey?: string | undefined;
 }
 
 /**

@@ -1,9 +1,8 @@
 import { zeroAddress } from "viem";
 import type { Caller } from "../auth/caller.ts";
-import { type Chain, findChain } from "../chains.ts";
+import { findChain } from "../chains.ts";
 import { lowerCase } from "../collections/deployment-input.ts";
 import { Problems } from "../collections/problems.ts";
-import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
 import { requireOperator } from "../transactions/chain/context.ts";
 import { placeOfProduct } from "../transactions/chain/product-record.ts";
@@ -113,24 +112,6 @@ function checkAddress(problems: Problems, field: string, address: string): void 
   if (!/^0x[0-9a-fA-F]{40}$/.test(address))
     problems.add("invalid_address", field, `${field} must be 0x and 40 hex digits`);
   else if (address.toLowerCase() === zeroAddress) problems.add("invalid_address", field, "this is the zero address");
-}
-
-/**
- * @param field what of a request hands rights out; null: nothing does.
- * @throws ServiceError `value_error` where the signer does not sign that.
- */
-export function requireSignedRoles({ name, relay }: Chain, field: "roles" | "exit" | null): void {
-  if (field === null || relay.signsRoles) return;
-  const setting = `SIGN_ROLES_${name.toUpperCase()}`;
-  const instead =
-    field === "roles"
-      ? "let the contract's owner give roles by its own wallet (grantRole)"
-      : "let the contract's owner or an admin call revokeNFTPortPermissions by its own wallet";
-  throw new ServiceError(
-    "value_error",
-    `this installation signs neither lists of roles nor the end of its own rights on ${name}: ${instead}, or ask the operator for ${setting}=on`,
-    { field, details: { setting, want: "on" } },
-  );
 }
 
 export function checkRoyalties(

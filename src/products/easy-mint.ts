@@ -63,6 +63,7 @@ export function findEasyContract(services: Services, caller: Caller, chainName: 
   return { chain, address, asSent: address, type: "erc721", deployedOwner, operator };
 }
 
+const abi = parseAbi(["function totalSupply() view returns (uint256)"]);
 /** So many numbers are drawn until one is free: the counter may have gone back with a database that was restored. */
 const mostDraws = 100;
 
@@ -72,13 +73,14 @@ const mostDraws = 100;
  */
 async function drawId(services: Services, product: Product): Promise<bigint> {
   const { chain, address } = product;
-  const stand = await readTotal(services, product);
+  const question = { address, abi, functionName: "totalSupply" } as const;
+  const total = await askNode(chain, () => services.rpc(chain).readContract(question));
   for (let draws = 0; draws < mostDraws; draws += 1) {
     const { rows } = await sql<{ last_id: bigint; claimed: boolean }>`
       WITH drawn AS (
         INSERT INTO service.easy_counter AS c (chain_id, contract, last_id)
-        VALUES (${chain.id}, ${toBytes(address)}, ${stand + 1n})
-        ON CONFLICT (chain_id, contract) DO UPDATE SET last_id = greatest(c.last_id + 1, ${stand + 1n}) RETURNING *)
+        VALUES (${chain.id}, ${toBytes(address)}, ${total + 1n})
+        ON CONFLICT (chain_id, contract) DO UPDATE SET last_id = greatest(c.last_id + 1, ${total + 1n}) RETURNING *)
       SELECT last_id, EXISTS (SELECT FROM service.token_claim t WHERE (t.chain_id, t.contract) = (d.chain_id, d.contract)
         AND t.token_id = d.last_id) AS claimed FROM drawn d`.execute(services.db);
     const [row] = rows;
@@ -88,9 +90,4 @@ async function drawId(services: Services, product: Product): Promise<bigint> {
   throw new ServiceError("service_unavailable", "the ids of easy mints are being counted anew", {
     retryAfterSeconds: 1,
   });
-}
-
-async function readTotal(services: Services, { chain, address }: Product): Promise<bigint> {
-  const abi = parseAbi(["function totalSupply() view returns (uint256)"]);
-  return await askNode(chain, () => services.rpc(chain).readContract({ address, abi, functionName: "totalSupply" }));
 }

@@ -1,15 +1,13 @@
-import { sql } from "kysely";
 import type { Address } from "viem";
 import type { Caller } from "../auth/caller.ts";
 import { type Chain, findChain, operatorsOf } from "../chains.ts";
-import { toAddress, toBytes } from "../db/bytes.ts";
+import { toAddress } from "../db/bytes.ts";
 import { ServiceError } from "../errors/errors.ts";
-import type { ChainRequest, Family } from "../requests/requests.ts";
+import { type ChainRequest, type Family, findDeploymentAt } from "../requests/requests.ts";
 import { askNode } from "../rpc/nodes.ts";
 import type { Services } from "../services.ts";
 import { requireOperator } from "../transactions/chain/context.ts";
 import { productAbi } from "../transactions/chain/product-record.ts";
-import { confirmedStates } from "../transactions/lifecycle.ts";
 import type { OperationKind } from "../transactions/store/intents.ts";
 import type { ContractUpdatePayload, ProductType, RoleList, TokensPayload } from "../transactions/store/payloads.ts";
 
@@ -49,31 +47,26 @@ export interface Product {
   operator: Address;
 }
 
+/** What names the contract of a request. */
+export interface ProductInput {
+  /** As sent, aliases allowed. */
+  chain: string;
+  contract: string;
+  idempotencyKey?: string | undefined;
+}
+
 /**
  * The product contract that a request acts on.
  *
  * @throws ServiceError `chain_not_supported`; `invalid_address`; `not_found` for a contract that no confirmed deployment
  *   of this account made; `plan_limit_exceeded` on a chain of paid plans.
  */
-export async function findProduct(
-  services: Services,
-  caller: Caller,
-  place: { chain: string; contract: string },
-): Promise<Product> {
-  const chain = findOperatedChain(services, caller, place.chain);
-  if (!/^0x[0-9a-fA-F]{40}$/.test(place.contract))
+export async function findProduct(services: Services, caller: Caller, input: ProductInput): Promise<Product> {
+  const chain = findOperatedChain(services, caller, input.chain);
+  if (!/^0x[0-9a-fA-F]{40}$/.test(input.contract))
     throw new ServiceError("invalid_address", "contract must be 0x and 40 hex digits", { field: "contract" });
-  const address = place.contract.toLowerCase() as Address;
-  const row = await services.db
-    .selectFrom("service.intent")
-    .select(["payload", "owner", "factory"])
-    .where("chain_id", "=", chain.id)
-    .where("predicted_addr", "=", toBytes(address))
-    .where("tenant_id", "=", caller.accountId)
-    // Written out: only so the planner knows that the index of contracts without their mints has it.
-    .where("kind", "=", sql.lit("contract"))
-    .where("state", "in", confirmedStates)
-    .executeTakeFirst();
+  const address = input.contract.toLowerCase() as Address;
+  const row = await findDeploymentAt(services, caller, "contract", chain, address);
   if (!row)
     throw new ServiceError("not_found", "no confirmed product contract of this account stands at this address", {
       field: "contract",
@@ -82,7 +75,7 @@ export async function findProduct(
   const deployedBy = toAddress(row.factory);
   const operator = operatorsOf(chain).find((known) => known.address === deployedBy) ?? requireOperator(chain).operator;
   return {
-    ...{ chain, address, asSent: place.contract, type },
+    ...{ chain, address, asSent: input.contract, type },
     ...{ deployedOwner: toAddress(row.owner), operator: operator.address },
   };
 }

@@ -10,18 +10,14 @@ import { getIntent, newestRetry } from "../transactions/store/intents.ts";
 import { type OperationToken, type TokensPayload, tokensOf } from "../transactions/store/payloads.ts";
 import { type Earlier, type Operation, type OperationDraft, operationOn } from "./carry-out.ts";
 import { type CheckedToken, checkMint, type TokenInput } from "./check-tokens.ts";
-import { findProduct, type Product, productRequests } from "./find-product.ts";
+import { findProduct, type Product, type ProductInput, productRequests } from "./find-product.ts";
 import { encodeMint } from "./product-calls.ts";
 import { isMinted } from "./read-token.ts";
 import { goneBeforeFinal } from "./still-stands.ts";
 
-export interface MintInput {
-  /** As sent, aliases allowed. */
-  chain: string;
-  contract: string;
+export interface MintInput extends ProductInput {
   /** Of ERC-721 exactly one. */
   tokens: readonly TokenInput[];
-  idempotencyKey?: string | undefined;
   /** Its client knows each mint by its id: several that wait may share a transaction. */
   together?: boolean;
 }

@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import type { Caller } from "../auth/caller.ts";
+import type { Chain } from "../chains.ts";
 import { Problems } from "../collections/problems.ts";
 import { toBytes } from "../db/bytes.ts";
 import { ServiceError } from "../errors/errors.ts";
@@ -10,19 +11,16 @@ import { undecidedStates } from "../transactions/lifecycle.ts";
 import { type ContractChanges, changesOf, type RoleList } from "../transactions/store/payloads.ts";
 import { type Operation, operationOn } from "./carry-out.ts";
 import { checkUri } from "./check-tokens.ts";
-import { checkRoles, checkRoyalties, requireSignedRoles } from "./create-contract.ts";
-import { findProduct, type Product } from "./find-product.ts";
+import { checkRoles, checkRoyalties } from "./create-contract.ts";
+import { findProduct, type Product, type ProductInput } from "./find-product.ts";
 
-interface UpdateContractInput {
-  chain: string;
-  contract: string;
+interface UpdateContractInput extends ProductInput {
   freezeMetadata?: boolean | undefined;
   baseUri?: string | undefined;
   royaltiesBps?: bigint | undefined;
   royaltiesAddress?: string | undefined;
   roles?: readonly RoleList[] | undefined;
   exit?: boolean | undefined;
-  idempotencyKey?: string | undefined;
 }
 
 /**
@@ -56,6 +54,24 @@ export async function updateContract(
       return { payload: { changes }, data: encodeUpdateProduct(applyContractChanges(now, changes), roles, exit) };
     },
   });
+}
+
+/**
+ * @param field what of a request hands rights out; null: nothing does.
+ * @throws ServiceError `value_error` where the signer does not sign that.
+ */
+function requireSignedRoles({ name, relay }: Chain, field: "roles" | "exit" | null): void {
+  if (field === null || relay.signsRoles) return;
+  const setting = `SIGN_ROLES_${name.toUpperCase()}`;
+  const instead =
+    field === "roles"
+      ? "let the contract's owner give roles by its own wallet (grantRole)"
+      : "let the contract's owner or an admin call revokeNFTPortPermissions by its own wallet";
+  throw new ServiceError(
+    "value_error",
+    `this installation signs neither lists of roles nor the end of its own rights on ${name}: ${instead}, or ask the operator for ${setting}=on`,
+    { field, details: { setting, want: "on" } },
+  );
 }
 
 /** What updates that are under way take away for good: this one would only be refused by the contract, once they are mined. */

@@ -112,6 +112,26 @@ function rootsOf(services: Services, key: Exclude<RequestKey, { contract: Addres
     SELECT f.root_id FROM service.intent f WHERE f.found_tx = ${hash} AND f.chain_id = ${chain.id})`;
 }
 
+/** What the deployment of the caller's account was accepted with that made the contract at an address; undefined: none did. */
+export async function findDeploymentAt(
+  { db }: Services,
+  caller: Caller,
+  kind: "deploy" | "contract",
+  chain: Chain,
+  address: Address,
+) {
+  return await db
+    .selectFrom("service.intent")
+    .select(["payload", "factory", "template", "owner"])
+    .where("chain_id", "=", chain.id)
+    .where("predicted_addr", "=", toBytes(address))
+    .where("tenant_id", "=", caller.accountId)
+    // Written out: only so the planner knows that the index of contracts without their mints has it.
+    .where("kind", "=", sql.lit(kind))
+    .where("state", "in", confirmedStates)
+    .executeTakeFirst();
+}
+
 /** One that was made a moment ago, by its own id; requests that come together look together. */
 export async function getFreshRequest<R extends ChainRequest>(
   services: Services,
