@@ -1,4 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
+import { RequestEnd, requestAccount, requestEnd, setTenant, withTenantScope } from "../../src/db/tenancy/tenant.ts";
 import { batched } from "../../src/transactions/store/batch.ts";
 import { patient } from "../setup/wait.ts";
 
@@ -46,6 +47,31 @@ test("callers of one turn share the first batch; those who come meanwhile the ne
   const later = ask("one", 7);
   expect(await openNext(gates)).toEqual([7]);
   expect(await later).toBe(14);
+});
+
+test("work for several requests is the account's that asked, and does not end with the first one's client", async () => {
+  const seen: unknown[] = [];
+  const work = async (_owner: object, items: readonly number[]) => {
+    seen.push({ account: requestAccount(), end: requestEnd(), items });
+    return items;
+  };
+  const run = batched(work, { most: 1, retryIndividually: false });
+  const owner = {};
+  const end = new RequestEnd(null);
+  const first = withTenantScope(() => {
+    setTenant("a");
+    const asked = run(owner, "a", 1);
+    // As a document does that signs up as somebody else.
+    setTenant("b");
+    return asked;
+  }, end);
+  const second = withTenantScope(() => {
+    setTenant("a");
+    return run(owner, "a", 2);
+  });
+  end.end(new Error("the client has gone"));
+  expect(await Promise.all([first, second])).toEqual([1, 2]);
+  expect(seen).toEqual([1, 2].map((item) => ({ account: "a", end: null, items: [item] })));
 });
 
 test("a batch that hangs keeps the next one waiting for a moment only", async () => {

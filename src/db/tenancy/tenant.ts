@@ -55,6 +55,15 @@ export function requestEnd(): RequestEnd | null {
   return running.getStore()?.end ?? null;
 }
 
+/**
+ * Runs what others wait for as well: as the running request's account, whatever that request signs up as afterwards, and not
+ * ended with its client.
+ */
+export function withoutEnd<T>(run: () => T): T {
+  const scope = running.getStore();
+  return scope ? running.run({ ...scope, end: null }, run) : run();
+}
+
 /** From here on the running request is answered by the primary: a replica may not have yet what it waited for. */
 export function readOwnWrites(): void {
   const scope = running.getStore();

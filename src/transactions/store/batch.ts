@@ -1,3 +1,5 @@
+import { withoutEnd } from "../../db/tenancy/tenant.ts";
+
 interface Options<Owner, Item> {
   /** Items in one batch. */
   most: number;
@@ -60,7 +62,8 @@ class Batches<Item, Result> {
         return;
       }
       this.#waiting.set(name, [entry]);
-      void this.#run(name);
+      // Later batches are of other requests of the same name, which the first one's client must not end.
+      void withoutEnd(() => this.#run(name));
     });
   }
 
