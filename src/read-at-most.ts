@@ -1,4 +1,24 @@
 /**
+ * Collects what a stream brings until that is enough; what lies beyond is not read.
+ *
+ * @param isEnough is asked with the number of bytes after each piece.
+ */
+export async function collectUntil(
+  stream: AsyncIterable<Uint8Array>,
+  isEnough: (size: number) => boolean,
+): Promise<Buffer> {
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  // Leaving the loop ends the stream.
+  for await (const piece of stream) {
+    pieces.push(piece);
+    size += piece.byteLength;
+    if (isEnough(size)) break;
+  }
+  return Buffer.concat(pieces, size);
+}
+
+/**
  * Collects a body of at most `maxBytes`.
  *
  * @param tooLarge the error for one that is longer; the rest of that is not read.
@@ -8,14 +28,10 @@ export async function readAtMost(
   maxBytes: number,
   tooLarge: () => Error,
 ): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.byteLength;
+  return await collectUntil(body, (size) => {
     if (size > maxBytes) throw tooLarge();
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
+    return false;
+  });
 }
 
 /** @returns the text of an answer. @throws see `readAtMost`. */

@@ -26,7 +26,7 @@ db outbound rpc                              PostgreSQL; servers of third partie
 config                                       the environment
 signing                                      keys and the rules of signing
 chains.ts http rounds.ts                     networks; HTTP without knowledge of the product; loops
-long-work.ts                                 turns of the event loop for what takes long
+long-work.ts slots.ts                        turns of the event loop for what takes long; a bounded number of works at a time
 errors json telemetry backoff.ts buffer-pool.ts cache-bounds.ts compact-heap.ts endable-stream.ts fair-queue.ts free-port.ts read-at-most.ts setting-words.ts
 `;
 

@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { MerkleTree } from "merkletreejs";
 import { type Hex, hexToBytes, keccak256 } from "viem";
-import { FairQueue } from "../fair-queue.ts";
 import type { LongWork } from "../long-work.ts";
+import { Slots } from "../slots.ts";
 
 /** A tree as it is stored (migration 0190 reads it). */
 export interface StoredTree {
@@ -19,9 +19,8 @@ const maxOnThisThread = 50;
 const idleMs = 10_000;
 const [addressBytes, memberBytes] = [20, 24];
 
-/** Trees that wait for the thread. There is one: a second would only take the core that answers requests. */
-const waiting = new FairQueue<() => void>(Number.MAX_SAFE_INTEGER);
-let isGrowing = false;
+/** Trees have the thread one by one. There is one: a second would only take the core that answers requests. */
+const turns = new Slots(1);
 let thread: Worker | null = null;
 let ending: NodeJS.Timeout | undefined;
 
@@ -37,20 +36,17 @@ export async function growTree(wallets: readonly string[], work: LongWork): Prom
     if (work.isOver) await work.rest();
     addresses.write(wallet.slice(2), addressBytes * index, "hex");
   }
-  // The turn passes on without becoming free in between.
-  if (isGrowing) await new Promise<void>((start) => waiting.push(work.account, start));
-  isGrowing = true;
-  clearTimeout(ending);
-  try {
-    return await growElsewhere(addresses);
-  } finally {
-    const next = waiting.shift();
-    if (next) next();
-    else {
-      isGrowing = false;
-      ending = setTimeout(endThread, idleMs).unref();
-    }
-  }
+  return await turns.run(
+    async () => {
+      clearTimeout(ending);
+      try {
+        return await growElsewhere(addresses);
+      } finally {
+        if (turns.waiting === 0) ending = setTimeout(endThread, idleMs).unref();
+      }
+    },
+    { account: work.account },
+  );
 }
 
 /** Addresses as they are sent to the thread, 20 bytes each, in the spelling of `hashTree`. */

@@ -6,6 +6,7 @@ import type { Posted, Poster, PostFault } from "../outbound/post.ts";
 import { eventBody } from "../outbox/event-row.ts";
 import { type SigningKeys, signedHeaders } from "../outbox/sign-webhook.ts";
 import type { Services } from "../services.ts";
+import { Slots } from "../slots.ts";
 import type { HostRates } from "./host-rates.ts";
 import type { Item, Waiting } from "./read-waiting.ts";
 import { pauseAfter, untilMorning } from "./retry-schedule.ts";
@@ -92,21 +93,21 @@ export async function serveWebhook(
   const end = performance.now() + webhookPlaces[lane].beginMs;
   const { items, hold, taken } = await admit(services, row, waiting.items, rates);
   const places = [...Map.groupBy(items, ({ place }) => place).values()];
+  const slots = new Slots(atOnce);
   let failed = false;
   let askedSeconds = 0;
-  const sendPlaces = async () => {
-    for (let place = places.shift(); place; place = places.shift())
-      for (const item of place) {
-        // The rest waits for its turn: what is behind a failure would fail as well.
-        if (failed || signal.aborted || performance.now() > end) return;
-        const result = await send(services, poster, row.url, signing, item, signal);
-        if (signal.aborted && result.fault !== null) return;
-        results.push(result);
-        if (!result.delivered && !result.gone) failed = true;
-        if (result.askedSeconds !== null) askedSeconds = Math.max(askedSeconds, result.askedSeconds);
-      }
+  const sendPlace = async (place: readonly Item[]) => {
+    for (const item of place) {
+      // The rest waits for its turn: what is behind a failure would fail as well.
+      if (failed || signal.aborted || performance.now() > end) return;
+      const result = await send(services, poster, row.url, signing, item, signal);
+      if (signal.aborted && result.fault !== null) return;
+      results.push(result);
+      if (!result.delivered && !result.gone) failed = true;
+      if (result.askedSeconds !== null) askedSeconds = Math.max(askedSeconds, result.askedSeconds);
+    }
   };
-  await Promise.all(Array.from({ length: Math.min(atOnce, places.length) }, sendPlaces));
+  await Promise.all(places.map((place) => slots.run(() => sendPlace(place))));
   await recordResults(services, row, waiting, results, {
     pauseSeconds: failed ? Math.max(backoffMs(row.failures + 1, afterFailure) / 1_000, askedSeconds) : 0,
     hold,

@@ -1,13 +1,13 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Chain } from "../chains.ts";
 import { readAtMost } from "../read-at-most.ts";
+import { Slots } from "../slots.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { LogOnce } from "../telemetry/log-once.ts";
 import { askForNftTransfers, dropErc20Transfers } from "./erc20-noise.ts";
 import { announceHeads, HeadWatch } from "./head-watch.ts";
 import { markHostileLogs } from "./hostile-logs.ts";
 import { AnswerTooLarge, LeftChain, NodeRefusal, parseJson, type RpcAnswer, type RpcLimits } from "./json-rpc.ts";
-import { turns } from "./line.ts";
 import type { RpcLog } from "./proven-logs.ts";
 import { type FinalBlock, RpcUpstreams } from "./rpc-upstreams.ts";
 import { type BlockRange, halfWords, rangeOf, tooWideCode } from "./upstream.ts";
@@ -64,9 +64,9 @@ export async function startRpcGateway(chain: GatewayChain, urls: readonly string
     wsUrls: urls.filter((url) => chain.local || url.startsWith("ws")).map((url) => url.replace(/^http/, "ws")),
     pollMs: chain.local ? 100 : 1_000,
   });
-  const take = turns(maxConcurrent);
+  const slots = new Slots(maxConcurrent);
   const ask = (method: string, params: unknown, signal: AbortSignal) =>
-    take(() => askFiltered(verified, method, params, signal), signal);
+    slots.run(() => askFiltered(verified, method, params, signal), { signal });
   let answered = 0;
   const running = new Set<{ since: number }>();
   const logOnce = new LogOnce(log);

@@ -1,4 +1,5 @@
 import type { Agent, Response } from "undici";
+import { collectUntil } from "../read-at-most.ts";
 import { AddressRefused, type GuardRules, guardedLookup, isAllowedUrl } from "./address-guard.ts";
 import { type Fault, readRetryAfter } from "./fault.ts";
 import { Busy, HostLimits } from "./host-limits.ts";
@@ -179,9 +180,9 @@ function byteCount(text: string | null | undefined): number | null {
 }
 
 /** Collects a stream up to the limit of a document; what lies beyond is not read. */
-export async function readCapped(stream: AsyncIterable<Uint8Array>, maxBytes = limits.bytes): Promise<Fetched | Fault> {
-  const { bytes, whole } = await readSteadily(stream, maxBytes);
-  return whole ? { bytes } : { fault: "too_large" };
+export async function readCapped(stream: AsyncIterable<Uint8Array>): Promise<Fetched | Fault> {
+  const bytes = await collectUntil(stream, (size) => size > limits.bytes);
+  return bytes.byteLength > limits.bytes ? { fault: "too_large" } : { bytes };
 }
 
 function parseUrl(text: string, base?: URL): URL | null {
@@ -218,22 +219,20 @@ class TooSlow extends Error {
 async function readSteadily(
   stream: AsyncIterable<Uint8Array>,
   maxBytes: number,
-  control?: AbortController,
+  control: AbortController,
 ): Promise<{ bytes: Uint8Array; whole: boolean }> {
-  const chunks: Uint8Array[] = [];
   let size = 0;
   const started = performance.now();
   const watch = setInterval(() => {
     const lateMs = performance.now() - started - graceMs;
-    if (size < (lateMs / 1_000) * leastBytesPerSecond) control?.abort(new TooSlow());
+    if (size < (lateMs / 1_000) * leastBytesPerSecond) control.abort(new TooSlow());
   }, 500);
   try {
-    for await (const chunk of stream) {
-      size += chunk.byteLength;
-      chunks.push(chunk);
-      if (size > maxBytes) return { bytes: Buffer.concat(chunks).subarray(0, maxBytes), whole: false };
-    }
-    return { bytes: Buffer.concat(chunks), whole: true };
+    const bytes = await collectUntil(stream, (sizeNow) => {
+      size = sizeNow;
+      return size > maxBytes;
+    });
+    return { bytes: bytes.subarray(0, maxBytes), whole: size <= maxBytes };
   } finally {
     clearInterval(watch);
   }

@@ -1,4 +1,5 @@
 import type { Agent } from "undici";
+import { collectUntil } from "../read-at-most.ts";
 import { AddressRefused, type GuardRules, guardedLookup, isAllowedUrl } from "./address-guard.ts";
 import { readRetryAfter } from "./fault.ts";
 
@@ -68,14 +69,8 @@ export function createPoster(rules: GuardRules): Poster {
 }
 
 async function readStart(body: AsyncIterable<Uint8Array> | null): Promise<string> {
-  const parts: Uint8Array[] = [];
-  let size = 0;
-  // Leaving the loop ends the stream: what lies beyond is not read.
-  for await (const part of body ?? []) {
-    parts.push(part);
-    size += part.byteLength;
-    if (size >= limits.answerBytes) break;
-  }
+  if (!body) return "";
+  const bytes = await collectUntil(body, (size) => size >= limits.answerBytes);
   // PostgreSQL's text takes everything but this character.
-  return Buffer.concat(parts).subarray(0, limits.answerBytes).toString("utf8").replaceAll("\0", "");
+  return bytes.subarray(0, limits.answerBytes).toString("utf8").replaceAll("\0", "");
 }

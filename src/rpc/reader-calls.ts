@@ -4,6 +4,7 @@ import { entryBound } from "../cache-bounds.ts";
 import type { Chain } from "../chains.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { FairQueue } from "../fair-queue.ts";
+import { Slots } from "../slots.ts";
 import { TokenBucket } from "./account-calls.ts";
 import type { RpcCall, RpcResult } from "./endpoint.ts";
 
@@ -121,8 +122,7 @@ class ChainCalls {
   /** Those that have had their turn and are sent with the next batch. */
   readonly #next: Sent[] = [];
   #running = 0;
-  #last: Promise<unknown> = Promise.resolve();
-  #alone = 0;
+  readonly #alone = new Slots(1);
 
   constructor(chain: Chain, ask: Ask, budget: ReaderBudget) {
     this.#chain = chain;
@@ -183,15 +183,8 @@ class ChainCalls {
   }
 
   async alone<T>(run: () => Promise<T>): Promise<T> {
-    if (this.#alone >= maxAlone) throw this.#refusal();
-    this.#alone += 1;
-    const mine = this.#last.then(run);
-    this.#last = mine.catch(() => undefined);
-    try {
-      return await mine;
-    } finally {
-      this.#alone -= 1;
-    }
+    if (this.#alone.running + this.#alone.waiting >= maxAlone) throw this.#refusal();
+    return await this.#alone.run(run);
   }
 
   #mayTake(): boolean {

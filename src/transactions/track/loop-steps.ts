@@ -3,6 +3,7 @@ import { type Kysely, sql } from "kysely";
 import type { Chain } from "../../chains.ts";
 import type { Database } from "../../db/database.ts";
 import { loggable } from "../../rpc/nodes.ts";
+import { Slots } from "../../slots.ts";
 import { causeOf } from "../../telemetry/log-once.ts";
 import { withSpan } from "../../telemetry/span.ts";
 import type { RelayContext } from "../chain/context.ts";
@@ -127,14 +128,11 @@ export async function inParallel<T>(
   work: (item: T) => Promise<void>,
   signal?: AbortSignal,
 ): Promise<void> {
-  const queue = items.values();
-  const lines = Array.from({ length: Math.min(parallel, items.length) }, async () => {
-    for (const item of queue) {
-      if (signal?.aborted) return;
-      await work(item);
-    }
-  });
-  await Promise.all(lines);
+  const slots = new Slots(parallel);
+  const workOn = async (item: T) => {
+    if (!signal?.aborted) await work(item);
+  };
+  await Promise.all(items.map((item) => slots.run(() => workOn(item))));
 }
 
 /** One intent's trouble must not keep the others waiting. */
