@@ -11,8 +11,7 @@ import { readRanges } from "../src/config/values.ts";
 import { nodeFlags } from "../src/embedded/supervisor.ts";
 import { guideOf } from "../src/errors/error-guide.ts";
 import { errorTable, isErrorCode } from "../src/errors/errors.ts";
-import { clientAddress } from "../src/http/client-address.ts";
-import { defaultGateways, warnOfTrustedGateway } from "../src/http/trusted-gateway.ts";
+import { clientAddress, defaultGateways, warnOfTrustedGateway } from "../src/http/client-address.ts";
 import { makeCertificate, nginxVersion, writeConfiguration } from "./setup/nginx.ts";
 import { temporaryFolder } from "./setup/temporary-folder.ts";
 

@@ -4,7 +4,24 @@ import type { Operation } from "../accounts/operations.ts";
 import type { Session } from "../auth/caller.ts";
 import type { Services } from "../services.ts";
 import { recordCounted } from "./pace-uncounted.ts";
-import { requestState, setRequestState } from "./request-state.ts";
+
+/** What was found out about a request before it was left to the ordinary way, so that nothing is done twice. */
+export interface RequestState {
+  /** The request's body, which can be read only once. */
+  body?: string;
+  /** How the request was let in, or refused; see `admit`. */
+  admission?: { state: Admission; refusal: unknown };
+}
+
+const states = new WeakMap<IncomingMessage, RequestState>();
+
+export function setRequestState(request: IncomingMessage, found: RequestState): void {
+  states.set(request, found);
+}
+
+export function requestState(request: IncomingMessage): RequestState {
+  return states.get(request) ?? {};
+}
 
 /** `admit`, once per request and bucket: what the fast path took, the ordinary path does not take again. */
 export async function admitOnce(

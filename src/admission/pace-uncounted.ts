@@ -1,15 +1,14 @@
 import { AsyncResource } from "node:async_hooks";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { documentOwner } from "../accounts/document-budget.ts";
 import { UncountedPace } from "../accounts/uncounted-pace.ts";
 import { guideOf } from "../errors/error-guide.ts";
+import { type ErrorCode, errorTable } from "../errors/errors.ts";
 import { clientAddress } from "../http/client-address.ts";
 import { corsHeaders } from "../http/common-headers.ts";
 import { rawHeaderValues } from "../http/headers.ts";
 import { newRequestId } from "../http/request-id.ts";
 import type { Services } from "../services.ts";
-
-type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** The APIs: their requests are counted by rates, or paced here. */
 export const ofApis = /^\/(graphql|v0|v1|auth)\b/;
@@ -35,7 +34,7 @@ export function recordCounted(request: IncomingMessage): void {
  * do not come here: they are counted and answered before (`fast-path.ts`), so a client that shares an account or address
  * with one that is slowed down keeps them.
  */
-export function paceUncounted(services: Services, pace: UncountedPace, ordinary: Listener): Listener {
+export function paceUncounted(services: Services, pace: UncountedPace, ordinary: RequestListener): RequestListener {
   const { rateLimits, trustedProxies } = services.config;
   if (!rateLimits) return ordinary;
   return (request, response) => {
@@ -43,7 +42,7 @@ export function paceUncounted(services: Services, pace: UncountedPace, ordinary:
     if (method === "OPTIONS" || !ofApis.test(url)) return ordinary(request, response);
     const address = clientAddress(request, trustedProxies);
     if (address === null) return ordinary(request, response);
-    const owner = documentOwner(services, rawHeaderValues(request, "authorization"), address);
+    const owner = ownerOf(services, request, address);
     const start = () => {
       // The client may have left while it waited.
       if (response.destroyed) return;
@@ -52,30 +51,41 @@ export function paceUncounted(services: Services, pace: UncountedPace, ordinary:
       });
       ordinary(request, response);
     };
-    if (!pace.begin(owner, AsyncResource.bind(start))) refuse(request, response, message);
+    if (!pace.begin(owner, AsyncResource.bind(start)))
+      refuseEarly(request, response, "rate_limit_exceeded", message, 2);
   };
 }
 
 const message =
   "too many requests that failed, or that nothing counts; wait 2 s, and send them one after the other from then on";
 
-/** In few steps, and the connection ends: the next request costs its sender a new one. */
-export function refuse({ url = "" }: IncomingMessage, response: ServerResponse, message: string): void {
+/** Whose time a request takes, as `documentOwner` names it. */
+export function ownerOf(services: Services, request: IncomingMessage, address: string | null): string {
+  if (request.headers.authorization === undefined) return `address ${address ?? ""}`;
+  return documentOwner(services, rawHeaderValues(request, "authorization"), address);
+}
+
+/** In few steps, before an API sees the request, and the connection ends: the next request costs its sender a new one. */
+export function refuseEarly(
+  { url = "" }: IncomingMessage,
+  response: ServerResponse,
+  code: ErrorCode,
+  message: string,
+  retryAfterSeconds?: number,
+): void {
   const requestId = newRequestId();
-  const code = "rate_limit_exceeded";
-  const docs = `/docs/errors/${code}`;
+  const { status } = errorTable[code];
   const guide = guideOf(code);
+  const docs = `/docs/errors/${code}`;
   const body = url.startsWith("/graphql")
-    ? { errors: [{ message, extensions: { code, ...guide, docs, retryAfterSeconds: 2, requestId } }] }
-    : {
-        response: "NOK",
-        error: { status_code: 429, code, message, request_id: requestId, fix: guide.fix, docs },
-      };
+    ? { errors: [{ message, extensions: { code, ...guide, docs, retryAfterSeconds, requestId } }] }
+    : { response: "NOK", error: { status_code: status, code, message, request_id: requestId, fix: guide.fix, docs } };
   const text = JSON.stringify(body);
-  response.writeHead(429, {
+  response.writeHead(status, {
     ...corsHeaders,
     ...{ "Content-Type": "application/json", "Content-Length": Buffer.byteLength(text) },
-    ...{ "Retry-After": "2", "X-Request-Id": requestId, Connection: "close" },
+    ...(retryAfterSeconds === undefined ? {} : { "Retry-After": String(retryAfterSeconds) }),
+    ...{ "X-Request-Id": requestId, Connection: "close" },
   });
   response.end(text);
 }

@@ -1,13 +1,9 @@
 import { AsyncResource } from "node:async_hooks";
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { documentOwner } from "../accounts/document-budget.ts";
+import type { IncomingMessage, RequestListener } from "node:http";
 import { OpenWork } from "../accounts/open-work.ts";
 import { clientAddress } from "../http/client-address.ts";
-import { rawHeaderValues } from "../http/headers.ts";
 import type { Services } from "../services.ts";
-import { ofApis, refuse } from "./pace-uncounted.ts";
-
-type Listener = (request: IncomingMessage, response: ServerResponse) => void;
+import { ofApis, ownerOf, refuseEarly } from "./pace-uncounted.ts";
 
 /** Whether the process lives has to be known when it has most to do. */
 export const free: ReadonlySet<string> = new Set(["/livez"]);
@@ -31,24 +27,22 @@ export function workOf(services: Services): OpenWork {
  * Puts `OpenWork` before everything that is no API: content, pages, and whatever else is added. What costs more than a request
  * does at least pays for the rest itself (`payMore`).
  */
-export function payForWork(services: Services, ordinary: Listener): Listener {
+export function payForWork(services: Services, ordinary: RequestListener): RequestListener {
   const work = workOf(services);
   return (request, response) => {
     const { method, url = "" } = request;
     const isApi = method !== "OPTIONS" && ofApis.test(url);
     if (isApi || free.has(url)) return ordinary(request, response);
-    const owner = ownerOf(services, request);
-    if (owner === null) return ordinary(request, response);
+    const address = clientAddress(request, services.config.trustedProxies);
+    if (address === null) return ordinary(request, response);
+    const owner = ownerOf(services, request, address);
     payers.set(request, owner);
     let turn: Promise<void> | undefined;
     try {
       turn = work.begin(owner, requestMs);
     } catch {
-      return refuse(
-        request,
-        response,
-        "too much of this server's time; wait 2 s, and ask for less at once from then on",
-      );
+      const message = "too much of this server's time; wait 2 s, and ask for less at once from then on";
+      return refuseEarly(request, response, "rate_limit_exceeded", message, 2);
     }
     if (!turn) return ordinary(request, response);
     const start = () => {
@@ -79,11 +73,4 @@ export function payAsKept(services: Services, request: IncomingMessage): void {
 export function payForKeptFile(services: Services, request: IncomingMessage): boolean {
   const address = clientAddress(request, services.config.trustedProxies);
   return address === null || workOf(services).takeNow(`address ${address}`, keptMs);
-}
-
-function ownerOf(services: Services, request: IncomingMessage): string | null {
-  const address = clientAddress(request, services.config.trustedProxies);
-  if (address === null) return null;
-  if (request.headers.authorization === undefined) return `address ${address}`;
-  return documentOwner(services, rawHeaderValues(request, "authorization"), address);
 }

@@ -6,7 +6,7 @@ import { authenticate } from "../accounts/authenticate.ts";
 import { DocumentBudget } from "../accounts/document-budget.ts";
 import { type Freshness, readFreshness } from "../accounts/freshness.ts";
 import { waitForBlock } from "../accounts/wait-for-block.ts";
-import { requestState } from "../admission/request-state.ts";
+import { requestState } from "../admission/admit-once.ts";
 import type { Session } from "../auth/caller.ts";
 import { type ErrorGuide, guideOf } from "../errors/error-guide.ts";
 import { type ErrorCode, isErrorCode, ServiceError } from "../errors/errors.ts";

@@ -1,4 +1,4 @@
-import type { MiddlewareHandler } from "hono";
+import type { Context, MiddlewareHandler } from "hono";
 import { cors } from "hono/cors";
 import type { AppEnv } from "./app-env.ts";
 import { newRequestId } from "./request-id.ts";
@@ -51,4 +51,19 @@ export function commonHeaders(): MiddlewareHandler<AppEnv> {
     if (c.res.headers.has("X-Request-Id")) return;
     for (const [name, value] of Object.entries({ ...headers, ...c.get("rateHeaders") })) c.header(name, value);
   };
+}
+
+/** Headers of a success that a handler may have set before it failed. */
+const ofSuccess = [
+  ...["ETag", "Last-Modified", "Accept-Ranges", "Content-Range", "Content-Length", "Content-Type"],
+  ...["Content-Disposition", "Content-Encoding"],
+];
+
+/**
+ * Removes the headers of a success, so that no cache keeps an error as the content, and no client waits for bytes
+ * that do not come.
+ */
+export function setErrorHeaders(c: Context): void {
+  for (const name of ofSuccess) c.header(name, undefined);
+  c.header("Cache-Control", "no-store");
 }

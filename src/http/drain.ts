@@ -1,6 +1,5 @@
-import { Server, type ServerResponse } from "node:http";
+import type { Server, ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ServerType } from "@hono/node-server";
 import { type Listed, OpenList } from "./open-list.ts";
 
 interface OpenAnswer extends Listed {
@@ -15,8 +14,7 @@ export class Drain {
   readonly #endings: (() => void)[] = [];
 
   /** Watches a server's answers; call it once, before it listens. */
-  watch(server: ServerType): void {
-    if (!(server instanceof Server)) return;
+  watch(server: Server): void {
     server.prependListener("request", (_request, response) => {
       if (this.draining) response.shouldKeepAlive = false;
       const answer = { response, place: 0 };
@@ -34,14 +32,13 @@ export class Drain {
    * Ends a server without failing anybody: serves on for `delayMs` while readiness is 503, then takes no
    * connection any more, and waits up to `graceMs` for the answers under way.
    */
-  async close(server: ServerType, { delayMs, graceMs }: { delayMs: number; graceMs: number }): Promise<void> {
+  async close(server: Server, { delayMs, graceMs }: { delayMs: number; graceMs: number }): Promise<void> {
     this.draining = true;
     for (const { response } of this.#open.all()) response.shouldKeepAlive = false;
     await sleep(delayMs);
     const closed = new Promise((done) => server.close(done));
     for (const end of this.#endings) end();
-    if ("closeIdleConnections" in server) server.closeIdleConnections();
-    const impatient = setTimeout(() => "closeAllConnections" in server && server.closeAllConnections(), graceMs);
+    const impatient = setTimeout(() => server.closeAllConnections(), graceMs);
     await closed;
     clearTimeout(impatient);
   }

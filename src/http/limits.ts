@@ -1,6 +1,5 @@
-import { type IncomingMessage, Server, type ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { ServerType } from "@hono/node-server";
 import { networkOf } from "./client-address.ts";
 import { type Listed, OpenList } from "./open-list.ts";
 import { newRequestId } from "./request-id.ts";
@@ -33,8 +32,7 @@ interface Watched extends Listed {
  * Bounds what one connection can hold up: slow headers, slow bodies, answers that are not taken, idle
  * keep-alive. An upload of any size passes on a slow line; one that drips does not.
  */
-export function limitServer(server: ServerType): void {
-  if (!(server instanceof Server)) return;
+export function limitServer(server: Server): void {
   server.headersTimeout = 5_000;
   // Uploads of the largest size over a slow line still have to fit.
   server.requestTimeout = 300_000;
@@ -46,9 +44,8 @@ export function limitServer(server: ServerType): void {
   server.prependListener("request", (request, response) => {
     const now = performance.now();
     const bytesAtStart = request.socket.bytesRead;
-    const watched: Watched = {
-      ...{ request, response, startedAt: now, pardonedMs: 0, bytesAtStart, written: 0, writtenAt: now, place: 0 },
-    };
+    const times = { startedAt: now, pardonedMs: 0, writtenAt: now };
+    const watched: Watched = { request, response, ...times, bytesAtStart, written: 0, place: 0 };
     open.add(watched);
     response.on("close", () => open.remove(watched));
   });

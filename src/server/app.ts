@@ -6,9 +6,8 @@ import { asUnavailable } from "../errors/unavailable.ts";
 import { PrecompiledOperations } from "../graphql/fast-path/precompiled-operations.ts";
 import { createGraphQLHandler } from "../graphql/server.ts";
 import type { AppEnv } from "../http/app-env.ts";
-import { commonHeaders } from "../http/common-headers.ts";
+import { commonHeaders, setErrorHeaders } from "../http/common-headers.ts";
 import { Drain } from "../http/drain.ts";
-import { setErrorHeaders } from "../http/error-headers.ts";
 import { EventStreams } from "../http/event-streams.ts";
 import { nok } from "../rest/answer.ts";
 import { createV0 } from "../rest/routes.ts";
@@ -16,14 +15,12 @@ import { createV1 } from "../rest/v1.ts";
 import type { Services } from "../services.ts";
 import { causeOf } from "../telemetry/log-once.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-import { addConsole } from "./console-page.ts";
+import { addConsole, addMintPage } from "./chain-pages.ts";
 import { addDocs } from "./docs.ts";
 import { FastFiles } from "./fast-files.ts";
 import { createGateway } from "./gateway.ts";
-import { addGuides } from "./guides.ts";
 import { addHealth } from "./health.ts";
 import { addLocalWallet } from "./local-wallet.ts";
-import { addMintPage } from "./mint-page.ts";
 import { addSignIn } from "./sign-in-routes.ts";
 import { WebPages } from "./web-pages.ts";
 
@@ -67,7 +64,6 @@ export function createApp(
     "/docs/*",
     pages.keep((path) => path),
   );
-  addGuides(app, pages);
   addLocalWallet(app, services);
   addDocs(app, pages);
   app.notFound((c) => nok(c, new ServiceError("not_found", `nothing is served at ${c.req.path}`), c.get("requestId")));

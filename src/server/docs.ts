@@ -1,13 +1,14 @@
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
 import type { Hono } from "hono";
-import { html } from "hono/html";
+import { html, raw } from "hono/html";
 import { guideOf } from "../errors/error-guide.ts";
 import { type ErrorCode, errorTable, ServiceError } from "../errors/errors.ts";
 import type { AppEnv } from "../http/app-env.ts";
 import { createOpenApi } from "../rest/openapi.ts";
-import { sendDocument } from "./document-frame.ts";
-import { addExplorer } from "./explorer.ts";
 import { addStartPage } from "./start-page.ts";
-import type { WebPages } from "./web-pages.ts";
+import { documentFrame, type WebPages } from "./web-pages.ts";
 
 interface DocumentedOperation {
   summary: string;
@@ -33,14 +34,15 @@ export function addDocs(app: Hono<AppEnv>, pages: WebPages): void {
 <section class="scroll" tabindex="0" aria-label="Error codes"><table>${Object.entries(errorTable).map(([code, { status, retryable }]) => html`<tr><td><a href="/docs/errors/${code}"><code>${code}</code></a></td><td>${status}</td><td>${retryable ? "the same request may succeed later" : ""}</td></tr>`)}</table></section>`;
   const head = { title: "Mintyard API", description: "What this server answers, over REST and GraphQL." };
   app.get("/", (c) => c.json({ title: "Mintyard", description: "NFT launch and data service", version: "0.2.0" }));
-  app.get("/docs", async (c) => await sendDocument(c, pages, head, page));
+  app.get("/docs", async (c) => await pages.document(c, head, page));
   app.get("/docs/errors/:code", async (c) => {
     const code = c.req.param("code");
     if (!Object.hasOwn(errorTable, code)) throw new ServiceError("not_found", "there is no error of this code");
     const about = { title: `${code} – Mintyard API`, description: `What the error ${code} means and what to do.` };
-    return await sendDocument(c, pages, about, errorPage(code as ErrorCode));
+    return await pages.document(c, about, errorPage(code as ErrorCode));
   });
   addStartPage(app, pages);
+  addGuides(app, pages);
   addExplorer(app);
   app.get("/docs/openapi.json", (c) => c.json(openApi));
 }
@@ -60,4 +62,71 @@ function errorPage(code: ErrorCode) {
 <p>${withCode(cause)}</p>
 <h2>What to do</h2>
 <p>${withCode(fix)}</p>`;
+}
+
+/** `/docs/guide`: the documents of this version, in the look of the pages, with a search over their sections. */
+function addGuides(app: Hono<AppEnv>, pages: WebPages): void {
+  app.get("/docs/guide", async (c) => {
+    const guides = await pages.guides();
+    const list = guides.map(({ name, title }) => html`<li><a href="/docs/guide/${name}">${title}</a></li>`);
+    const body = documentFrame(html`<h1>Guides</h1><ul>${list}</ul>`);
+    const head = { title: "Guides – Mintyard", description: "How to use and run Mintyard." };
+    return await pages.page(c, "docs", head, body);
+  });
+  app.get("/docs/guide/search.json", async (c) => {
+    const guides = await pages.guides();
+    const sections = guides.flatMap(({ name, title, sections: own }) =>
+      own.map((section) => ({ page: name, pageTitle: title, ...section })),
+    );
+    return c.json(sections, 200, { "Cache-Control": "no-cache" });
+  });
+  app.get("/docs/guide/:name", async (c) => {
+    const guides = await pages.guides();
+    const guide = guides.find(({ name }) => name === c.req.param("name"));
+    if (!guide) throw new ServiceError("not_found", "there is no guide of this name");
+    const head = { title: `${guide.title} – Mintyard`, description: guide.title };
+    return await pages.page(c, "docs", head, documentFrame(raw(guide.html)));
+  });
+}
+
+/** What is served of the package; everything a page needs comes from here, nothing from elsewhere. */
+const assets: Record<string, string> = {
+  "swagger-ui.css": "text/css; charset=utf-8",
+  "swagger-ui-bundle.js": "text/javascript; charset=utf-8",
+  "favicon-32x32.png": "image/png",
+};
+/** Swagger UI styles elements in place and draws its icons from data URLs; it runs no code but its files'. */
+const policy =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; " +
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const start = `SwaggerUIBundle({ url: "/docs/openapi.json", dom_id: "#explorer", deepLinking: true, validatorUrl: null });\n`;
+
+/** `/docs/rest`: the OpenAPI document as pages to try it on, offline. */
+function addExplorer(app: Hono<AppEnv>): void {
+  const folder = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
+  app.get("/docs/rest", (c) =>
+    c.html(
+      html`<!doctype html>
+<html lang="en">
+<meta charset="utf-8" />
+<title>Mintyard REST API</title>
+<link rel="stylesheet" href="/docs/rest/swagger-ui.css" />
+<link rel="icon" href="/docs/rest/favicon-32x32.png" />
+<div id="explorer"></div>
+<script src="/docs/rest/swagger-ui-bundle.js"></script>
+<script src="/docs/rest/start.js"></script>
+</html>`,
+      200,
+      { "Content-Security-Policy": policy },
+    ),
+  );
+  app.get("/docs/rest/start.js", (c) => c.text(start, 200, { "Content-Type": "text/javascript; charset=utf-8" }));
+  app.get("/docs/rest/:asset", async (c) => {
+    const name = c.req.param("asset");
+    const type = Object.hasOwn(assets, name) ? assets[name] : undefined;
+    if (!type) throw new ServiceError("not_found", "the explorer has no such file");
+    const bytes = await readFile(join(folder, name));
+    return c.body(new Uint8Array(bytes), 200, { "Content-Type": type, "Cache-Control": "public, max-age=86400" });
+  });
 }

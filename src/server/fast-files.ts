@@ -1,9 +1,7 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage, RequestListener } from "node:http";
 import { LRUCache } from "lru-cache";
 import { corsHeaders } from "../http/common-headers.ts";
 import { newRequestId } from "../http/request-id.ts";
-
-type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
 interface FastFile {
   headers: Record<string, string>;
@@ -43,7 +41,7 @@ export class FastFiles {
    *
    * @param mayHave whether this client may be answered at once; another one waits on the ordinary path.
    */
-  before(ordinary: Listener, mayHave: (request: IncomingMessage) => boolean = () => true): Listener {
+  before(ordinary: RequestListener, mayHave: (request: IncomingMessage) => boolean = () => true): RequestListener {
     return (request, response) => {
       const file = isPlain(request) ? this.#files.get(request.url ?? "") : undefined;
       if (!file || !mayHave(request)) return ordinary(request, response);

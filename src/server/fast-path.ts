@@ -1,12 +1,12 @@
 import { AsyncResource } from "node:async_hooks";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { type Admission, admit, admitRead } from "../accounts/admit.ts";
 import { cachedSession } from "../accounts/authenticate.ts";
 import { indexedHeaders, knownFreshness, readShownFreshness, type ShownFreshness } from "../accounts/freshness.ts";
 import { costOfRoute, operationOfField, operationOfRoute } from "../accounts/operations.ts";
 import { inReadScope } from "../accounts/request-scope.ts";
+import { setRequestState } from "../admission/admit-once.ts";
 import { rateHeadersOf } from "../admission/rate-headers.ts";
-import { setRequestState } from "../admission/request-state.ts";
 import { loadOf } from "../admission/shed-load.ts";
 import type { Session } from "../auth/caller.ts";
 import { chainAliases } from "../chains.ts";
@@ -27,8 +27,6 @@ import { isRecording } from "../telemetry/span.ts";
 /** Bytes. */
 const smallText = 16_384;
 
-type Listener = (request: IncomingMessage, response: ServerResponse) => void;
-
 /** A read that can be answered here. */
 interface FastAnswer {
   api: "v0" | "graphql";
@@ -48,7 +46,11 @@ interface FastAnswer {
  * a request, or fails, takes the ordinary path, which is given what was done already (`setRequestState`);
  * test/http/fast-path.test.ts compares both paths byte for byte.
  */
-export function fastPath(services: Services, operations: PrecompiledOperations, ordinary: Listener): Listener {
+export function fastPath(
+  services: Services,
+  operations: PrecompiledOperations,
+  ordinary: RequestListener,
+): RequestListener {
   const load = loadOf(services);
   return (request, response) => {
     const { method, url = "", headers } = request;

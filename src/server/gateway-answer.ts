@@ -1,15 +1,15 @@
 import { Readable } from "node:stream";
 import type { Context } from "hono";
 import { payMore } from "../admission/pay-for-work.ts";
+import type { ErrorCode } from "../errors/errors.ts";
 import { ServiceError } from "../errors/errors.ts";
-import { type ByteRange, parseRange } from "../http/byte-range.ts";
 import { exposed } from "../http/common-headers.ts";
 import { matchesEtag } from "../http/etag.ts";
+import type { ByteRange } from "../ipfs/resolve-content.ts";
 import type { Services } from "../services.ts";
 import { causeOf } from "../telemetry/log-once.ts";
 import type { FastFiles } from "./fast-files.ts";
 import type { Wanted } from "./gateway-format.ts";
-import { refuse } from "./gateway-refusal.ts";
 
 /** Up to this size an answer is in memory before it is sent. */
 const wholeBytes = 1_048_576;
@@ -98,6 +98,27 @@ export async function respond(request: GatewayRequest, what: Representation, { k
   return c.body(body, status);
 }
 
+/**
+ * Reads a Range header of one range.
+ *
+ * @returns null when the whole file is to be sent: no header, several ranges, or one that is not
+ *   understood (RFC 9110 lets a server ignore it); "unsatisfiable" for one that begins past the end.
+ */
+function parseRange(header: string | undefined, size: number): ByteRange | "unsatisfiable" | null {
+  const match = /^bytes=\s*(\d{0,15})-(\d{0,15})\s*$/i.exec(header ?? "");
+  if (!match) return null;
+  const [, first = "", last = ""] = match;
+  if (first === "") {
+    if (last === "") return null;
+    const length = Math.min(Number(last), size);
+    return length === 0 ? "unsatisfiable" : { offset: size - length, length };
+  }
+  const offset = Number(first);
+  const end = last === "" ? size - 1 : Math.min(Number(last), size - 1);
+  if (last !== "" && Number(last) < offset) return null;
+  return offset >= size ? "unsatisfiable" : { offset, length: end - offset + 1 };
+}
+
 /** Small answers leave as one piece: streams cost several times what the file itself does. */
 async function beginBody(
   content: Representation["content"],
@@ -179,4 +200,23 @@ async function begun(chunks: AsyncIterable<Uint8Array>): Promise<AsyncIterable<U
       await iterator.return?.();
     }
   })();
+}
+
+const codes = {
+  400: "value_error",
+  404: "not_found",
+  405: "method_not_allowed",
+  406: "value_error",
+  416: "value_error",
+} as const satisfies Record<number, ErrorCode>;
+
+/** An answer without content: a line of text, or the body that the other APIs give to those who ask for JSON. */
+export function refuse(c: Context, status: keyof typeof codes, message: string): Response {
+  c.header("Cache-Control", "no-store");
+  if (!/\bjson\b/i.test(c.req.header("accept") ?? "")) {
+    c.header("Content-Type", "text/plain; charset=utf-8");
+    return c.body(`${message}\n`, status);
+  }
+  const details = { status_code: status, code: codes[status], message, request_id: c.get("requestId") };
+  return c.json({ response: "NOK", error: details }, status);
 }

@@ -2,20 +2,10 @@ import { createHash } from "node:crypto";
 import { Hono } from "hono";
 import { payMore } from "../admission/pay-for-work.ts";
 import { matchesEtag } from "../http/etag.ts";
+import type { StoredCarFile } from "../ipfs/content-store.ts";
 import type { DocumentFormat } from "../ipfs/documents.ts";
 import type { Services } from "../services.ts";
-import {
-  convertContent,
-  findStoredCar,
-  type ReadContent,
-  type ReadFile,
-  readBlock,
-  readBlockSize,
-  readCar,
-  readCid,
-  readContent,
-  type StoredCarFile,
-} from "../uploads/read-content.ts";
+import { convertContent, type ReadContent, type ReadFile, readCid, readContent } from "../uploads/read-content.ts";
 import { FastFiles } from "./fast-files.ts";
 import {
   always,
@@ -23,11 +13,11 @@ import {
   forAWeek,
   type GatewayRequest,
   type Representation,
+  refuse,
   respond,
   unchanged,
 } from "./gateway-answer.ts";
 import { carType, chooseBlocks, chooseFormat, documentTypes, rawType } from "./gateway-format.ts";
-import { refuse } from "./gateway-refusal.ts";
 import { documentPage, listedEntries, listingPage, pagesVersion } from "./listing-page.ts";
 
 /** Milliseconds of the process that a listing takes, converting a block, a block on the way of a CAR, and the beginning of a stored one. */
@@ -77,7 +67,7 @@ export function createGateway(services: Services, files = new FastFiles()): Hono
 async function answer(request: GatewayRequest, isReadable: boolean): Promise<Response> {
   const { c, services, cid, root, path, wanted } = request;
   const onlyHere = /\bonly-if-cached\b/i.test(c.req.header("cache-control") ?? "");
-  if (onlyHere && (await readBlockSize(services, cid)) === null) {
+  if (onlyHere && (await services.content.blockSize(cid)) === null) {
     c.header("Cache-Control", "no-store");
     return c.body(null, 412);
   }
@@ -195,8 +185,8 @@ function documentShape({ query }: GatewayRequest, cid: string, type: string) {
 
 async function answerBlock(request: GatewayRequest, cid: string, roots: readonly string[]): Promise<Response> {
   const { c, services, query } = request;
-  const block = c.req.method === "HEAD" ? null : await readBlock(services, cid);
-  const size = block?.length ?? (await readBlockSize(services, cid));
+  const block = c.req.method === "HEAD" ? null : await services.content.readBlock(cid);
+  const size = block?.length ?? (await services.content.blockSize(cid));
   if (size === null) return refuse(c, 404, "this block is not here");
   return await respond(request, {
     etag: `"${cid}.raw"`,
@@ -215,10 +205,10 @@ async function answerCar(request: GatewayRequest): Promise<Response> {
   const shape = chooseBlocks(query);
   if ("status" in shape) return refuse(c, shape.status, shape.message);
   const isWhole = path.length === 0 && shape.scope === "all" && !wanted.dups && !wanted.depthFirst;
-  const stored = isWhole ? await findStoredCar(services, root) : null;
+  const stored = isWhole ? await services.content.findStoredCar(root) : null;
   if (stored) return await answerStoredCar(request, stored);
   const pay = async (blocks: number) => await payMore(services, c.env?.incoming, blocks * blockMs);
-  const car = await readCar(services, root, path, { ...shape, dups: wanted.dups, pay });
+  const car = await services.content.exportCar(root, path, { ...shape, dups: wanted.dups, pay });
   if (!car) return refuse(c, 404, `/ipfs/${[request.cid, ...path].join("/")} is not here`);
   if (car === "outside") return refuse(c, 400, "the file has none of these bytes");
   const asked = createHash("sha256")

@@ -1,14 +1,12 @@
-import { type IncomingMessage, Server, type ServerResponse } from "node:http";
-import type { ServerType } from "@hono/node-server";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import { createOpenApi } from "../rest/openapi.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { enterRequestSpan } from "../telemetry/span.ts";
-import { routeTemplates } from "./route-templates.ts";
 
 const methods = new Set(["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"]);
 
 /** Counts and traces each request of a server, whatever part of the program answers it. */
-export function observeRequests(server: ServerType, metrics: Metrics): void {
-  if (!(server instanceof Server)) return;
+export function observeRequests(server: Server, metrics: Metrics): void {
   const routeOf = routeTemplates();
   server.prependListener("request", (request: IncomingMessage, response: ServerResponse) => {
     const started = performance.now();
@@ -28,4 +26,47 @@ export function observeRequests(server: ServerType, metrics: Metrics): void {
       span.end();
     });
   });
+}
+
+type Node = Map<string, Node>;
+
+/** What is served beside the paths of the OpenAPI document; `{…}` stands for any one segment. */
+const others = [
+  ...["/", "/graphql", "/ipfs/{cid}", "/docs", "/docs/{page}", "/docs/{page}/{name}"],
+  ...["/auth/{step}", "/mint/{chain}/{collection}", "/mint/{chain}/{collection}/{part}", "/local-wallet/{chain}"],
+  ...["/console", "/console/{page}", "/console/{page}/{name}", "/console/{page}/{chain}/{address}"],
+  ...["/assets/{file}", "/livez", "/readyz", "/status", "/metrics"],
+];
+
+/**
+ * Names the route of a path by its template, whichever code answers it: so that a number per route stays a
+ * number of few, whatever clients ask for.
+ *
+ * @returns e.g. `/v0/nfts/{contract_address}/{token_id}`; `other` for what is not served.
+ */
+function routeTemplates(): (path: string) => string {
+  const root: Node = new Map();
+  const documented = Object.keys(createOpenApi()["paths"] as Record<string, unknown>);
+  for (const template of [...documented, ...others]) {
+    let node = root;
+    for (const part of template.split("/").filter(Boolean)) {
+      const key = part.startsWith("{") ? "*" : part;
+      const next: Node = node.get(key) ?? new Map();
+      node.set(key, next);
+      node = next;
+    }
+    node.set("=", new Map([[template, new Map()]]));
+  }
+  const find = (node: Node, parts: readonly string[]): string | null => {
+    const [first, ...rest] = parts;
+    if (first === undefined) return node.get("=")?.keys().next().value ?? null;
+    const named = node.get(first);
+    const any = node.get("*");
+    return (named && first !== "=" && find(named, rest)) || (any && find(any, rest)) || null;
+  };
+  return (path) => {
+    const parts = (path.split("?", 1)[0] ?? "").split("/").filter(Boolean);
+    // Below a CID, a path is as long as its directory is deep.
+    return find(root, parts[0] === "ipfs" ? parts.slice(0, 2) : parts.slice(0, 8)) ?? "other";
+  };
 }

@@ -1,14 +1,9 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { isWriteOfSession, sessionSeconds } from "../accounts/sessions.ts";
 import { signInMs } from "../accounts/sign-in.ts";
-import { guideOf } from "../errors/error-guide.ts";
-import { errorTable } from "../errors/errors.ts";
-import { corsHeaders } from "../http/common-headers.ts";
+import { refuseEarly } from "../admission/pace-uncounted.ts";
 import { isLoopback, isOwnHost } from "../http/own-host.ts";
-import { newRequestId } from "../http/request-id.ts";
 import type { Services } from "../services.ts";
-
-type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** What the console's pages ask beside the APIs: its account pays for it, not the address that it has with others. */
 const ofPages = /^\/(console\/(balance|takings)\/|mint\/[^/?]+\/[^/?]+\/sale\b)/;
@@ -61,7 +56,7 @@ export function isSameOrigin({ config }: Services, request: IncomingMessage): bo
  * go along with requests of other pages on the same host too. A write without any token stays a request without a key,
  * as pages send it that know of no session; one with a wrong token is refused.
  */
-export function acceptSessions(services: Services, ordinary: Listener): Listener {
+export function acceptSessions(services: Services, ordinary: RequestListener): RequestListener {
   return (request, response) => {
     const { url = "", method = "GET", headers } = request;
     const isOfPage = ofPages.test(url);
@@ -79,7 +74,7 @@ export function acceptSessions(services: Services, ordinary: Listener): Listener
     const isAllowed = mayUseSession(services, request, secret);
     // A page is shown without a session too.
     if (!isAllowed && isOfPage) return ordinary(request, response);
-    if (!isAllowed) return refuse(url, response);
+    if (!isAllowed) return refuseWrite(request, response);
     // What reads the key reads the header, in either form.
     request.rawHeaders.push("Authorization", secret);
     request.headers.authorization = secret;
@@ -95,21 +90,7 @@ export function mayUseSession(services: Services, request: IncomingMessage, secr
   return typeof token === "string" && isWriteOfSession(services, secret, token);
 }
 
-function refuse(url: string, response: ServerResponse): void {
-  const requestId = newRequestId();
-  const code = "csrf_token_invalid";
-  const guide = guideOf(code);
-  const docs = `/docs/errors/${code}`;
-  const { status } = errorTable[code];
+function refuseWrite(request: IncomingMessage, response: ServerResponse): void {
   const message = "X-CSRF-Token is not this session's, or the request comes from a page of another site";
-  const body = url.startsWith("/graphql")
-    ? { errors: [{ message, extensions: { code, ...guide, docs, requestId } }] }
-    : { response: "NOK", error: { status_code: status, code, message, request_id: requestId, fix: guide.fix, docs } };
-  const text = JSON.stringify(body);
-  response.writeHead(status, {
-    ...corsHeaders,
-    ...{ "Content-Type": "application/json", "Content-Length": Buffer.byteLength(text), "X-Request-Id": requestId },
-    Connection: "close",
-  });
-  response.end(text);
+  refuseEarly(request, response, "csrf_token_invalid", message);
 }

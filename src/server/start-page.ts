@@ -1,7 +1,6 @@
 import type { Hono } from "hono";
 import { html, raw } from "hono/html";
 import type { AppEnv } from "../http/app-env.ts";
-import { codeBlock, sendDocument } from "./document-frame.ts";
 import type { WebPages } from "./web-pages.ts";
 
 interface Guide {
@@ -95,5 +94,10 @@ You need a key: ask your operator, or, where sign-up is open, <code>curl -sS $BA
 ${codeBlock("BASE=http://127.0.0.1:3000\nAPI_KEY=…")}
 ${guides.map(section)}`;
   const head = { title: "Quick start – Mintyard API", description: "The shortest way to something that works." };
-  app.get("/docs/start", async (c) => await sendDocument(c, pages, head, body));
+  app.get("/docs/start", async (c) => await pages.document(c, head, body));
+}
+
+/** A command or a program, with a button that copies it. */
+function codeBlock(code: string) {
+  return html`<div class="code"><pre tabindex="0">${code}</pre><button type="button" class="copy">Copy</button></div>`;
 }

@@ -1,14 +1,11 @@
 import { AsyncResource } from "node:async_hooks";
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { documentOwner } from "../accounts/document-budget.ts";
+import type { RequestListener } from "node:http";
+import { ownerOf } from "../admission/pace-uncounted.ts";
 import { free } from "../admission/pay-for-work.ts";
 import { FairQueue } from "../fair-queue.ts";
 import { clientAddress } from "../http/client-address.ts";
-import { rawHeaderValues } from "../http/headers.ts";
 import { shortReads } from "../long-work.ts";
 import type { Services } from "../services.ts";
-
-type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** Milliseconds that a request waits for fast-path reads which are under way, at most. */
 const timeoutMs = 2;
@@ -20,7 +17,7 @@ const turnMs = 0.5;
  * of their own, and fast-path reads before them. Beginning one may take a millisecond or two, and whatever came at the same time
  * would wait for all of them. Accounts and addresses take turns.
  */
-export function takeTurns(services: Services, ordinary: Listener): Listener {
+export function takeTurns(services: Services, ordinary: RequestListener): RequestListener {
   const waiting = new FairQueue<() => void>(Number.MAX_SAFE_INTEGER);
   let scheduled = false;
   /** Milliseconds of this turn that beginning requests took. */
@@ -65,11 +62,10 @@ export function takeTurns(services: Services, ordinary: Listener): Listener {
     }
     if (atOnce) return begin(() => ordinary(request, response));
     const address = clientAddress(request, services.config.trustedProxies);
-    const owner = documentOwner(services, rawHeaderValues(request, "authorization"), address);
     const run = () => {
       // The client may have left.
       if (!response.destroyed) ordinary(request, response);
     };
-    waiting.push(owner, AsyncResource.bind(run));
+    waiting.push(ownerOf(services, request, address), AsyncResource.bind(run));
   };
 }

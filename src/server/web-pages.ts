@@ -1,6 +1,7 @@
 import type { Context, Hono, MiddlewareHandler } from "hono";
 import { html, raw } from "hono/html";
 import type { HtmlEscapedString } from "hono/utils/html";
+import { ServiceError } from "../errors/errors.ts";
 import type { AppEnv } from "../http/app-env.ts";
 import { matchesEtag } from "../http/etag.ts";
 import { StaticAnswers } from "./static-answers.ts";
@@ -122,4 +123,28 @@ ${preloads.map((file) => html`<link rel="modulepreload" href="/assets/${file}" /
       pageHeaders,
     );
   }
+  /** A document in the look of the pages; without their files, which an API process may lack, the same text plainly. */
+  async document(c: Context<AppEnv>, head: PageHead, body: unknown): Promise<Response> {
+    try {
+      return await this.page(c, "docs", head, documentFrame(body));
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.code !== "service_unavailable") throw error;
+      return await c.html(html`<!doctype html>
+<html lang="en">
+<meta charset="utf-8" />
+<title>${head.title}</title>
+${body}
+</html>`);
+    }
+  }
+}
+
+/** What stands around every document: where the others are, and a search over the guides. */
+export function documentFrame(body: unknown) {
+  return html`<header>
+<nav aria-label="Documents" class="row small"><a href="/docs">API</a><a href="/docs/start">Quick start</a><a href="/docs/guide">All guides</a><a href="/console">Console</a></nav>
+<p><label for="search">Search the guides</label><input id="search" type="search" autocomplete="off" /></p>
+<ul id="found" aria-live="polite"></ul>
+</header>
+<main>${body}</main>`;
 }

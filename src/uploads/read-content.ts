@@ -1,13 +1,10 @@
-import type { ContentDirectory, ContentFile, StoredCarFile } from "../ipfs/content-store.ts";
+import type { ContentDirectory, ContentFile } from "../ipfs/content-store.ts";
 import { convertBlock, type DocumentFormat } from "../ipfs/documents.ts";
-import type { CarShape } from "../ipfs/export-car.ts";
 import { MissingBlock } from "../ipfs/missing-block.ts";
 import { parseCid } from "../ipfs/parse-cid.ts";
 import { isReadable } from "../ipfs/resolve-content.ts";
 import { guessTextType, sniffedBytes, sniffType, typeOfName } from "../ipfs/sniff-type.ts";
 import type { Services } from "../services.ts";
-
-export type { StoredCarFile } from "../ipfs/content-store.ts";
 
 export type ReadFile = ContentFile & { contentType: string };
 
@@ -56,31 +53,6 @@ export async function convertContent(
   const cid = parseCid(text);
   const block = cid && (await services.content.readBlock(text));
   return cid && block && convertBlock(cid, block, format);
-}
-
-/** The size of one block; null when it is not here. */
-export async function readBlockSize(services: Services, cid: string): Promise<number | null> {
-  return await services.content.blockSize(cid);
-}
-
-/** One block as it is, for clients that check hashes themselves; null when it is not here. */
-export async function readBlock(services: Services, cid: string): Promise<Uint8Array | null> {
-  return await services.content.readBlock(cid);
-}
-
-/** Content as a CAR file, for clients that check hashes themselves; as `exportCar` of the content store. */
-export async function readCar(
-  services: Services,
-  cid: string,
-  path: readonly string[],
-  shape: CarShape,
-): Promise<AsyncIterable<Uint8Array> | "outside" | null> {
-  return await services.content.exportCar(cid, path, shape);
-}
-
-/** The file that a root of very many blocks is stored in; as `findStoredCar` of the content store. */
-export async function findStoredCar(services: Services, cid: string): Promise<StoredCarFile | null> {
-  return await services.content.findStoredCar(cid);
 }
 
 async function guessType(file: ContentFile, name: string): Promise<string> {

@@ -1,0 +1,143 @@
+import type { IncomingMessage } from "node:http";
+import type { Context, Hono } from "hono";
+import { type Address, isAddress } from "viem";
+import { admitReading } from "../accounts/admit-address.ts";
+import { payerOf } from "../accounts/authenticate.ts";
+import { documentOwner } from "../accounts/document-budget.ts";
+import { payAsKept } from "../admission/pay-for-work.ts";
+import { findChain } from "../chains.ts";
+import type { Reader } from "../collections/kept-readings.ts";
+import { getPublicSale, type PublicSale } from "../collections/public-sale.ts";
+import { getShownBalance, getTakings } from "../collections/takings.ts";
+import { ServiceError } from "../errors/errors.ts";
+import type { AppEnv } from "../http/app-env.ts";
+import { clientAddress } from "../http/client-address.ts";
+import { rawHeaderValues } from "../http/headers.ts";
+import type { Services } from "../services.ts";
+import type { WebPages } from "./web-pages.ts";
+
+/**
+ * `/mint/{chain}/{collection}`: the page on which visitors mint; `…/sale`: what it shows, which needs no key. A link that
+ * is shared shows the collection's own title and picture.
+ */
+export function addMintPage(app: Hono<AppEnv>, services: Services, pages: WebPages): void {
+  app.get(
+    "/mint/:chain/:collection",
+    pages.keep(() => null),
+    async (c) => {
+      const sale = await saleOf(c, services);
+      const { publicUrl } = services.config;
+      return await pages.page(c, "mint", {
+        title: `${sale.name} – mint`,
+        description: sale.preview?.description ?? `${sale.maxSupply} tokens on ${sale.chain.name}.`,
+        image: sale.preview?.image ? publicUrl + sale.preview.image : null,
+        url: `${publicUrl}/mint/${sale.chain.name}/${sale.address}`,
+      });
+    },
+  );
+  app.get("/mint/:chain/:collection/sale", async (c) => {
+    c.header("Cache-Control", "no-cache");
+    const sale = await saleOf(c, services);
+    payAsKept(services, c.env.incoming);
+    return c.json(saleBody(sale));
+  });
+}
+
+async function saleOf(c: Context<AppEnv>, services: Services): Promise<PublicSale> {
+  const { chain = "" } = c.req.param();
+  const collection = addressIn(c, "collection", "the link has no contract's address");
+  return await getPublicSale(services, { chain, collection }, pageReader(services, c.env.incoming, chain));
+}
+
+/** Amounts and times as decimal strings. */
+function saleBody(sale: PublicSale) {
+  const text = (value: bigint | null) => (value === null ? null : String(value));
+  const { chain } = sale;
+  return {
+    chain: {
+      ...{ name: chain.name, id: chain.id, coin: chain.coin, local: chain.local },
+      explorer_tx_url: chain.explorerTxUrl || null,
+      // Endpoints of the service may have keys in them; a local chain's has none.
+      wallet_rpc_url: chain.walletRpcUrl ?? (chain.local ? (chain.rpcUrls[0] ?? null) : null),
+    },
+    address: sale.address,
+    name: sale.name,
+    symbol: sale.symbol,
+    max_supply: String(sale.maxSupply),
+    minted: String(sale.minted),
+    reserved: String(sale.reserved),
+    tokens_per_mint: String(sale.tokensPerMint),
+    public_price_wei: String(sale.publicPriceWei),
+    presale_price_wei: String(sale.presalePriceWei),
+    public_start: text(sale.publicStart),
+    presale_start: text(sale.presaleStart),
+    revealed: sale.baseUri !== "",
+    block: String(sale.block),
+    block_time: String(sale.blockTime),
+    read_ms: sale.readAtMs,
+    now_ms: Date.now(),
+    deployed_here: sale.deployedHere,
+    preview: sale.preview,
+  };
+}
+
+/** `/console` and every page below it; what the browser has to know of this installation is `/console/installation.json`. */
+export function addConsole(app: Hono<AppEnv>, services: Services, pages: WebPages): void {
+  const { chains, config } = services;
+  app.get("/console/installation.json", (c) =>
+    c.json({
+      chains: chains
+        .filter(({ rpcUrls }) => rpcUrls.length > 0)
+        .map(({ name, id, coin, local, explorerTxUrl, factory }) => ({
+          ...{ name, id, coin, local, explorer_tx_url: explorerTxUrl || null },
+          deploys: factory !== null,
+        })),
+      sign_up: config.signUpsPerHour > 0,
+      public_url: config.publicUrl,
+      limits: { file_bytes: config.limits.fileBytes, directory_files: config.limits.directoryFiles },
+    }),
+  );
+  app.get("/console/balance/:chain/:address", async (c) => {
+    const chain = c.req.param("chain");
+    const address = addressIn(c, "address", "this is no address");
+    const wei = await getShownBalance(services, { chain, address }, pageReader(services, c.env.incoming, chain));
+    return c.json({ wei: String(wei) }, 200, { "Cache-Control": "no-cache" });
+  });
+  app.get("/console/takings/:chain/:collection", async (c) => {
+    const chain = c.req.param("chain");
+    const collection = addressIn(c, "collection", "this is no address");
+    const takings = await getTakings(services, { chain, collection }, pageReader(services, c.env.incoming, chain));
+    const { block, balanceWei, minted, reserved } = takings;
+    const body = { block: String(block), balance_wei: String(balanceWei), minted: String(minted) };
+    return c.json({ ...body, reserved: String(reserved) }, 200, { "Cache-Control": "no-cache" });
+  });
+  const head = { title: "Mintyard console", description: "Launch and watch NFT collections." };
+  // One page at every path.
+  const kept = pages.keep(() => "/console");
+  app.get("/console", kept, async (c) => await pages.page(c, "console", head));
+  app.get("/console/*", kept, async (c) => await pages.page(c, "console", head));
+}
+
+/** The address in a path. @throws ServiceError `invalid_address` with this message. */
+function addressIn(c: Context<AppEnv>, name: "address" | "collection", message: string): Address {
+  const { [name]: text = "" } = c.req.param() as Record<string, string>;
+  if (!isAddress(text, { strict: false })) throw new ServiceError("invalid_address", message, { field: name });
+  return text.toLowerCase() as Address;
+}
+
+/**
+ * Who makes this server ask a node through a page, and pays for it: the account whose key or session comes along, else the
+ * address that the request comes from. Calls of a local chain cost nothing.
+ */
+function pageReader(services: Services, request: IncomingMessage, chain: string): Reader {
+  const address = clientAddress(request, services.config.trustedProxies);
+  const key = rawHeaderValues(request, "authorization");
+  const owner = documentOwner(services, key, address);
+  return {
+    owner: owner.replace(" ", ":"),
+    admit: async (calls) => {
+      if (findChain(services.chains, chain).local) return;
+      await admitReading(services, (await payerOf(services, key)) ?? address, calls);
+    },
+  };
+}
