@@ -6,7 +6,7 @@ import { createDatabase, createPool } from "../src/db/pool/pool.ts";
 import { readReplication } from "../src/db/replicas/replication.ts";
 import { checkInvariants, type Finding } from "../src/indexing/invariants.ts";
 import { sampleOwners } from "../src/indexing/sample-owners.ts";
-import { readContentHealth } from "../src/ipfs/check-queue.ts";
+import { readContentHealth } from "../src/ipfs/run-checks.ts";
 import { openSigning } from "../src/processes/create-services.ts";
 import { SignerError, signerActions } from "../src/signing/trouble.ts";
 import { createLogger } from "../src/telemetry/log.ts";

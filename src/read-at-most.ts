@@ -6,7 +6,7 @@
 export async function collectUntil(
   stream: AsyncIterable<Uint8Array>,
   isEnough: (size: number) => boolean,
-): Promise<Buffer> {
+): Promise<Buffer<ArrayBuffer>> {
   const pieces: Uint8Array[] = [];
   let size = 0;
   // Leaving the loop ends the stream.
@@ -27,7 +27,7 @@ export async function readAtMost(
   body: AsyncIterable<Uint8Array>,
   maxBytes: number,
   tooLarge: () => Error,
-): Promise<Buffer> {
+): Promise<Buffer<ArrayBuffer>> {
   return await collectUntil(body, (size) => {
     if (size > maxBytes) throw tooLarge();
     return false;

@@ -1,5 +1,5 @@
 import { ServiceError } from "../errors/errors.ts";
-import { type DisplayType, displayTypes, type MetadataInput, type Trait } from "../uploads/metadata-document.ts";
+import { type DisplayType, displayTypes, type MetadataInput, type Trait } from "../uploads/upload-metadata.ts";
 import { type Builder, oncePerBuilder } from "./builder.ts";
 
 /** A metadata document as an input, of uploads and mints. */

@@ -1,7 +1,6 @@
 import type { Page } from "../nfts/page.ts";
-import { getUpload } from "../uploads/get-upload.ts";
 import type { DirectoryWarning } from "../uploads/lint-directory.ts";
-import { listUploads } from "../uploads/list-uploads.ts";
+import { getUpload, listUploads } from "../uploads/list-uploads.ts";
 import { uploadFile } from "../uploads/upload-file.ts";
 import { uploadMetadata } from "../uploads/upload-metadata.ts";
 import { uploadMetadataDirectory } from "../uploads/upload-metadata-directory.ts";

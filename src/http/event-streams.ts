@@ -60,10 +60,7 @@ export class EventStreams {
 
   /** Writes a stream until its source ends, its client leaves, or its caller may not read it any more. Never fails. */
   async serve(response: ServerResponse, headers: Record<string, string | number>, source: EventSource): Promise<void> {
-    let end: (ending: Ending) => void = () => undefined;
-    const ended = new Promise<Ending>((done) => {
-      end = done;
-    });
+    const { promise: ended, resolve: end } = Promise.withResolvers<Ending>();
     this.#open.add(end);
     response.once("close", () => end(null));
     // A write to a client that has just gone raises this as well.

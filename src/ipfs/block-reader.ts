@@ -1,4 +1,3 @@
-import { hash } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
 import type { Kysely } from "kysely";
 import { LRUCache } from "lru-cache";
@@ -6,12 +5,10 @@ import type { CID } from "multiformats/cid";
 import { byteBound } from "../cache-bounds.ts";
 import type { Database } from "../db/database.ts";
 import { ServiceError } from "../errors/errors.ts";
-import { type BlockAddress, findBlock, findBlocks } from "./content-index.ts";
+import { identity, isBlockOf, keyOf, sha256 } from "./block-hash.ts";
+import { readAt } from "./car-file.ts";
+import { type BlockAddress, findBlocks } from "./content-index.ts";
 import { countForMinorGc } from "./minor-gc.ts";
-
-const sha256 = 0x12;
-/** The hash of such a CID is the block itself. */
-export const identity = 0x00;
 
 /** Bytes of blocks that were read last and match their hash; large blocks would push all others out. */
 const cacheBytes = 16_777_216;
@@ -32,7 +29,7 @@ export class BlockReader {
   /** @returns the size of a block we hold, null for one we do not. */
   async size(cid: CID): Promise<number | null> {
     if (cid.multihash.code === identity) return cid.multihash.digest.length;
-    return (await findBlock(this.#db, cid.multihash.bytes))[0]?.size ?? null;
+    return (await this.#find(cid))[0]?.size ?? null;
   }
 
   /**
@@ -40,7 +37,7 @@ export class BlockReader {
    * @throws ServiceError `service_unavailable` for one that we hold but cannot read or that was damaged.
    */
   async get(cid: CID): Promise<Uint8Array | null> {
-    return await this.#get(cid, () => findBlock(this.#db, cid.multihash.bytes));
+    return await this.#get(cid, () => this.#find(cid));
   }
 
   /**
@@ -79,6 +76,11 @@ export class BlockReader {
     return bytes;
   }
 
+  async #find({ multihash }: CID): Promise<BlockAddress[]> {
+    const [found = []] = await findBlocks(this.#db, [multihash.bytes]);
+    return found;
+  }
+
   async #readFirst(cid: CID, addresses: readonly BlockAddress[]): Promise<Uint8Array | null> {
     if (addresses.length === 0) return null;
     let cause: unknown;
@@ -93,27 +95,36 @@ export class BlockReader {
   }
 
   async #read({ file, position, size }: BlockAddress, cid: CID): Promise<Uint8Array> {
-    // Not allocUnsafe: a small block that is kept would keep the whole pool it was cut from.
-    const bytes = Buffer.allocUnsafeSlow(size);
     if (size > largestCachedBlock) countForMinorGc(size);
-    await this.#files.use(this.#carPath(file), async (handle) => {
-      for (let done = 0; done < size; ) {
-        const { bytesRead } = await handle.read(bytes, done, size - done, position + done);
-        if (bytesRead === 0) throw new Error(`CAR ${file} ends before byte ${position + size}`);
-        done += bytesRead;
-      }
-    });
-    if (!hash("sha256", bytes, "buffer").equals(cid.multihash.digest)) throw new Error(`CAR ${file} is damaged`);
+    const bytes = await this.#files.use(this.#carPath(file), async (handle) => await readAt(handle, position, size));
+    if (!bytes) throw new Error(`CAR ${file} ends before byte ${position + size}`);
+    if (!isBlockOf(cid, bytes)) throw new Error(`CAR ${file} is damaged`);
     return bytes;
   }
 
-  async close(): Promise<void> {
-    await this.#files.close();
+  close(): void {
+    this.#files.close();
   }
 }
 
-function keyOf(digest: Uint8Array): string {
-  return Buffer.from(digest.buffer, digest.byteOffset, digest.length).toString("latin1");
+/** Where blocks come from, checked against their hash; null for one that is not there. */
+export type BlockSource = Pick<BlockReader, "get">;
+
+export class MissingBlock extends ServiceError {
+  constructor(cid: CID) {
+    super("not_found", `block ${cid} is not here`);
+  }
+}
+
+/** What the exporter reads from. */
+export function storageOf(blocks: BlockSource) {
+  return {
+    async *get(cid: CID) {
+      const block = await blocks.get(cid);
+      if (!block) throw new MissingBlock(cid);
+      yield block;
+    },
+  };
 }
 
 interface OpenFile {
@@ -124,55 +135,41 @@ interface OpenFile {
 
 /** The descriptors of the files read last. One that is pushed out is closed when its last reader is done. */
 class OpenFiles {
-  readonly #capacity: number;
-  readonly #files = new Map<string, OpenFile>();
+  readonly #files: LRUCache<string, OpenFile>;
 
   constructor(capacity: number) {
-    this.#capacity = capacity;
+    const dispose = (file: OpenFile) => {
+      file.dropped = true;
+      closeUnused(file);
+    };
+    this.#files = new LRUCache({ max: capacity, dispose });
   }
 
   /** Lends the descriptor of `path` to `use`. @throws what opening throws: ENOENT for a lost file. */
   async use<T>(path: string, use: (handle: FileHandle) => Promise<T>): Promise<T> {
-    const file = this.#take(path);
+    const file = this.#files.get(path) ?? this.#open(path);
+    file.users += 1;
     try {
       return await use(await file.handle);
     } finally {
       file.users -= 1;
-      this.#closeUnused(file);
+      closeUnused(file);
     }
   }
 
-  async close(): Promise<void> {
-    for (const path of [...this.#files.keys()]) this.#drop(path);
+  close(): void {
+    this.#files.clear();
   }
 
-  #take(path: string): OpenFile {
-    let file = this.#files.get(path);
-    if (file) this.#files.delete(path);
-    else {
-      file = { handle: open(path, "r"), users: 0, dropped: false };
-      file.handle.catch(() => this.#files.delete(path));
-    }
-    // A Map keeps the order of insertion: the last used is at the end.
+  #open(path: string): OpenFile {
+    const file = { handle: open(path, "r"), users: 0, dropped: false };
+    file.handle.catch(() => this.#files.delete(path));
     this.#files.set(path, file);
-    file.users += 1;
-    for (const [oldest] of this.#files) {
-      if (this.#files.size <= this.#capacity) break;
-      this.#drop(oldest);
-    }
     return file;
   }
+}
 
-  #drop(path: string): void {
-    const file = this.#files.get(path);
-    if (!file) return;
-    this.#files.delete(path);
-    file.dropped = true;
-    this.#closeUnused(file);
-  }
-
-  #closeUnused(file: OpenFile): void {
-    if (!file.dropped || file.users > 0) return;
-    file.handle.then((handle) => handle.close()).catch(() => undefined);
-  }
+function closeUnused(file: OpenFile): void {
+  if (!file.dropped || file.users > 0) return;
+  file.handle.then((handle) => handle.close()).catch(() => undefined);
 }

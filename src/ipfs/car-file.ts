@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { createWriter, headerLength } from "@ipld/car/buffer-writer";
 import { varint } from "multiformats";
 import { CID } from "multiformats/cid";
+import { keyOf } from "./block-hash.ts";
 
 /** Blocks gather in memory up to this before they are written: one write per small block would be slow. */
 const bufferBytes = 524_288;
@@ -28,7 +29,7 @@ export class CarFile {
   readonly id: string;
   readonly #part: string;
   readonly #handle: FileHandle;
-  /** By multihash, as latin1: half the memory of byte arrays, and a directory has tens of thousands. */
+  /** By multihash; a directory has tens of thousands. */
   readonly #positions = new Map<string, { position: number; size: number }>();
   #buffered: Uint8Array[] = [];
   #bufferedBytes = 0;
@@ -64,8 +65,7 @@ export class CarFile {
   /** The importer's block store: resolves when there is room for more. */
   readonly put = async (cid: CID, bytes: unknown): Promise<CID> => {
     if (!(bytes instanceof Uint8Array)) throw new TypeError("a block must come in one piece");
-    const { bytes: hash } = cid.multihash;
-    const key = Buffer.from(hash.buffer, hash.byteOffset, hash.length).toString("latin1");
+    const key = keyOf(cid.multihash.bytes);
     if (this.#positions.has(key)) return cid;
     this.#append(section(cid, bytes.length));
     this.#positions.set(key, { position: this.#size, size: bytes.length });
@@ -164,4 +164,16 @@ export function section(cid: CID, dataBytes: number): Uint8Array {
   varint.encodeTo(length, prefix);
   prefix.set(cid.bytes, prefix.length - cid.bytes.length);
   return prefix;
+}
+
+/** Bytes of a file from a position on; null: it ends before the last of them. */
+export async function readAt(handle: FileHandle, position: number, length: number): Promise<Buffer | null> {
+  // Not allocUnsafe: a small block that is kept would keep the whole pool it was cut from.
+  const bytes = Buffer.allocUnsafeSlow(length);
+  for (let done = 0; done < length; ) {
+    const { bytesRead } = await handle.read(bytes, done, length - done, position + done);
+    if (bytesRead === 0) return null;
+    done += bytesRead;
+  }
+  return bytes;
 }

@@ -111,11 +111,6 @@ export async function findCar(
   return car ?? null;
 }
 
-/** Whether this file of ours is registered: tells after a failed commit if it happened all the same. */
-export async function isRecorded(db: Kysely<Database>, file: string): Promise<boolean> {
-  return (await db.selectFrom("service.car").select("id").where("file", "=", file).executeTakeFirst()) !== undefined;
-}
-
 /** Those of the given files that a CAR's row names. */
 export async function recordedFiles(db: Kysely<Database>, files: readonly string[]): Promise<Set<string>> {
   const uuids = files.filter((file) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(file));
@@ -184,20 +179,8 @@ export interface BlockAddress {
   size: number;
 }
 
-/** Where a block is stored; several when several CARs hold it. */
-export async function findBlock(db: Kysely<Database>, multihash: Uint8Array): Promise<BlockAddress[]> {
-  const rows = await db
-    .selectFrom("service.block as block")
-    .innerJoin("service.car as car", "car.id", "block.car_id")
-    .select(["car.file", "block.position", "block.size"])
-    .where("block.multihash", "=", Buffer.from(multihash))
-    .limit(3)
-    .execute();
-  return rows.map((row) => ({ file: row.file, position: Number(row.position), size: row.size }));
-}
-
 /**
- * The same of many blocks, in one statement.
+ * Where blocks are stored, several places for one that several CARs hold.
  *
  * @returns in the order of the hashes; nothing for one that is not here.
  */

@@ -11,9 +11,10 @@ import { ServiceError } from "../errors/errors.ts";
 import { LongWork } from "../long-work.ts";
 import { createFetcher } from "../outbound/fetcher.ts";
 import { HostLimits } from "../outbound/host-limits.ts";
+import { collectUntil } from "../read-at-most.ts";
 import { BlockReader } from "./block-reader.ts";
 import { CarFile } from "./car-file.ts";
-import { findCar, hasMoreBlocks, isRecorded, type KnownEntry, recordCar, recordedFiles } from "./content-index.ts";
+import { findCar, hasMoreBlocks, type KnownEntry, recordCar, recordedFiles } from "./content-index.ts";
 import { type CarShape, exportCar } from "./export-car.ts";
 import { importCar } from "./import-car.ts";
 import { type Imported, importDirectory, importFile, type NewDirectoryFile, type NewFile } from "./import-content.ts";
@@ -187,9 +188,7 @@ export class ContentStore {
     for (const { name } of await found.entries()) {
       const file = await this.resolve(cid, [name]);
       if (file?.kind !== "file") throw new Error(`${cid}/${name} is no file`);
-      const chunks: Uint8Array[] = [];
-      for await (const chunk of file.stream()) chunks.push(chunk);
-      files.push({ name, bytes: Buffer.concat(chunks) });
+      files.push({ name, bytes: await collectUntil(file.stream(), () => false) });
     }
     return files;
   }
@@ -218,7 +217,8 @@ export class ContentStore {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#blocks.close(), this.#remote?.close()]);
+    this.#blocks.close();
+    await this.#remote?.close();
   }
 
   async #add<T>(build: (car: CarFile) => Promise<Imported>, record: RecordIn<T>, work = new LongWork("")): Promise<T> {
@@ -257,8 +257,11 @@ export class ContentStore {
       return result;
     } catch (error) {
       // A commit whose answer was lost may be effective: the file goes only when the database says that it is unknown.
-      const recorded = await isRecorded(this.#db, car.id).catch(() => true);
-      if (!recorded) await unlink(path);
+      const isUnknown = await recordedFiles(this.#db, [car.id]).then(
+        ({ size }) => size === 0,
+        () => false,
+      );
+      if (isUnknown) await unlink(path);
       throw error;
     }
   }
@@ -295,18 +298,13 @@ async function* readWhole(path: string, range?: ByteRange): AsyncGenerator<Uint8
   }
 }
 
-function storageFault(error: unknown): unknown {
-  const code = (error as NodeJS.ErrnoException | null)?.code;
-  if (code !== "ENOSPC" && code !== "EDQUOT" && code !== "EROFS") return error;
-  if (code !== "EROFS")
-    return new ServiceError("storage_full", "the disk of this installation is full; nothing of this upload was kept", {
-      retryAfterSeconds: 60,
-      cause: error,
-    });
-  return new ServiceError("service_unavailable", "the store cannot be written; ask the operator", {
-    cause: error,
+function storageFault(cause: unknown): unknown {
+  const code = (cause as NodeJS.ErrnoException | null)?.code;
+  if (code === "EROFS")
+    return new ServiceError("service_unavailable", "the store cannot be written; ask the operator", { cause });
+  if (code !== "ENOSPC" && code !== "EDQUOT") return cause;
+  return new ServiceError("storage_full", "the disk of this installation is full; nothing of this upload was kept", {
+    retryAfterSeconds: 60,
+    cause,
   });
 }
-
-export type { NewDirectoryFile, NewFile } from "./import-content.ts";
-export type { ContentDirectory, ContentFile, ResolvedContent } from "./resolve-content.ts";

@@ -13,3 +13,20 @@ export interface ContentContext {
   db: Kysely<Database>;
   content: ContentStore;
 }
+
+/** A file below the root of a directory. */
+interface PinFile {
+  name: string;
+  bytes: Uint8Array<ArrayBuffer>;
+}
+
+/** Makes the content of a CAR available elsewhere. */
+export interface PinDriver {
+  name: string;
+  /**
+   * @param files the same content file by file, for a service that does not take the CAR; null for a single file.
+   * @returns the root that the other side stored, CIDv1.
+   * @throws with `statusCode` where there was an answer.
+   */
+  pin(root: string, car: Blob, files: () => Promise<PinFile[] | null>): Promise<string>;
+}

@@ -10,6 +10,18 @@ export interface Link {
   size: number;
 }
 
+/** Bytes of a file. */
+export interface ByteSpan {
+  from: number;
+  /** Behind the last byte. */
+  until: number;
+}
+
+/** Whether a part of a file has some of these bytes. */
+export function overlaps(start: number, size: number, { from, until }: ByteSpan): boolean {
+  return start < until && start + size > from;
+}
+
 export const rawCodec = 0x55;
 export const dagPbCodec = 0x70;
 

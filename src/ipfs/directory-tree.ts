@@ -1,12 +1,11 @@
-import { hash } from "node:crypto";
 import { code as dagPbCodec, encode, type PBLink } from "@ipld/dag-pb";
 import { murmur364 } from "@multiformats/murmur3";
 import { UnixFS } from "ipfs-unixfs";
 import type { WritableStorage } from "ipfs-unixfs-importer";
 import { CID } from "multiformats/cid";
-import { create as createDigest } from "multiformats/hashes/digest";
 import { ServiceError } from "../errors/errors.ts";
 import type { LongWork } from "../long-work.ts";
+import { cidOfBlock } from "./block-hash.ts";
 import { importerOptions } from "./profile.ts";
 
 /** What a name of a directory leads to. */
@@ -24,7 +23,6 @@ interface Placed {
   hash: Buffer;
 }
 
-const sha256Code = 0x12;
 /** Bytes of the hash that there are. */
 const deepest = 8;
 const fanout = 256;
@@ -130,7 +128,7 @@ function encodeNode(data: UnixFS, links: PBLink[]): Uint8Array {
 }
 
 async function storeBlock(block: Uint8Array, blocks: WritableStorage): Promise<CID> {
-  const root = CID.createV1(dagPbCodec, createDigest(sha256Code, hash("sha256", block, "buffer")));
+  const root = cidOfBlock(dagPbCodec, block);
   await blocks.put(root, block);
   return root;
 }

@@ -1,10 +1,10 @@
 import { CID } from "multiformats/cid";
 import { ServiceError } from "../errors/errors.ts";
-import { type BlockReader, identity } from "./block-reader.ts";
+import { identity, keyOf } from "./block-hash.ts";
+import { type BlockReader, type BlockSource, MissingBlock } from "./block-reader.ts";
 import { header, section } from "./car-file.ts";
-import { type Link, linksOf } from "./dag-links.ts";
+import { type ByteSpan, type Link, linksOf, overlaps } from "./dag-links.ts";
 import { documentLinks, documentTypes } from "./documents.ts";
-import { type BlockSource, MissingBlock } from "./missing-block.ts";
 import { walk } from "./resolve-content.ts";
 
 /** Of what the path leads to: everything below it; the file, or the directory without its entries; its one block. */
@@ -53,7 +53,7 @@ export async function exportCar(
   const onTheWay = new Map<string, CID>();
   const watched: BlockSource = {
     get: async (cid) => {
-      onTheWay.set(keyOf(cid), cid);
+      onTheWay.set(keyOf(cid.bytes), cid);
       return await blocks.get(cid);
     },
   };
@@ -63,19 +63,13 @@ export async function exportCar(
   const isFile = found.kind === "file" && !found.isDocument;
   const range = shape.bytes && isFile ? rangeOf(shape.bytes, found.size) : null;
   if (range === "outside") return range;
-  onTheWay.delete(keyOf(target));
+  onTheWay.delete(keyOf(target.bytes));
   const size = isFile ? found.size : 0;
   const parts = carOf(blocks, root, [...onTheWay.values()], { cid: target, start: 0, size }, { ...shape, range });
   return inPieces(parts);
 }
 
-interface Range {
-  from: number;
-  /** Behind the last byte. */
-  until: number;
-}
-
-function rangeOf({ from, to }: EntityBytes, size: number): Range | "outside" {
+function rangeOf({ from, to }: EntityBytes, size: number): ByteSpan | "outside" {
   const first = from < 0 ? Math.max(0, size + from) : from;
   const last = to === null ? size - 1 : to < 0 ? size + to : to;
   if (size > 0 && (first >= size || last < 0)) return "outside";
@@ -90,7 +84,7 @@ async function* carOf(
   root: CID,
   onTheWay: readonly CID[],
   target: Part,
-  { scope, dups = false, range, pay }: CarShape & { range: Range | null },
+  { scope, dups = false, range, pay }: CarShape & { range: ByteSpan | null },
 ): AsyncGenerator<Uint8Array> {
   yield header(root);
   for (const cid of onTheWay) yield* blockOf(cid, present(cid, await blocks.get(cid)));
@@ -104,7 +98,7 @@ async function* carOf(
   const ahead = [target];
   for (let next = ahead.pop(); next; next = ahead.pop()) {
     const { cid, start, size } = next;
-    const key = keyOf(cid);
+    const key = keyOf(cid.bytes);
     const isWhole = range === null || (range.from <= start && start + size <= range.until);
     if (!dups && isWhole && walked.has(key)) continue;
     const behind = () => ahead.slice(1 - lookedUpAtOnce).map((part) => part.cid);
@@ -121,7 +115,7 @@ async function* carOf(
     if (scope === "block") continue;
     for (const link of (await linksBelow(cid, bytes)).toReversed()) {
       const at = { cid: link.cid, start: start + link.start, size: link.size };
-      if ((scope === "all" || link.within) && (range === null || overlaps(at, range))) ahead.push(at);
+      if ((scope === "all" || link.within) && (range === null || overlaps(at.start, at.size, range))) ahead.push(at);
     }
   }
 }
@@ -170,17 +164,9 @@ async function linksBelow(cid: CID, bytes: Uint8Array): Promise<Link[]> {
   return documentLinks(cid, bytes).map((link) => ({ cid: link, within: false, start: 0, size: 0 }));
 }
 
-function overlaps({ start, size }: Part, { from, until }: Range): boolean {
-  return start < until && start + size > from;
-}
-
 function refuseRepeats(repeated: { blocks: number; bytes: number }, bytes: number): void {
   repeated.blocks += 1;
   repeated.bytes += bytes;
   if (repeated.blocks <= repeatedBlocks && repeated.bytes <= repeatedBytes) return;
   throw new ServiceError("file_too_large", `a CAR repeats up to ${repeatedBytes} bytes in ${repeatedBlocks} blocks`);
-}
-
-function keyOf(cid: CID): string {
-  return Buffer.from(cid.bytes).toString("latin1");
 }

@@ -1,14 +1,13 @@
-import { hash } from "node:crypto";
 import { asyncIterableReader, readBlockHead, readHeader } from "@ipld/car/decoder";
 import type { CID } from "multiformats/cid";
 import { ServiceError } from "../errors/errors.ts";
+import { isBlockOf, keyOf, sha256 } from "./block-hash.ts";
 import type { CarFile } from "./car-file.ts";
 import { linksOf } from "./dag-links.ts";
 
 /** The largest block that IPFS nodes pass on is half of this. */
 const largestBlock = 4_194_304;
 const longestHeader = 65_536;
-const sha256 = 0x12;
 
 /**
  * Copies the blocks of a CAR into a CAR of ours, one at a time, each checked against its hash.
@@ -29,30 +28,25 @@ export async function importCar(source: AsyncIterable<Uint8Array>, car: CarFile)
     throw new ServiceError("value_error", `the CAR names ${others.length + (root ? 1 : 0)} roots; one is wanted`);
   }
   const seen = new Set<string>();
-  const wanted = new Map<string, CID>([[keyOf(root), root]]);
+  const wanted = new Map<string, CID>([[keyOf(root.multihash.bytes), root]]);
   while ((await reader.upTo(1)).length > 0) {
     const { cid, bytes } = await refusing("the CAR is damaged or breaks off", async () => {
       const head = await readBlockHead(reader);
       if (head.blockLength > largestBlock) throw new Error(`${head.cid} is over ${largestBlock} bytes`);
       const found = { cid: head.cid, bytes: (await reader.exactly(head.blockLength, true)).slice() };
       if (found.cid.multihash.code !== sha256) throw new Error(`${found.cid} has another hash than sha2-256`);
-      const { digest } = found.cid.multihash;
-      if (!hash("sha256", found.bytes, "buffer").equals(digest)) throw new Error(`${found.cid} is not what it says`);
+      if (!isBlockOf(found.cid, found.bytes)) throw new Error(`${found.cid} is not what it says`);
       return found;
     });
-    seen.add(keyOf(cid));
+    seen.add(keyOf(cid.multihash.bytes));
     const links = await refusing("the CAR holds more than files and folders", () => linksOf(cid, bytes));
-    for (const link of links) wanted.set(keyOf(link.cid), link.cid);
+    for (const link of links) wanted.set(keyOf(link.cid.multihash.bytes), link.cid);
     await car.put(cid, bytes);
   }
   for (const [key, cid] of wanted) {
     if (!seen.has(key)) throw new ServiceError("value_error", `the CAR is not whole: ${cid} is missing`);
   }
   return root.toV1();
-}
-
-function keyOf(cid: CID): string {
-  return Buffer.from(cid.multihash.bytes).toString("latin1");
 }
 
 function headerLength(bytes: Uint8Array): number {

@@ -1,10 +1,10 @@
-import { hash } from "node:crypto";
 import { importer, type WritableStorage } from "ipfs-unixfs-importer";
 import { base32 } from "multiformats/bases/base32";
-import { CID } from "multiformats/cid";
-import { create as createDigest } from "multiformats/hashes/digest";
+import type { CID } from "multiformats/cid";
 import { ServiceError } from "../errors/errors.ts";
 import { LongWork } from "../long-work.ts";
+import { cidOfBlock } from "./block-hash.ts";
+import { rawCodec } from "./dag-links.ts";
 import { type LinkTarget, storeDirectory } from "./directory-tree.ts";
 import { countForMinorGc } from "./minor-gc.ts";
 import { chunkBytes, importerOptions } from "./profile.ts";
@@ -36,9 +36,6 @@ export interface Imported {
   entries: Iterable<Entry> | null;
   entryCount: number;
 }
-
-const rawCodec = 0x55;
-const sha256Code = 0x12;
 
 /** Turns a stream of bytes into blocks; a few chunks are in memory at a time. */
 export async function importFile(file: NewFile, blocks: WritableStorage): Promise<Imported> {
@@ -106,7 +103,7 @@ function* entriesOf(links: ReadonlyMap<string, StoredFile>): Generator<Entry> {
 /** One chunk is one raw block in our profile: no need of the importer's machinery, whose cost shows in large directories. */
 async function importBytes(bytes: Uint8Array, blocks: WritableStorage): Promise<{ cid: CID; size: bigint }> {
   if (bytes.length > chunkBytes) return await last(importer([{ content: bytes }], blocks, { ...importerOptions }));
-  const cid = CID.createV1(rawCodec, createDigest(sha256Code, hash("sha256", bytes, "buffer")));
+  const cid = cidOfBlock(rawCodec, bytes);
   await blocks.put(cid, bytes);
   return { cid, size: BigInt(bytes.length) };
 }

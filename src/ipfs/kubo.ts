@@ -3,7 +3,7 @@ import { CID } from "multiformats/cid";
 import { FormData, fetch } from "undici";
 import { z } from "zod";
 import type { Config } from "../config/config.ts";
-import type { PinDriver } from "./pin-driver.ts";
+import type { PinDriver } from "./context.ts";
 
 /** One line of the answer; lines of other kinds (statistics) have no `Root`. */
 const line = z.object({

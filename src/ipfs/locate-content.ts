@@ -2,7 +2,8 @@ import { type Kysely, sql } from "kysely";
 import { CID } from "multiformats/cid";
 import type { Database } from "../db/database.ts";
 import type { LongWork } from "../long-work.ts";
-import { type BlockReader, identity } from "./block-reader.ts";
+import { identity } from "./block-hash.ts";
+import type { BlockReader } from "./block-reader.ts";
 import { walk } from "./resolve-content.ts";
 
 export interface ContentLocation {

@@ -1,7 +1,7 @@
 import { CID } from "multiformats/cid";
 import { PinataSDK } from "pinata";
 import type { Config } from "../config/config.ts";
-import type { PinDriver } from "./pin-driver.ts";
+import type { PinDriver } from "./context.ts";
 
 /** Answers that say: not in this form. A limit of size or a full account are no such answers. */
 const refusesCars = [400, 415, 422, 501];

@@ -1,4 +1,3 @@
-import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { CID } from "multiformats/cid";
 import { byteBound, entryBound } from "../cache-bounds.ts";
@@ -6,9 +5,9 @@ import { ServiceError } from "../errors/errors.ts";
 import { isFault } from "../outbound/fault.ts";
 import type { Fetcher } from "../outbound/fetcher.ts";
 import { Busy } from "../outbound/host-limits.ts";
-import type { BlockSource } from "./missing-block.ts";
+import { isBlockOf, sha256 } from "./block-hash.ts";
+import type { BlockSource } from "./block-reader.ts";
 
-const sha256 = 0x12;
 /** The largest block that IPFS nodes pass on. */
 const largestBlock = 2_097_152;
 const cacheBytes = 33_554_432;
@@ -82,7 +81,7 @@ export class RemoteBlocks {
     if (known || this.#missing.get(key)) return known ?? null;
     for (const base of this.#settings.gateways) {
       const bytes = await this.#fetch(`${base.replace(/\/+$/, "")}/${key}?format=raw`);
-      if (!bytes || !hash("sha256", bytes, "buffer").equals(cid.multihash.digest)) continue;
+      if (!bytes || !isBlockOf(cid, bytes)) continue;
       this.#known.set(key, bytes);
       return bytes;
     }

@@ -4,8 +4,7 @@ import type { Database } from "../db/database.ts";
 import { claimRows, dueRows, inSeconds, isHeld, renewLease, type WorkQueue } from "../db/lease.ts";
 import type { Next, Rounds } from "../rounds.ts";
 import { causeOf } from "../telemetry/log-once.ts";
-import type { ContentContext } from "./context.ts";
-import type { PinDriver } from "./pin-driver.ts";
+import type { ContentContext, PinDriver } from "./context.ts";
 
 const pace = { periodMs: 1_000, rests: true };
 const retryPause = { firstMs: 5_000, mostMs: 3_600_000 };

@@ -1,5 +1,6 @@
 import { mkdir, readdir, rename, stat, unlink, utimes } from "node:fs/promises";
 import { basename, join } from "node:path";
+import type { Logger } from "../telemetry/log.ts";
 
 /**
  * Older than any upload can run: an unknown file of this age was left by a process that
@@ -67,4 +68,23 @@ export async function sweepOrphans(
     }
   }
   return moved;
+}
+
+const everyMs = 600_000;
+
+/**
+ * Clears away what broken uploads left, now and from time to time: a process that runs for months meets many.
+ *
+ * @returns ends it.
+ */
+export function sweepRegularly(content: { sweep(): Promise<number> }, log: Logger, intervalMs = everyMs): () => void {
+  const sweep = () =>
+    void content.sweep().then(
+      (files) => files > 0 && log.info({ files }, "cleared away what broken uploads left"),
+      (error) => log.warn({ err: error }, "the store could not be swept"),
+    );
+  sweep();
+  const timer = setInterval(sweep, intervalMs);
+  timer.unref();
+  return () => clearInterval(timer);
 }

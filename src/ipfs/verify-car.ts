@@ -1,10 +1,10 @@
-import { hash } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
 import { type Kysely, sql } from "kysely";
 import { varint } from "multiformats";
 import { CID } from "multiformats/cid";
 import type { Database } from "../db/database.ts";
-import { header } from "./car-file.ts";
+import { isBlockOf } from "./block-hash.ts";
+import { header, readAt } from "./car-file.ts";
 
 /** A CAR as its row says it is. */
 export interface StoredCar {
@@ -21,7 +21,6 @@ interface StoredBlock {
   size: number;
 }
 
-const sha256 = 0x12;
 const rowsAtOnce = 2_000;
 /** Read at once and checked in one piece; a block that is larger comes by itself. */
 const [windowBytes, windowBlocks] = [1_048_576, 250];
@@ -49,12 +48,12 @@ export async function verifyCar(
     const { size } = await handle.stat();
     if (BigInt(size) !== car.size) return `the file has ${size} bytes instead of ${car.size}`;
     const start = header(CID.parse(car.root));
-    if (!(await readAt(handle, 0, start.length)).equals(start)) return "the header is damaged";
+    if (!(await readPart(handle, 0, start.length)).equals(start)) return "the header is damaged";
     let at = start.length;
     for await (const blocks of windowsOf(db, car.id)) {
       const last = blocks.at(-1);
       const until = last ? Number(last.position) + last.size : at;
-      const bytes = await readAt(handle, at, until - at);
+      const bytes = await readPart(handle, at, until - at);
       let from = at;
       for (const block of blocks) {
         checkBlock(bytes, from - at, Number(block.position) - at, block);
@@ -104,9 +103,7 @@ function checkBlock(bytes: Buffer, from: number, at: number, { multihash, positi
   if (!found || !Buffer.from(found.multihash.bytes).equals(multihash)) {
     throw new Damage(`what is before the block at byte ${position} is damaged`);
   }
-  const data = bytes.subarray(at, at + size);
-  const { code, digest } = found.multihash;
-  if (code !== sha256 || !hash("sha256", data, "buffer").equals(digest)) {
+  if (!isBlockOf(found, bytes.subarray(at, at + size))) {
     throw new Damage(`the block ${found} at byte ${position} is damaged`);
   }
 }
@@ -121,13 +118,9 @@ function sectionCid(prefix: Uint8Array, size: number): CID | null {
   }
 }
 
-async function readAt(handle: FileHandle, position: number, length: number): Promise<Buffer> {
+async function readPart(handle: FileHandle, position: number, length: number): Promise<Buffer> {
   if (length < 0) throw new Damage("two blocks overlap");
-  const bytes = Buffer.allocUnsafeSlow(length);
-  for (let done = 0; done < length; ) {
-    const { bytesRead } = await handle.read(bytes, done, length - done, position + done);
-    if (bytesRead === 0) throw new Damage(`the file ends before byte ${position + length}`);
-    done += bytesRead;
-  }
+  const bytes = await readAt(handle, position, length);
+  if (!bytes) throw new Damage(`the file ends before byte ${position + length}`);
   return bytes;
 }

@@ -7,7 +7,7 @@ import { loadConfig, requireOwnPepper, secretsOf } from "../config/config.ts";
 import { createDatabase, createPool, hasApiRole } from "../db/pool/pool.ts";
 import { warnOfTrustedGateway } from "../http/client-address.ts";
 import { Drain } from "../http/drain.ts";
-import { sweepRegularly } from "../ipfs/sweep-regularly.ts";
+import { sweepRegularly } from "../ipfs/sweep-parts.ts";
 import { createHttpServer } from "../server/http-server.ts";
 import { createLogger } from "../telemetry/log.ts";
 import { createMetrics, watchPool, watchReplicas } from "../telemetry/metrics.ts";

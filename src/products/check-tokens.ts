@@ -6,8 +6,7 @@ import type { Caller } from "../auth/caller.ts";
 import { Problems } from "../collections/problems.ts";
 import type { Services } from "../services.ts";
 import type { OperationToken } from "../transactions/store/payloads.ts";
-import { type MetadataInput, metadataDocument } from "../uploads/metadata-document.ts";
-import { uploadMetadata } from "../uploads/upload-metadata.ts";
+import { type MetadataInput, metadataDocument, uploadMetadata } from "../uploads/upload-metadata.ts";
 import type { Product } from "./find-product.ts";
 
 const links = /^(ipfs:\/\/.|https?:\/\/.|ar:\/\/.|data:[a-z]+\/)/i;

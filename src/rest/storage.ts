@@ -1,6 +1,5 @@
 import type { Services } from "../services.ts";
-import { type ListedUpload, listUploads } from "../uploads/list-uploads.ts";
-import { readDocuments } from "../uploads/read-documents.ts";
+import { type ListedUpload, listUploads, readDocuments } from "../uploads/list-uploads.ts";
 import type { V0App } from "./app.ts";
 import { naiveMicros } from "./dates.ts";
 import { fileSizeMb } from "./files.ts";

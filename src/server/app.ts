@@ -15,12 +15,11 @@ import { createV1 } from "../rest/v1.ts";
 import type { Services } from "../services.ts";
 import { causeOf } from "../telemetry/log-once.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-import { addConsole, addMintPage } from "./chain-pages.ts";
+import { addConsole, addLocalWallet, addMintPage } from "./chain-pages.ts";
 import { addDocs } from "./docs.ts";
 import { FastFiles } from "./fast-files.ts";
 import { createGateway } from "./gateway.ts";
 import { addHealth } from "./health.ts";
-import { addLocalWallet } from "./local-wallet.ts";
 import { addSignIn } from "./sign-in-routes.ts";
 import { WebPages } from "./web-pages.ts";
 

@@ -7,13 +7,16 @@ import { documentOwner } from "../accounts/document-budget.ts";
 import { payAsKept } from "../admission/pay-for-work.ts";
 import { findChain } from "../chains.ts";
 import type { Reader } from "../collections/kept-readings.ts";
+import { askLocalWallet } from "../collections/local-wallet.ts";
 import { getPublicSale, type PublicSale } from "../collections/public-sale.ts";
 import { getShownBalance, getTakings } from "../collections/takings.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { AppEnv } from "../http/app-env.ts";
 import { clientAddress } from "../http/client-address.ts";
 import { rawHeaderValues } from "../http/headers.ts";
+import { readBody } from "../rest/json-body.ts";
 import type { Services } from "../services.ts";
+import { isSameOrigin } from "./session-cookie.ts";
 import type { WebPages } from "./web-pages.ts";
 
 /**
@@ -116,6 +119,21 @@ export function addConsole(app: Hono<AppEnv>, services: Services, pages: WebPage
   const kept = pages.keep(() => "/console");
   app.get("/console", kept, async (c) => await pages.page(c, "console", head));
   app.get("/console/*", kept, async (c) => await pages.page(c, "console", head));
+}
+
+const bodyBytes = 262_144;
+
+/**
+ * `/local-wallet/{chain}`: a wallet with test ether for the pages of an installation on local chains, so that a newcomer
+ * needs no browser extension. On any other chain it does not exist.
+ */
+export function addLocalWallet(app: Hono<AppEnv>, services: Services): void {
+  app.post("/local-wallet/:chain", async (c) => {
+    if (!isSameOrigin(services, c.env.incoming)) throw new ServiceError("not_found", "nothing is served here");
+    const chain = findChain(services.chains, c.req.param("chain"));
+    const text = await readBody(c.env.incoming, bodyBytes);
+    return c.json(await askLocalWallet(services, chain, text));
+  });
 }
 
 /** The address in a path. @throws ServiceError `invalid_address` with this message. */

@@ -1,5 +1,5 @@
 import { parseIpfsUri } from "../metadata/read/ipfs-location.ts";
-import { displayTypes } from "./metadata-document.ts";
+import { displayTypes } from "./upload-metadata.ts";
 
 /** What wallets and markets will stumble over in a document that is stored all the same. */
 export interface Remark {

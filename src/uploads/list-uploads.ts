@@ -3,6 +3,7 @@ import type { Caller } from "../auth/caller.ts";
 import { bytesToUint, uintToBytes } from "../db/bytes.ts";
 import { sealCursor } from "../db/cursor.ts";
 import type { UploadKind } from "../db/tables/uploads.ts";
+import { ServiceError } from "../errors/errors.ts";
 import { boundsOf, type Page, type PageRequest, pageOf, refuseTooDeep } from "../nfts/page.ts";
 import type { Services } from "../services.ts";
 import { type Upload, uploadOfRow } from "./upload-record.ts";
@@ -73,4 +74,43 @@ export async function listUploads(
 
 function uuidOf(bytes: Buffer): string {
   return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
+
+/** One upload of the caller's account. @throws ServiceError `not_found`, also for another account's. */
+export async function getUpload(services: Services, caller: Caller, id: string): Promise<Upload> {
+  const row = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id)
+    ? await services.db
+        .selectFrom("service.upload")
+        .selectAll()
+        .where("id", "=", id)
+        .where("account_id", "=", caller.accountId)
+        .executeTakeFirst()
+    : undefined;
+  if (!row) throw new ServiceError("not_found", "no upload of this account has this id", { field: "id" });
+  return uploadOfRow(row);
+}
+
+/** Of all documents of one answer together. */
+const largestBytes = 16 * 1_048_576;
+
+/**
+ * The stored text of each metadata document among the uploads, by CID.
+ *
+ * Bounded in memory: the documents after the first 16 MiB are left out, as are those whose bytes cannot
+ * be read at present: one lost file must not hide the whole list.
+ */
+export async function readDocuments(services: Services, uploads: readonly Upload[]): Promise<Map<string, string>> {
+  const texts = new Map<string, string>();
+  let room = largestBytes;
+  for (const { kind, cid, sizeBytes } of uploads) {
+    if (kind !== "metadata" || texts.has(cid) || sizeBytes > room) continue;
+    const bytes = await services.content.readBlock(cid).catch((error: unknown) => {
+      services.logOnce.write("error", `document ${cid}`, { err: error, cid }, "a stored document cannot be read");
+      return null;
+    });
+    if (!bytes) continue;
+    room -= bytes.length;
+    texts.set(cid, Buffer.from(bytes).toString("utf8"));
+  }
+  return texts;
 }

@@ -1,8 +1,7 @@
-import type { ContentDirectory, ContentFile } from "../ipfs/content-store.ts";
+import { MissingBlock } from "../ipfs/block-reader.ts";
 import { convertBlock, type DocumentFormat } from "../ipfs/documents.ts";
-import { MissingBlock } from "../ipfs/missing-block.ts";
 import { parseCid } from "../ipfs/parse-cid.ts";
-import { isReadable } from "../ipfs/resolve-content.ts";
+import { type ContentDirectory, type ContentFile, isReadable } from "../ipfs/resolve-content.ts";
 import { guessTextType, sniffedBytes, sniffType, typeOfName } from "../ipfs/sniff-type.ts";
 import type { Services } from "../services.ts";
 

@@ -1,7 +1,7 @@
 import type { Caller } from "../auth/caller.ts";
 import { forOneUpload, LargeRequest } from "../auth/large-requests.ts";
 import { ServiceError } from "../errors/errors.ts";
-import type { NewDirectoryFile } from "../ipfs/content-store.ts";
+import type { NewDirectoryFile } from "../ipfs/import-content.ts";
 import { LongWork } from "../long-work.ts";
 import type { Services } from "../services.ts";
 import { storageMeter, withUploadPermit } from "./admit-upload.ts";

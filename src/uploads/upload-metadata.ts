@@ -3,7 +3,6 @@ import { ServiceError } from "../errors/errors.ts";
 import { chunkBytes } from "../ipfs/profile.ts";
 import type { Services } from "../services.ts";
 import { refuseOverQuota } from "./admit-upload.ts";
-import { type MetadataInput, metadataDocument } from "./metadata-document.ts";
 import { recordUpload, type Upload } from "./upload-record.ts";
 
 /**
@@ -26,4 +25,55 @@ export async function uploadMetadata(services: Services, caller: Caller, input: 
 
 async function* only(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
+}
+
+export type DisplayType = (typeof displayTypes)[number];
+export const displayTypes = ["boost_number", "boost_percentage", "number", "date"] as const;
+
+/** Values keep their JSON type; a number too large for one may come as `JSON.rawJSON`. */
+export interface Trait {
+  traitType: string;
+  value: unknown;
+  maxValue: unknown;
+  displayType: DisplayType | null;
+}
+
+export interface MetadataInput {
+  name: string;
+  description: string;
+  /** Link of the image or other file; becomes `image`. */
+  fileUrl: string;
+  externalUrl: string | null;
+  animationUrl: string | null;
+  attributes: readonly Trait[] | null;
+  /** Further members of the document, in this order. One that is named like a fixed member replaces its value. */
+  customFields: Record<string, unknown> | null;
+}
+
+/**
+ * The document as it is stored: compact JSON, absent members left out. Every byte counts, since the
+ * CID is the hash of this text, and clients of the original service compare it.
+ */
+export function metadataDocument(input: MetadataInput): string {
+  const members = new Map<string, unknown>();
+  const add = (name: string, value: unknown) => value !== null && members.set(name, value);
+  add("name", input.name);
+  add("description", input.description);
+  add("image", input.fileUrl);
+  add("external_url", input.externalUrl);
+  add("animation_url", input.animationUrl);
+  add("attributes", input.attributes?.map(traitDocument) ?? null);
+  for (const [name, value] of Object.entries(input.customFields ?? {})) members.set(name, value);
+  // Not through one object: a member called __proto__ must stay a member.
+  const texts = [...members].map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`);
+  return `{${texts.join(",")}}`;
+}
+
+function traitDocument({ traitType, value, maxValue, displayType }: Trait): Record<string, unknown> {
+  return {
+    trait_type: traitType,
+    value,
+    ...(maxValue === null ? {} : { max_value: maxValue }),
+    ...(displayType === null ? {} : { display_type: displayType }),
+  };
 }
