@@ -21,7 +21,7 @@ const modules: Partial<Record<string, () => Promise<unknown>>> = {
   signer: () =>
     Promise.all([
       import("../signing/signer-config.ts"),
-      import("../signing/open-keyrings.ts"),
+      import("../signing/keyrings.ts"),
       import("../signing/signer-server.ts"),
     ]),
   worker: () =>

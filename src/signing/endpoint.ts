@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
-import type { Endpoint } from "./http-ask.ts";
+
+/** Where a signer listens: a Unix socket, or a URL without a slash at the end. */
+export type Endpoint = { socketPath: string } | { url: string };
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -49,11 +51,7 @@ export function readToken(env: Env, name: "SIGNER_TOKEN" | "SIGNER_ADMIN_TOKEN",
   const file = env[`${name}_FILE`]?.trim();
   if (value && value.length < 32)
     throw new Error(`${name}: at least 32 characters are wanted (openssl rand -base64 32)`);
-  return value ? { value } : { file: file || tokenFile(dataDir, name) };
-}
-
-function tokenFile(dataDir: string, name: "SIGNER_TOKEN" | "SIGNER_ADMIN_TOKEN"): string {
-  return join(dataDir, "keys", name.toLowerCase().replaceAll("_", "-"));
+  return value ? { value } : { file: file || join(dataDir, "keys", name.toLowerCase().replaceAll("_", "-")) };
 }
 
 /** @throws Error when the file cannot be read, or holds no token. */

@@ -1,20 +1,15 @@
-import { readFileSync } from "node:fs";
 import type { Address } from "viem";
 import type { Chain } from "../chains.ts";
-import { decryptKeystore } from "./keystore.ts";
-import { keySigner, underRules } from "./local-keys.ts";
-import type { SigningPolicy } from "./rules.ts";
+import { keySigner } from "./keyrings.ts";
+import { openKeystores } from "./keystore.ts";
+import { type SigningPolicy, underRules } from "./rules.ts";
 import type { Signer } from "./signer.ts";
 import type { SigningBackend } from "./signing-backend.ts";
 
 /** The wallets of a chain, the first one being the admin of its collections: keys, then key files. */
 export function openKeySigners({ relayerKey, relay }: Chain): Signer[] {
   const keys = relayerKey ? [relayerKey, ...relay.moreKeys] : [];
-  const files = relay.keystores.map(({ path, passwordFile }) => {
-    const password = readFileSync(passwordFile, "utf8").replace(/\r?\n$/, "");
-    return decryptKeystore(readFileSync(path, "utf8"), password);
-  });
-  return [...keys, ...files].map(keySigner);
+  return [...keys, ...openKeystores(relay.keystores)].map(keySigner);
 }
 
 /**

@@ -1,4 +1,5 @@
 import { createDecipheriv, scryptSync, timingSafeEqual } from "node:crypto";
+import { readFileSync } from "node:fs";
 import type { Hex } from "viem";
 import { bytesToHex, keccak256 } from "viem/utils";
 import { z } from "zod";
@@ -21,6 +22,14 @@ const keystoreFile = z.object({
     mac: hexText.length(64),
   }),
 });
+
+/** The private keys of V3 key files, each with its password in another file. @throws Error as `decryptKeystore`. */
+export function openKeystores(files: readonly { path: string; passwordFile: string }[]): Hex[] {
+  return files.map(({ path, passwordFile }) => {
+    const password = readFileSync(passwordFile, "utf8").replace(/\r?\n$/, "");
+    return decryptKeystore(readFileSync(path, "utf8"), password);
+  });
+}
 
 /**
  * The private key in a V3 key file (Web3 Secret Storage, scrypt).

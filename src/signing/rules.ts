@@ -1,6 +1,6 @@
 import type { Address, Hex } from "viem";
 import { operatorSelectors, readOperatorCall } from "./operator-calls.ts";
-import type { SigningOrder } from "./signer.ts";
+import type { Signer, SigningOrder } from "./signer.ts";
 
 /** What the wallets of one chain may sign, in the eyes of whoever holds their keys. */
 export interface SigningPolicy {
@@ -110,6 +110,17 @@ export function checkOrder(policy: SigningPolicy, sender: Address, order: Signin
     default:
       deny(`unknown kind ${String(kind).slice(0, 20)}`);
   }
+}
+
+/** A wallet under the rules of signing. @param admin what it is asked for comes from an operator's command. */
+export function underRules(signer: Signer, policy: SigningPolicy, admin: boolean): Signer {
+  return {
+    ...signer,
+    sign: async (order) => {
+      checkOrder(policy, signer.address, order, admin);
+      return await signer.sign(order);
+    },
+  };
 }
 
 /** Why a list of roles is not signed, and what changes that. */

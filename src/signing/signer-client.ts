@@ -1,10 +1,14 @@
+import { Agent, request as plainRequest } from "node:http";
+import { Agent as TlsAgent, request as tlsRequest } from "node:https";
 import DataLoader from "dataloader";
 import type { Address, Hex } from "viem";
+import { publicKeyToAddress } from "viem/accounts";
+import { readAtMost } from "../read-at-most.ts";
 import type { Logger } from "../telemetry/log.ts";
-import { type Token, tokenOf } from "./endpoint.ts";
-import { type Endpoint, openAsking } from "./http-ask.ts";
-import { mostOrderBytes, mostOrders, paths, writeOrder, writeOrders } from "./protocol.ts";
-import type { Signed, SigningOrder } from "./signer.ts";
+import { type Endpoint, type Token, tokenOf } from "./endpoint.ts";
+import { errorCodes, mostBytes, mostRequests, parseJson, paths, type RpcError, writeOrder } from "./json-rpc.ts";
+import { type SigningPolicy, underRules } from "./rules.ts";
+import { encodeTransaction, type Signer, type SigningOrder } from "./signer.ts";
 import { SignerHealth, type SigningBackend } from "./signing-backend.ts";
 import { SignerError, shown } from "./trouble.ts";
 
@@ -13,135 +17,237 @@ export interface SignerAccess {
   token: Token;
 }
 
-/** It signs in a millisecond; this is for a machine that is busy, and for one that hangs. */
-const timeoutMs = 2_000;
-const answerBytes = 65_536;
+export interface Web3SignerAccess {
+  url: string;
+  /**
+   * `sign`: `POST /api/v1/eth1/sign/{public key}`, a signature over the bytes that are given.
+   * `transaction`: JSON-RPC `eth_signTransaction`, as our signer is asked.
+   */
+  method: "sign" | "transaction";
+  /** For each question. A key in a vault or a security module takes a network's round trips. */
+  timeoutMs: number;
+}
+
+/** A signer of our own signs in a millisecond; this is for a machine that is busy, and for one that hangs. */
+const ownTimeoutMs = 2_000;
+/** The largest signed transaction in hex, with room; a batch of them is no larger. */
+const answerBytes = 400_000;
+/** Kept connections to one endpoint. */
+const connections = 8;
 
 /**
- * The signer's own process (src/processes/signer.ts), asked over its socket. Its wallets are those that are configured.
- *
- * It is as much ours as this process, so the sender is recovered from a wallet's first signature, and from the first one
- * after any trouble. Of each answer it is compared which transaction was signed (`signChecked`). Orders of one moment are
- * asked for together.
+ * The signer's own process (src/processes/signer.ts), asked over its socket. Its wallets are those that are configured, and it
+ * keeps the rules itself.
  */
 export function signerProcess({ endpoint, token }: SignerAccess, log: Logger): SigningBackend {
-  const { ask, close } = openAsking(endpoint, { timeoutMs, answerBytes });
+  const { walletOf, ...backend } = openClient({ endpoint, token, method: "transaction", timeoutMs: ownTimeoutMs }, log);
+  return { kind: "signer", ...backend, wallets: ({ relay }) => relay.wallets.map(walletOf) };
+}
+
+/**
+ * A Web3Signer (https://docs.web3signer.consensys.io), which keeps keys in files, vaults, security modules or at cloud
+ * key services. It signs whatever it is asked to, so the rules are kept here, in front of it.
+ *
+ * @param policyOf the rules of a chain. @param admin what is asked comes from an operator's command.
+ */
+export function web3Signer(
+  { url, method, timeoutMs }: Web3SignerAccess,
+  policyOf: (chainId: number) => SigningPolicy,
+  log: Logger,
+  admin: boolean,
+): SigningBackend & { walletsOf(chainId: number, addresses: readonly Address[]): Signer[] } {
+  const { walletOf, ...backend } = openClient({ endpoint: { url }, token: null, method, timeoutMs }, log);
+  const walletsOf = (chainId: number, addresses: readonly Address[]) =>
+    addresses.map((address) => underRules(walletOf(address), policyOf(chainId), admin));
+  return { kind: "web3signer", ...backend, walletsOf, wallets: ({ id, relay }) => walletsOf(id, relay.wallets) };
+}
+
+/** A Web3Signer wants no token. */
+type Access = Omit<Web3SignerAccess, "url"> & { endpoint: Endpoint; token: Token | null };
+
+/**
+ * The client of both. Our signer is as much ours as this process, so the sender is recovered from a wallet's first signature, and
+ * from the first one after any trouble; a Web3Signer's is recovered each time. Of each answer `signChecked` compares which
+ * transaction was signed. What our signer is asked for in one moment goes in one batch; a Web3Signer takes none.
+ */
+function openClient({ endpoint, token, method, timeoutMs }: Access, log: Logger) {
+  const { ask, close } = openAsking(endpoint, timeoutMs);
+  const where = "socketPath" in endpoint ? endpoint.socketPath : new URL(endpoint.url).origin;
+  const health = new SignerHealth(log, where, () => expectOk("GET", paths.upcheck));
   /** Read when it is needed: the signer makes the file at its first start. */
   let bearer: string | null = null;
-  const authorization = () => {
+  /** Public keys of 64 bytes by address; asked for again when one is missing. */
+  let publicKeys = new Map<string, Hex>();
+  const proven = new Set<Address>();
+
+  function headers(): Record<string, string> {
+    const json = { "content-type": "application/json" };
+    if (!token) return json;
     try {
       bearer ??= `Bearer ${tokenOf(token)}`;
-      return bearer;
     } catch (error) {
       throw new SignerError("unauthorized", (error as Error).message);
     }
-  };
-  const read = async (method: "GET" | "POST", path: string, body?: string): Promise<Answer> => {
-    const headers = { authorization: authorization(), "content-type": "application/json" };
-    const { status, body: text } = await ask({ method, path, headers, ...(body === undefined ? {} : { body }) });
-    return { ...asObject(parse(text)), status };
-  };
-  const expectOk = (answer: Answer): Answer => {
-    const { status } = answer;
-    if (status === 401) {
+    return { ...json, authorization: bearer };
+  }
+
+  async function expectOk(verb: "GET" | "POST", path: string, body = ""): Promise<string> {
+    const answer = await ask(verb, path, headers(), body);
+    if (answer.status === 200) return answer.body.trim();
+    if (answer.status === 401) {
       // It may have been changed since.
       bearer = null;
       throw new SignerError("unauthorized", "401");
     }
-    if (status === 403) throw refusal(answer);
-    if (status === 200) return answer;
-    const unusable = status >= 500 ? "unreachable" : "refused";
-    throw new SignerError(unusable, `${status} ${shown(String(answer["error"] ?? ""))}`);
-  };
-  const askAlone = async (order: string): Promise<() => Answer> => {
-    try {
-      const answer = await read("POST", paths.sign, order);
-      return () => expectOk(answer);
-    } catch (error) {
-      return () => {
-        throw error;
-      };
-    }
-  };
-  const signMany = async (orders: readonly string[]): Promise<(() => Answer)[]> => {
-    const body = writeOrders(orders);
-    if (orders.length === 1 || body.length > mostOrderBytes) return await Promise.all(orders.map(askAlone));
-    const answer = await read("POST", paths.signMany, body);
-    // A signer of an earlier version takes them one by one.
-    if (answer.status === 404) return await Promise.all(orders.map(askAlone));
-    const { answers } = expectOk(answer);
-    return orders.map((_order, index) => {
-      const answer = asObject(Array.isArray(answers) ? answers[index] : null);
-      return () => expectOk({ ...answer, status: Number(answer["status"] ?? 200) });
-    });
-  };
-  const together = new DataLoader(signMany, {
+    // A signer of version 0.2.0 does not know the path: requests wait until it is upgraded.
+    const isOlder = token !== null && answer.status === 404;
+    throw new SignerError(
+      answer.status >= 500 || isOlder ? "unreachable" : "refused",
+      `${answer.status} for ${verb} ${path}${isOlder ? ": the signer has an earlier version" : ""}`,
+    );
+  }
+
+  const calls = new DataLoader(callAll, {
     cache: false,
-    maxBatchSize: mostOrders,
+    maxBatchSize: token ? mostRequests : 1,
     batchScheduleFn: (dispatch) => setImmediate(dispatch),
   });
-  const proven = new Set<Address>();
-  const sign = async (address: Address, order: SigningOrder): Promise<Signed> => {
-    try {
-      return await health.watch(async () => {
-        const answer = await together.load(writeOrder(address, order));
-        const { signature, hash } = answer();
-        if (typeof signature === "string") return { signature: signature as Hex, hash: String(hash) };
-        throw new SignerError("wrong_answer", `no signature of ${address} under this transaction`);
-      });
-    } catch (error) {
+
+  /** @returns the result of each call, or its error. */
+  async function callAll(asked: readonly { method: string; params: readonly unknown[] }[]): Promise<unknown[]> {
+    const requests = asked.map((call, id) => JSON.stringify({ jsonrpc: "2.0", id, ...call }));
+    const batch = `[${requests.join(",")}]`;
+    if (requests.length === 1 || batch.length > mostBytes)
+      return await Promise.all(
+        requests.map((request) =>
+          expectOk("POST", paths.rpc, request).then(
+            (text) => resultOf(parseJson(text)),
+            (error: unknown) => error,
+          ),
+        ),
+      );
+    const answers = parseJson(await expectOk("POST", paths.rpc, batch));
+    return asked.map((_call, id) =>
+      resultOf(Array.isArray(answers) ? answers.find((answer) => answer?.id === id) : answers),
+    );
+  }
+
+  async function readKeys(): Promise<Map<string, Hex>> {
+    const listed = parseJson(await expectOk("GET", "/api/v1/eth1/publicKeys"));
+    const keys = (Array.isArray(listed) ? listed : []).filter(
+      (key): key is Hex => typeof key === "string" && /^0x(04)?[0-9a-fA-F]{128}$/.test(key),
+    );
+    return new Map(keys.map((key) => [publicKeyToAddress(`0x04${key.slice(-128)}`).toLowerCase(), key] as const));
+  }
+
+  async function signBytes(address: Address, { transaction }: SigningOrder): Promise<Hex> {
+    if (!publicKeys.has(address)) publicKeys = await readKeys();
+    const key = publicKeys.get(address);
+    if (!key) throw new SignerError("refused", `it has no key of ${address}`);
+    const body = JSON.stringify({ data: encodeTransaction(transaction) });
+    return (await expectOk("POST", `/api/v1/eth1/sign/${key}`, body)).replaceAll('"', "") as Hex;
+  }
+
+  async function signTransaction(address: Address, order: SigningOrder): Promise<{ raw: string }> {
+    return { raw: String(await calls.load({ method: "eth_signTransaction", params: [writeOrder(address, order)] })) };
+  }
+
+  async function accounts(chainId: number): Promise<string[]> {
+    const params = token ? [{ chainId }] : [];
+    const listed = await calls.load({ method: "eth_accounts", params });
+    return (Array.isArray(listed) ? listed : []).map((address) => String(address).toLowerCase());
+  }
+
+  const walletOf = (address: Address): Signer => ({
+    address,
+    sign: async (order) => {
+      try {
+        return await health.watch(async () => await (method === "sign" ? signBytes : signTransaction)(address, order));
+      } catch (error) {
+        proven.clear();
+        throw error;
+      }
+    },
+    get proven() {
+      return proven.has(address);
+    },
+    trust: () => {
+      if (token) proven.add(address);
+      health.signed();
+    },
+    distrust: (why) => {
       proven.clear();
-      throw error;
-    }
-  };
-  const where = "socketPath" in endpoint ? endpoint.socketPath : endpoint.url;
-  const wallets = async () =>
-    asObject(expectOk(await read("GET", paths.wallets))["wallets"]) as Record<string, readonly string[]>;
-  const health = new SignerHealth(log, where, wallets);
+      const error = new SignerError("wrong_answer", `the signer of ${address} ${why}`);
+      health.record(error);
+      return error;
+    },
+  });
+
   return {
-    kind: "signer",
-    wallets: ({ relay }) =>
-      relay.wallets.map((address: Address) => ({
-        address,
-        sign: (order) => sign(address, order),
-        get proven() {
-          return proven.has(address);
-        },
-        trust: () => {
-          proven.add(address);
-          health.signed();
-        },
-        distrust: (why) => {
-          proven.clear();
-          const error = new SignerError("wrong_answer", `the signer of ${address} ${why}`);
-          health.record(error);
-          return error;
-        },
-      })),
+    walletOf,
     check: () => health.check(),
     requireAnswer: () => health.requireAnswer(),
-    held: async (chain) => (await health.watch(wallets))[String(chain.id)] ?? [],
+    held: async ({ id }: { id: number }) =>
+      await health.watch(async () => (method === "sign" ? [...(await readKeys()).keys()] : await accounts(id))),
     close,
   };
 }
 
-/** What the signer says, with the status that it says it by. */
-type Answer = Record<string, unknown> & { status: number };
-
-function refusal(answer: Answer): SignerError {
-  const why = String(answer["refused"] ?? 403);
-  if (answer["reason"] === "day") return new SignerError("spent", why, "day");
-  return new SignerError("refused", why, answer["reason"] === "roles" ? "roles" : null);
+/** What an answer of JSON-RPC has, or the error that it is. */
+function resultOf(answer: unknown): unknown {
+  const { result, error } = (answer ?? {}) as { result?: unknown; error?: Partial<RpcError> };
+  if (!error) return result;
+  const why = String(error.message ?? "an error");
+  if (error.code === errorCodes.unavailable || error.code === errorCodes.internal)
+    return new SignerError("unreachable", why);
+  const reason = error.data?.reason;
+  if (reason === "day") return new SignerError("spent", why, reason);
+  return new SignerError("refused", why, reason === "roles" ? reason : null);
 }
 
-function asObject(value: unknown): Record<string, unknown> {
-  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
-}
+/**
+ * @param timeoutMs from a question to the end of its answer.
+ * @returns what asks the endpoint, each time with at most one connection and within the bounds. @throws SignerError `unreachable`.
+ */
+function openAsking(endpoint: Endpoint, timeoutMs: number) {
+  const tls = "url" in endpoint && endpoint.url.startsWith("https:");
+  const options = { keepAlive: true, maxSockets: connections };
+  const agent = tls ? new TlsAgent(options) : new Agent(options);
+  const base = "url" in endpoint ? endpoint.url : "http://signer";
+  const where = "socketPath" in endpoint ? { socketPath: endpoint.socketPath } : {};
+  const tooLarge = () => new Error(`an answer of more than ${answerBytes} bytes`);
 
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
+  function ask(
+    method: "GET" | "POST",
+    path: string,
+    given: Readonly<Record<string, string>>,
+    body: string,
+    isRepeated = false,
+  ): Promise<{ status: number; body: string }> {
+    const headers = { ...given, "content-length": String(Buffer.byteLength(body)) };
+    return new Promise((done, failed) => {
+      const fail = (error: NodeJS.ErrnoException) => {
+        clearTimeout(timer);
+        const isClosed = request.reusedSocket && ["ECONNRESET", "EPIPE"].includes(error.code ?? "");
+        // A kept connection turned out to be closed. Asking once more is safe: signing has no effects.
+        if (isClosed && !isRepeated) done(ask(method, path, given, body, true));
+        else failed(new SignerError("unreachable", error.code ?? shown(error.message)));
+      };
+      const request = (tls ? tlsRequest : plainRequest)(
+        new URL(`${base}${path}`),
+        { ...where, agent, method, headers },
+        (answer) => {
+          readAtMost(answer, answerBytes, tooLarge).then((read) => {
+            clearTimeout(timer);
+            done({ status: answer.statusCode ?? 0, body: read.toString("utf8") });
+          }, fail);
+        },
+      );
+      const timer = setTimeout(() => request.destroy(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
+      request.once("error", fail);
+      request.end(body);
+    });
   }
+
+  return { ask, close: () => agent.destroy() };
 }

@@ -5,10 +5,9 @@ import type { Address, Hex } from "viem";
 import { parseUnits } from "viem/utils";
 import { defaultRelayPolicy, knownChains } from "../chains.ts";
 import { readLogLevel, readSwitch, readWord } from "../setting-words.ts";
-import { defaultSocket, readEndpoint, readToken, type Token, tokenOf } from "./endpoint.ts";
-import type { Endpoint } from "./http-ask.ts";
+import { defaultSocket, type Endpoint, readEndpoint, readToken, type Token, tokenOf } from "./endpoint.ts";
 import type { SigningPolicy } from "./rules.ts";
-import type { Web3SignerAccess } from "./web3signer.ts";
+import type { Web3SignerAccess } from "./signer-client.ts";
 
 /*
  * What the signer's process reads of its environment. It has a small reader of its own: that of the service
@@ -41,9 +40,7 @@ export interface SignerConfig {
   logLevel: string;
 }
 
-/**
- * @throws Error naming the first variable that is missing or wrong. Secrets are never in its text.
- */
+/** @throws Error naming the first variable that is missing or wrong. Secrets are never in its text. */
 export function loadSignerConfig(env: Env = process.env): SignerConfig {
   const dataDir = resolve(env["MINTYARD_DATA_DIR"]?.trim() || ".mintyard");
   const web3Signer = readWeb3Signer(env);

@@ -4,17 +4,21 @@ import { readAtMost } from "../read-at-most.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { LogOnce } from "../telemetry/log-once.ts";
 import type { DaySpending } from "./day-spending.ts";
-import { mostOrderBytes, paths, readOrder, readOrders, type WalletOrder } from "./protocol.ts";
+import {
+  errorCodes,
+  InvalidRequest,
+  mostBytes,
+  mostRequests,
+  parseJson,
+  paths,
+  type RpcError,
+  readOrder,
+} from "./json-rpc.ts";
+import type { Keyring } from "./keyrings.ts";
+import { oldPaths, signManyOld, signOld } from "./old-protocol.ts";
 import { checkOrder, dayRefused, type SigningPolicy, SigningRefused } from "./rules.ts";
-import { type Signer, signChecked } from "./signer.ts";
+import { signChecked } from "./signer.ts";
 import { SignerError } from "./trouble.ts";
-
-/** The wallets of one chain and what they may sign. */
-export interface Keyring {
-  chain: string;
-  policy: SigningPolicy;
-  signers: readonly Signer[];
-}
 
 export interface SignerServerOptions {
   keyrings: readonly Keyring[];
@@ -28,32 +32,25 @@ export interface SignerServerOptions {
 
 type Answering = SignerServerOptions & { logOnce: LogOnce };
 
-/** An answer other than a signature. */
-class Refusal extends Error {
-  readonly status: number;
-  readonly body: Record<string, string>;
-
-  constructor(status: number, body: Record<string, string>) {
-    super(Object.values(body)[0]);
-    this.status = status;
-    this.body = body;
-  }
+interface HttpAnswer {
+  status: number;
+  body: unknown;
 }
 
 /** Time for a whole request, in milliseconds; it comes from the same machine. */
 const requestMs = 5_000;
 
-/** Answers what protocol.ts describes. Each signature is logged, each refusal too (a repeated one once a minute), no key ever. */
+/** Answers what json-rpc.ts describes. Each signature is logged, each refusal too (a repeated one once a minute), no key ever. */
 export function createSignerServer(given: SignerServerOptions): Server {
   const options = { ...given, logOnce: new LogOnce(given.log) };
   const server = createServer(
     { maxHeaderSize: 4_096, requestTimeout: requestMs, headersTimeout: requestMs, keepAliveTimeout: 60_000 },
     (request, response) => {
       handle(options, request).then(
-        (answer) => reply(response, 200, answer),
+        (answer) => reply(response, answer),
         (error: unknown) => {
-          const { status, body } = asRefusal(error, options.log);
-          reply(response, status, body);
+          const status = error instanceof InvalidRequest ? error.status : 500;
+          reply(response, { status, body: { jsonrpc: "2.0", id: null, error: asRpcError(error, options.log) } });
         },
       );
     },
@@ -62,44 +59,55 @@ export function createSignerServer(given: SignerServerOptions): Server {
   return server;
 }
 
-async function handle(options: Answering, request: IncomingMessage): Promise<unknown> {
+async function handle(options: Answering, request: IncomingMessage): Promise<HttpAnswer> {
   const admin = isBearer(request, options.adminToken);
   if (!admin && !isBearer(request, options.token)) {
     const path = request.url?.slice(0, 40);
     options.logOnce.write("warn", "wrong token", { path }, "a request with a wrong token");
-    throw new Refusal(401, { error: "the token is not this signer's" });
+    throw new InvalidRequest("the token is not this signer's", errorCodes.request, 401);
   }
-  if (request.method === "GET" && request.url === paths.wallets) {
-    const ofEach = <T>(read: (policy: SigningPolicy) => T) =>
-      Object.fromEntries(options.keyrings.map(({ policy }) => [policy.chainId, read(policy)]));
-    const room = ({ chainId, dayWei }: SigningPolicy) =>
-      dayWei === null ? null : String(options.spending.room(chainId, dayWei));
-    return { wallets: ofEach(({ wallets }) => wallets), room: ofEach(room) };
+  const signing = (order: unknown) => answer(options, { method: "eth_signTransaction", params: [order] }, admin);
+  switch (`${request.method} ${request.url}`) {
+    case `GET ${paths.upcheck}`:
+      return { status: 200, body: "OK" };
+    case `POST ${paths.rpc}`:
+      return { status: 200, body: await answerAll(options, await readBody(request), admin) };
+    case oldPaths.sign:
+      return await signOld(await readBody(request), signing);
+    case oldPaths.signMany:
+      return await signManyOld(await readBody(request), signing);
+    case oldPaths.wallets:
+      return { status: 200, body: walletsAndRoom(options) };
+    default:
+      throw new InvalidRequest(`there are POST ${paths.rpc} and GET ${paths.upcheck}`, errorCodes.request, 404);
   }
-  if (request.method === "POST" && request.url === paths.sign)
-    return await sign(options, parsed(readOrder, await readBody(request)), admin);
-  if (request.method === "POST" && request.url === paths.signMany)
-    return await signMany(options, parsed(readOrders, await readBody(request)), admin);
-  throw new Refusal(404, {
-    error: `there are POST ${paths.sign}, POST ${paths.signMany} and GET ${paths.wallets}`,
-  });
 }
 
-/** Each order for itself: one that is refused leaves the others alone. */
-async function signMany(options: Answering, orders: readonly (() => WalletOrder)[], admin: boolean) {
-  const answers = orders.map(async (read) => {
-    try {
-      return { status: 200, ...(await sign(options, parsed(read), admin)) };
-    } catch (error) {
-      const { status, body } = asRefusal(error, options.log);
-      return { status, ...body };
-    }
-  });
-  return { answers: await Promise.all(answers) };
+/** Each request of a batch for itself: one that is refused leaves the others alone. */
+async function answerAll(options: Answering, text: string, admin: boolean): Promise<unknown> {
+  const asked = parseJson(text);
+  if (asked === undefined) throw new InvalidRequest("JSON is wanted", errorCodes.parse);
+  if (!Array.isArray(asked)) return await answer(options, asked, admin);
+  if (asked.length === 0 || asked.length > mostRequests)
+    throw new InvalidRequest(`one to ${mostRequests} requests are wanted`, errorCodes.request);
+  return await Promise.all(asked.map((request) => answer(options, request, admin)));
 }
 
-async function sign({ keyrings, spending, log, logOnce }: Answering, order: WalletOrder, admin: boolean) {
-  const { wallet, kind, transaction } = order;
+async function answer(options: Answering, request: unknown, admin: boolean) {
+  const { id = null, method, params } = (request ?? {}) as Record<string, unknown>;
+  const [parameter] = Array.isArray(params) && params.length < 2 ? (params as unknown[]) : [];
+  try {
+    if (method === "eth_signTransaction") return { jsonrpc: "2.0", id, result: await sign(options, parameter, admin) };
+    if (method === "eth_accounts") return { jsonrpc: "2.0", id, result: accounts(options, parameter) };
+    throw new InvalidRequest("there are eth_signTransaction and eth_accounts", errorCodes.method);
+  } catch (error) {
+    return { jsonrpc: "2.0", id, error: asRpcError(error, options.log) };
+  }
+}
+
+async function sign({ keyrings, spending, log, logOnce }: Answering, parameter: unknown, admin: boolean) {
+  const { wallet, ...order } = readOrder(parameter);
+  const { kind, transaction } = order;
   const keyring = keyrings.find(({ policy }) => policy.chainId === transaction.chainId);
   const context = { chain: keyring?.chain ?? transaction.chainId, wallet, nonce: transaction.nonce, kind };
   try {
@@ -109,29 +117,35 @@ async function sign({ keyrings, spending, log, logOnce }: Answering, order: Wall
     const { dayWei } = keyring.policy;
     // Counted before it is signed: what fails after this cost nothing, and counts all the same.
     if (dayWei !== null && !spending.take(wallet, transaction, dayWei)) throw new SigningRefused(dayRefused, "day");
-    const { signature, hash } = await signChecked(signer, order);
+    const { raw, hash } = await signChecked(signer, order);
     log.info({ ...context, to: transaction.to, hash }, "signed");
-    return { signature, hash };
+    return raw;
   } catch (error) {
     if (!(error instanceof SigningRefused)) throw error;
     // The same order comes again with every round, until somebody mends it.
     const cause = `${context.chain} ${wallet} ${kind} ${error.message}`;
     logOnce.write("error", cause, { ...context, to: transaction.to, rule: error.message }, "signing refused");
-    throw new Refusal(403, { refused: error.message, ...(error.reason ? { reason: error.reason } : {}) });
+    throw error;
   }
 }
 
-function parsed<From extends unknown[], To>(read: (...from: From) => To, ...from: From): To {
-  try {
-    return read(...from);
-  } catch (error) {
-    throw new Refusal(400, { error: error instanceof SyntaxError ? "JSON is wanted" : (error as Error).message });
-  }
+/** Of all chains, unless one is named. */
+function accounts({ keyrings }: Answering, parameter: unknown): string[] {
+  const { chainId } = (parameter ?? {}) as { chainId?: unknown };
+  const asked = keyrings.filter(({ policy }) => chainId === undefined || policy.chainId === Number(chainId));
+  return [...new Set(asked.flatMap(({ policy }) => policy.wallets))];
+}
+
+function walletsAndRoom({ keyrings, spending }: Answering) {
+  const ofEach = <T>(read: (policy: SigningPolicy) => T) =>
+    Object.fromEntries(keyrings.map(({ policy }) => [policy.chainId, read(policy)]));
+  const room = ({ chainId, dayWei }: SigningPolicy) => (dayWei === null ? null : `${spending.room(chainId, dayWei)}`);
+  return { wallets: ofEach(({ wallets }) => wallets), room: ofEach(room) };
 }
 
 async function readBody(request: IncomingMessage): Promise<string> {
-  const tooLarge = () => new Refusal(413, { error: `more than ${mostOrderBytes} bytes` });
-  return (await readAtMost(request, mostOrderBytes, tooLarge)).toString("utf8");
+  const tooLarge = () => new InvalidRequest(`more than ${mostBytes} bytes`, errorCodes.request, 413);
+  return (await readAtMost(request, mostBytes, tooLarge)).toString("utf8");
 }
 
 /** Compared as digests, in a time that tells nothing of the token. */
@@ -140,20 +154,29 @@ function isBearer(request: IncomingMessage, token: string): boolean {
   return timingSafeEqual(digest(request.headers.authorization ?? ""), digest(`Bearer ${token}`));
 }
 
-function asRefusal(error: unknown, log: Logger): { status: number; body: Record<string, string> } {
-  if (error instanceof Refusal) return error;
+function asRpcError(error: unknown, log: Logger): RpcError {
+  if (error instanceof InvalidRequest) return { code: error.code, message: error.message };
   // Behind this process: a Web3Signer.
-  if (error instanceof SignerError) return { status: 503, body: { error: error.message } };
+  if (error instanceof SignerError) return { code: errorCodes.unavailable, message: error.message };
+  if (error instanceof SigningRefused) {
+    const { message, reason } = error;
+    return { code: errorCodes.rejected, message, ...(reason ? { data: { reason } } : {}) };
+  }
   log.error({ err: error }, "a request failed");
-  return { status: 500, body: { error: "the signer failed; its log says why" } };
+  return { code: errorCodes.internal, message: "the signer failed; its log says why" };
 }
 
-function reply(response: ServerResponse, status: number, body: unknown): void {
-  const text = JSON.stringify(body);
+/** A string goes out as plain text, all else as JSON. */
+function reply(response: ServerResponse, { status, body }: HttpAnswer): void {
   if (response.destroyed) return;
+  const isText = typeof body === "string";
+  const text = isText ? body : JSON.stringify(body);
   // What was not read of a request is not read any more.
   if (status === 413 || status === 401) response.setHeader("connection", "close");
   response
-    .writeHead(status, { "content-type": "application/json", "content-length": Buffer.byteLength(text) })
+    .writeHead(status, {
+      "content-type": isText ? "text/plain; charset=utf-8" : "application/json",
+      "content-length": Buffer.byteLength(text),
+    })
     .end(text);
 }

@@ -1,5 +1,5 @@
 import type { Address, Hash, Hex } from "viem";
-import { keccak256, recoverAddress, serializeTransaction } from "viem/utils";
+import { fromRlp, keccak256, recoverAddress, serializeTransaction } from "viem/utils";
 
 /** What a signature is for; what each may hold is in rules.ts. */
 export type SigningKind = "deploy" | "update" | "operate" | "cancellation" | "grant";
@@ -24,22 +24,15 @@ export interface SigningOrder {
   transaction: Unsigned;
 }
 
-/** A signature from elsewhere, with what its giver says of it. */
-export interface Signed {
-  signature: Hex;
-  /** Of the transaction that was signed, in the words of whoever signed it: it has to be the one that was asked for. */
-  hash: string;
-}
-
 /** A wallet that signs: a key in this process, in the signer's process, or at a Web3Signer. */
 export interface Signer {
   /** Lower case. */
   readonly address: Address;
   /**
-   * @returns r, s and v of 65 bytes. Two signatures of one order may differ.
+   * @returns r, s and v of 65 bytes, or the transaction as it was signed elsewhere. Two signatures of one order may differ.
    * @throws SignerError when it does not sign.
    */
-  sign(order: SigningOrder): Promise<Hex | Signed>;
+  sign(order: SigningOrder): Promise<Hex | { raw: string }>;
   /** The key lies in this process, so its signatures are its own. What came from elsewhere is looked at. */
   inProcess?: true;
   /** Its signatures were looked at since it was last in trouble. Doing that takes four times as long as signing. */
@@ -50,10 +43,17 @@ export interface Signer {
   distrust?(why: string): Error;
 }
 
+/** `yParity` is 0 or 1. */
+interface Signature {
+  r: Hex;
+  s: Hex;
+  yParity: number;
+}
+
 const halfOrder = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
 
 /** The bytes that are hashed and signed; with a signature, those that are sent. */
-export function encodeTransaction(transaction: Unsigned, signature?: { r: Hex; s: Hex; yParity: number }): Hex {
+export function encodeTransaction(transaction: Unsigned, signature?: Signature): Hex {
   const { chainId, nonce, to, data, value, gas, maxFeePerGas, maxPriorityFeePerGas } = transaction;
   const fields = { chainId, nonce, to, data, value, gas };
   if (!transaction.legacy)
@@ -65,34 +65,47 @@ export function encodeTransaction(transaction: Unsigned, signature?: { r: Hex; s
 /**
  * Signs a transaction and makes sure that the chain will take it for this wallet's.
  *
- * @throws Error for a signature of another key, or with a high s (EIP-2): such bytes must not be stored.
+ * @throws Error for a signature of another key or under another transaction, or with a high s (EIP-2): such bytes must not be stored.
  */
-export async function signChecked(
-  signer: Signer,
-  order: SigningOrder,
-): Promise<{ raw: Hex; hash: Hash; signature: Hex }> {
+export async function signChecked(signer: Signer, order: SigningOrder): Promise<{ raw: Hex; hash: Hash }> {
   const given = await signer.sign(order);
-  const { signature, hash: named } = typeof given === "string" ? { signature: given, hash: null } : given;
   const distrust = (why: string) => signer.distrust?.(why) ?? new Error(`the signer of ${signer.address} ${why}`);
-  if (!/^0x[0-9a-f]{130}$/i.test(signature)) throw distrust("gave no signature of 65 bytes");
-  const { r, s, yParity } = partsOf(signature);
-  if (BigInt(s) > halfOrder) throw distrust("gave a signature with a high s");
-  if (yParity !== 0 && yParity !== 1) throw distrust("gave a signature with an unknown v");
+  const isSignature = typeof given === "string";
+  const signature = isSignature ? partsOf(given) : signatureIn(given.raw);
+  if (!signature) throw distrust(isSignature ? "gave no signature of 65 bytes" : "gave no signed transaction");
+  if (BigInt(signature.s) > halfOrder) throw distrust("gave a signature with a high s");
+  if (signature.yParity !== 0 && signature.yParity !== 1) throw distrust("gave a signature with an unknown v");
   // Encoding and hashing take as long as signing does, so nothing is encoded twice.
-  const raw = encodeTransaction(order.transaction, { r, s, yParity });
-  const hash = keccak256(raw);
-  if (named !== null && named !== hash) throw distrust("signed another transaction than it was asked for");
+  const raw = encodeTransaction(order.transaction, signature);
+  // Any other field, order or addition shows.
+  if (!isSignature && given.raw.toLowerCase() !== raw.toLowerCase())
+    throw distrust("signed another transaction than it was asked for");
   if (!signer.inProcess && !signer.proven) {
     const digest = keccak256(encodeTransaction(order.transaction));
     const recovered = await recoverAddress({ hash: digest, signature }).catch(() => "nobody");
     if (recovered.toLowerCase() !== signer.address.toLowerCase()) throw distrust(`signed as ${recovered}`);
   }
   if (!signer.proven) signer.trust?.();
-  return { raw, hash, signature };
+  return { raw, hash: keccak256(raw) };
 }
 
 /** Of 65 bytes. v is 27 or 28, or the parity itself. */
-function partsOf(signature: Hex): { r: Hex; s: Hex; yParity: number } {
+function partsOf(signature: Hex): Signature | null {
+  if (!/^0x[0-9a-f]{130}$/i.test(signature)) return null;
   const v = Number.parseInt(signature.slice(130), 16);
   return { r: `0x${signature.slice(2, 66)}`, s: `0x${signature.slice(66, 130)}`, yParity: v >= 27 ? v - 27 : v };
+}
+
+/** The last three fields of a signed transaction, of EIP-1559 or legacy (EIP-155). What comes before them is not looked at. */
+export function signatureIn(raw: string): Signature | null {
+  const isTyped = raw.startsWith("0x02");
+  try {
+    const fields = fromRlp(isTyped ? `0x${raw.slice(4)}` : (raw as Hex), "hex");
+    const [v, r, s] = fields.slice(-3) as Hex[];
+    if (!v || ![r, s].every((part) => /^0x([0-9a-f]{2}){1,32}$/i.test(String(part)))) return null;
+    const yParity = isTyped ? Number(v === "0x" ? 0 : v) : (Number(v) + 1) % 2;
+    return { r: r as Hex, s: s as Hex, yParity };
+  } catch {
+    return null;
+  }
 }

@@ -31,7 +31,7 @@ export class SignerHealth {
   readonly #ask: () => Promise<unknown>;
   readonly #log: Logger;
   readonly #where: string;
-  #trouble: { kind: SignerTrouble; since: number; error: SignerError } | null = null;
+  #trouble: { kind: SignerTrouble; since: number } | null = null;
   #heard = Number.NEGATIVE_INFINITY;
   #asking: Promise<void> | null = null;
 
@@ -58,7 +58,7 @@ export class SignerHealth {
   /** Logs what is new: once for each kind of trouble, and once for its end. */
   record(error: SignerError): void {
     const known = this.#trouble?.kind === error.trouble;
-    this.#trouble = { kind: error.trouble, since: performance.now(), error };
+    this.#trouble = { kind: error.trouble, since: performance.now() };
     if (error.trouble !== "unreachable" && error.trouble !== "unauthorized") this.#heard = performance.now();
     else this.#heard = Number.NEGATIVE_INFINITY;
     if (known) return;
@@ -73,7 +73,7 @@ export class SignerHealth {
   }
 
   async check(): Promise<SignerTrouble | null> {
-    await this.#hear().catch(() => undefined);
+    await this.requireAnswer().catch(() => undefined);
     const trouble = this.#trouble;
     if ((trouble?.kind === "refused" || trouble?.kind === "spent") && performance.now() - trouble.since > refusedMs)
       return null;
@@ -81,10 +81,6 @@ export class SignerHealth {
   }
 
   async requireAnswer(): Promise<void> {
-    await this.#hear();
-  }
-
-  async #hear(): Promise<void> {
     if (performance.now() - this.#heard < heardMs) return;
     this.#asking ??= this.watch(this.#ask)
       .then(() => undefined)

@@ -5,7 +5,7 @@ import { generatePrivateKey } from "viem/accounts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Chain, defaultRelayPolicy } from "../../src/chains.ts";
 import { DaySpending } from "../../src/signing/day-spending.ts";
-import { keySigner } from "../../src/signing/local-keys.ts";
+import { keySigner } from "../../src/signing/keyrings.ts";
 import { deploySelector } from "../../src/signing/rules.ts";
 import { type Signer, type SigningOrder, signChecked } from "../../src/signing/signer.ts";
 import { signerProcess } from "../../src/signing/signer-client.ts";
@@ -111,11 +111,8 @@ test("a signature under another transaction is found each time", async () => {
   await signChecked(signer, order);
   await close();
   const wrong: RequestListener = async (_, response) => {
-    const { signature, hash } = await signChecked(wallet, {
-      ...order,
-      transaction: { ...order.transaction, nonce: 8 },
-    });
-    response.end(JSON.stringify({ signature, hash }));
+    const { raw } = await signChecked(wallet, numbered(8));
+    response.end(JSON.stringify({ jsonrpc: "2.0", id: 0, result: raw }));
   };
   await listen(createServer(wrong));
   await expect(signChecked(signer, order)).rejects.toMatchObject({ trouble: "wrong_answer" });
@@ -142,7 +139,7 @@ test("orders of one moment go in one request, and one that is refused leaves the
   await listen(next);
   const orders = [numbered(1), numbered(2, { kind: "cancellation" }), numbered(3)];
   const outcomes = await signAll(orders);
-  expect(seen).toEqual(["/v1/sign-many"]);
+  expect(seen).toEqual(["/"]);
   expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
   expect(outcomes[1]).toMatchObject({ reason: { trouble: "refused", code: "service_unavailable" } });
   for (const index of [0, 2]) {
@@ -151,43 +148,69 @@ test("orders of one moment go in one request, and one that is refused leaves the
   }
   // More than a request may hold, and one that is alone.
   await signAll(Array.from({ length: 17 }, (_, nonce) => numbered(nonce)));
-  expect(seen.slice(1)).toEqual(["/v1/sign-many", "/v1/sign-many", "/v1/sign"]);
+  expect(seen.slice(1)).toEqual(["/", "/", "/"]);
 });
 
 test("signatures in another order than they were asked for are found", async () => {
   await listen(serverOf(wallet.sign));
   await signChecked(signer, order);
   await close();
-  const signed = await Promise.all([2, 1].map((nonce) => signChecked(wallet, numbered(nonce))));
-  const answers = signed.map(({ signature, hash }) => ({ status: 200, signature, hash }));
-  await listen(createServer((_, response) => void response.end(JSON.stringify({ answers }))));
+  const [first, second] = await Promise.all([1, 2].map((nonce) => signChecked(wallet, numbered(nonce))));
   const wrong = { status: "rejected", reason: { trouble: "wrong_answer" } };
-  expect(await signAll([numbered(1), numbered(2)])).toMatchObject([wrong, wrong]);
-  // Neither is a signature that is said to be another transaction's.
-  const [first] = answers;
-  await close();
-  await listen(createServer((_, response) => void response.end(JSON.stringify({ answers: [first] }))));
-  expect(await signAll([numbered(2), numbered(3)])).toMatchObject([{ status: "fulfilled" }, wrong]);
+  const answer = async (answers: readonly unknown[]) => {
+    await listen(createServer((_, response) => void response.end(JSON.stringify(answers))));
+    const outcomes = await signAll([numbered(1), numbered(2)]);
+    await close();
+    return outcomes;
+  };
+  const result = (id: number, raw: string | undefined) => ({ jsonrpc: "2.0", id, result: raw });
+  expect(await answer([result(0, second?.raw), result(1, first?.raw)])).toMatchObject([wrong, wrong]);
+  // The answers of a batch have their ids, in any order.
+  const fulfilled = { status: "fulfilled" };
+  expect(await answer([result(1, second?.raw), result(0, first?.raw)])).toMatchObject([fulfilled, fulfilled]);
+  // Neither is the signature of one taken for another's.
+  expect(await answer([result(0, first?.raw)])).toMatchObject([fulfilled, wrong]);
 });
 
-test("a signer that takes one order only is asked one by one", async () => {
-  const next = serverOf(wallet.sign);
-  const [answer] = next.listeners("request") as RequestListener[];
-  next.removeAllListeners("request");
-  next.on("request", (request, response) => {
-    if (request.url === "/v1/sign-many") response.writeHead(404).end("{}");
-    else answer?.(request, response);
-  });
-  const seen = watched(next);
-  await listen(next);
-  expect(await signAll([numbered(1), numbered(2)])).toMatchObject([{ status: "fulfilled" }, { status: "fulfilled" }]);
-  expect(seen).toEqual(["/v1/sign-many", "/v1/sign", "/v1/sign"]);
+test("requests wait while the signer has an earlier version, which does not know the path", async () => {
+  await listen(createServer((_, response) => void response.writeHead(404).end("{}")));
+  await expect(backend.requireAnswer()).rejects.toMatchObject({ trouble: "unreachable" });
+  const outcomes = await signAll([numbered(1), numbered(2)]);
+  const cause = { message: expect.stringContaining("the signer has an earlier version") };
+  const away = { status: "rejected", reason: { trouble: "unreachable", cause } };
+  expect(outcomes).toMatchObject([away, away]);
+  await close();
+  await listen(serverOf(wallet.sign));
+  expect(await signAll([numbered(1)])).toMatchObject([{ status: "fulfilled" }]);
+});
+
+test("what signs behind the signer and is away is unreachable; a rule's refusal and its reason come as they are", async () => {
+  const answer = async (error: unknown) => {
+    await listen(createServer((_, response) => void response.end(JSON.stringify({ jsonrpc: "2.0", id: 0, error }))));
+    const failure = await signChecked(signer, order).catch((thrown: unknown) => thrown);
+    await close();
+    return failure;
+  };
+  for (const code of [-32002, -32603]) expect(await answer({ code })).toMatchObject({ trouble: "unreachable" });
+  expect(await answer({ code: -32003 })).toMatchObject({ trouble: "refused", reason: null });
+  expect(await answer({ code: -32602 })).toMatchObject({ trouble: "refused", reason: null });
+  for (const [reason, trouble] of [
+    ["roles", "refused"],
+    ["day", "spent"],
+  ])
+    expect(await answer({ code: -32003, data: { reason } })).toMatchObject({ trouble, reason });
+});
+
+test("the wallets that the signer holds on a chain", async () => {
+  await listen(serverOf(wallet.sign));
+  expect(await backend.held(chain)).toEqual([wallet.address]);
+  expect(await backend.held({ ...chain, id: 1 })).toEqual([]);
 });
 
 test.each<[string, RequestListener, string]>([
   ["no JSON", (_, response) => void response.end("<html>"), "wrong_answer"],
   ["no signature", (_, response) => void response.end("{}"), "wrong_answer"],
-  ["more than an answer has", (_, response) => void response.end("x".repeat(100_000)), "unreachable"],
+  ["more than an answer has", (_, response) => void response.end("x".repeat(1_000_000)), "unreachable"],
   ["an end of the connection", (_, response) => void response.destroy(), "unreachable"],
   ["nothing", () => undefined, "unreachable"],
   ["an error of its own", (_, response) => void response.writeHead(500).end(), "unreachable"],

@@ -103,7 +103,9 @@ export class RunningSigner {
         answer.once("error", failed);
         answer.once("end", () => {
           const said = Buffer.concat(chunks).toString("utf8");
-          done({ status: answer.statusCode ?? 0, body: JSON.parse(said) as Record<string, unknown>, text: said });
+          const isJson = answer.headers["content-type"] === "application/json";
+          const read = isJson ? (JSON.parse(said) as Record<string, unknown>) : {};
+          done({ status: answer.statusCode ?? 0, body: read, text: said });
         });
       });
       asked.once("error", failed);

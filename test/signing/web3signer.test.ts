@@ -1,11 +1,12 @@
 import { type Address, keccak256, recoverTransactionAddress } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { writeOrder } from "../../src/signing/json-rpc.ts";
 import { deploySelector, type SigningPolicy } from "../../src/signing/rules.ts";
 import { encodeTransaction, type Signer, type SigningOrder, signChecked } from "../../src/signing/signer.ts";
+import { web3Signer } from "../../src/signing/signer-client.ts";
 import type { SigningBackend } from "../../src/signing/signing-backend.ts";
 import type { SignerTrouble } from "../../src/signing/trouble.ts";
-import { web3Signer } from "../../src/signing/web3signer.ts";
 import { createLogger } from "../../src/telemetry/log.ts";
 import { RunningSigner } from "./signer-fixture.ts";
 import { type Misbehaviour, Web3SignerStandIn } from "./web3signer-stand-in.ts";
@@ -128,21 +129,20 @@ test("the signer's own process stands in front of a Web3Signer: its rules, the o
     { keys: [key], env: { WEB3SIGNER_URL: standIn.url, RELAYER_ADDRESS_GOERLI: wallet, RELAYER_KEY_GOERLI: "" } },
   );
   try {
-    const { transaction } = order;
-    const asked = { kind: "deploy", wallet, chainId: 31337, nonce: 7, to: factory, data: transaction.data };
-    const amounts = { value: "0", gas: "500000", maxFeePerGas: "100", maxPriorityFeePerGas: "1" };
+    const asked = writeOrder(wallet, order);
+    const ask = async (params: Record<string, string>) =>
+      (await signer.ask("POST", "/", { jsonrpc: "2.0", id: 1, method: "eth_signTransaction", params: [params] })).body;
     const before = standIn.asked;
-    expect(await signer.ask("POST", "/v1/sign", { ...asked, ...amounts })).toMatchObject({ status: 200 });
+    expect(await ask(asked)).toHaveProperty("result");
     expect(standIn.asked).toBe(before + 1);
-    const legacy = { ...asked, ...amounts, maxPriorityFeePerGas: "100", legacy: true };
-    expect(await signer.ask("POST", "/v1/sign", legacy)).toMatchObject({ status: 200 });
-    expect(await signer.ask("POST", "/v1/sign", { ...legacy, legacy: false })).toMatchObject({ status: 400 });
+    const { maxFeePerGas: gasPrice = "", maxPriorityFeePerGas: _, ...fields } = asked;
+    expect(await ask({ ...fields, gasPrice })).toHaveProperty("result");
+    expect(await ask({ ...asked, gasPrice })).toMatchObject({ error: { code: -32602 } });
     expect(standIn.asked).toBe(before + 2);
-    const money = await signer.ask("POST", "/v1/sign", { ...asked, ...amounts, value: "1" });
-    expect(money).toMatchObject({ status: 403, body: { refused: "it moves money" } });
+    expect(await ask({ ...asked, value: "0x1" })).toMatchObject({ error: { code: -32003, message: "it moves money" } });
     expect(standIn.asked).toBe(before + 2);
     standIn.behaviour = "another sender";
-    expect(await signer.ask("POST", "/v1/sign", { ...asked, ...amounts })).toMatchObject({ status: 503 });
+    expect(await ask(asked)).toMatchObject({ error: { code: -32002 } });
   } finally {
     await signer.stop();
   }

@@ -4,8 +4,8 @@ import { bytesToHex, type Hex, keccak256, parseTransaction, recoverTransactionAd
 import { generatePrivateKey, privateKeyToAccount, setSignEntropy, sign } from "viem/accounts";
 import { describe, expect, test } from "vitest";
 import { loadConfig } from "../../src/config/config.ts";
+import { keySigner } from "../../src/signing/keyrings.ts";
 import { decryptKeystore } from "../../src/signing/keystore.ts";
-import { keySigner } from "../../src/signing/local-keys.ts";
 import {
   encodeTransaction,
   type Signer,
