@@ -80,8 +80,8 @@ export function renameFields(
   error: ServiceError,
   rename: (field: string | undefined) => string | undefined,
 ): ServiceError {
-  const { code, message, details, retryAfterSeconds } = error;
-  const context: ErrorContext = { cause: error };
+  const { code, message, details, fix, retryAfterSeconds } = error;
+  const context: ErrorContext = { cause: error, fix };
   const field = rename(error.field);
   if (field !== undefined) context.field = field;
   if (retryAfterSeconds !== undefined) context.retryAfterSeconds = retryAfterSeconds;

@@ -53,7 +53,10 @@ const guides: Record<ErrorCode, ErrorGuide> = {
   },
   invalid_enumeration: { cause: inputCause, fix: "Use one of the words that the message lists." },
   parameter_missing: { cause: "Something that is required was not sent.", fix: "Send what the message names." },
-  invalid_type: { cause: "A member has another JSON type than it should.", fix: "See /docs for the operation." },
+  invalid_type: {
+    cause: "A member has another JSON type than it should.",
+    fix: "Send it in the type that the message names; /docs/rest shows the members of each operation.",
+  },
   metadata_frozen: {
     cause: "The collection's configuration was frozen; that cannot be undone.",
     fix: "Nothing about it can be changed any more.",
@@ -109,6 +112,10 @@ const guides: Record<ErrorCode, ErrorGuide> = {
     fix: "Send the same request again after Retry-After seconds, and fewer of its kind at once.",
   },
 };
+
+/** What to do about a product contract that is not this account's. */
+export const unknownProductFix =
+  "GET /v0/me/contracts lists the product contracts of your account, in GraphQL viewer { mints(all: true) { nodes { kind state contract } } }. Use one that is confirmed, with its chain, and the key of the account that deployed it.";
 
 /** The text about a code. */
 export function guideOf(code: ErrorCode): ErrorGuide {

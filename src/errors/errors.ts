@@ -46,11 +46,13 @@ export function isErrorCode(text: string): text is ErrorCode {
 
 export interface ErrorContext {
   /** The input member at fault, in the caller's spelling. */
-  field?: string;
+  field?: string | undefined;
   /** What came and what would do; shown to the client, so never secrets or upstream text. */
-  details?: Record<string, unknown>;
+  details?: Record<string, unknown> | undefined;
+  /** What to do about it, where more is known than the code's guide says. */
+  fix?: string | undefined;
   /** Seconds after which a retry makes sense. */
-  retryAfterSeconds?: number;
+  retryAfterSeconds?: number | undefined;
   cause?: unknown;
 }
 
@@ -60,6 +62,7 @@ export class ServiceError extends Error {
   readonly code: ErrorCode;
   readonly field: string | undefined;
   readonly details: Record<string, unknown> | undefined;
+  readonly fix: string | undefined;
   readonly retryAfterSeconds: number | undefined;
 
   /** @param message for the person who has to change something: what is wrong and what would do. */
@@ -68,6 +71,7 @@ export class ServiceError extends Error {
     this.code = code;
     this.field = context.field;
     this.details = context.details;
+    this.fix = context.fix;
     this.retryAfterSeconds = context.retryAfterSeconds;
   }
 
@@ -78,4 +82,9 @@ export class ServiceError extends Error {
   get retryable(): boolean {
     return errorTable[this.code].retryable;
   }
+}
+
+/** The failure of a member that is of another type than `wanted`, such as "a whole number". */
+export function wrongType(field: string, wanted: string): ServiceError {
+  return new ServiceError("invalid_type", `${field} must be ${wanted}`, { field, fix: `Send ${field} as ${wanted}.` });
 }

@@ -1,5 +1,5 @@
 import { findChain } from "../chains.ts";
-import { ServiceError } from "../errors/errors.ts";
+import { ServiceError, wrongType } from "../errors/errors.ts";
 import { isAllowedUrl } from "../outbound/address-guard.ts";
 import { type EventFilter, filterBounds } from "../outbox/event-filter.ts";
 import { type Finality, finalities } from "../outbox/event-row.ts";
@@ -41,9 +41,7 @@ export function readFilter(services: Pick<Services, "chains">, input: EventFilte
   const chains = list(input.chains, "chains").map((name) => findChain(services.chains, name).id);
   const tokenIds = list(input.tokenIds, "tokenIds").map((text) => {
     if (!/^\d{1,78}$/.test(text) || BigInt(text) > maxTokenId)
-      throw new ServiceError("invalid_type", "tokenIds must be whole numbers below 2^256, as text", {
-        field: "tokenIds",
-      });
+      throw wrongType("tokenIds", "whole numbers below 2^256, as text");
     return String(BigInt(text));
   });
   return {

@@ -6,10 +6,17 @@ import {
 import { listAcquiredOfEach } from "../accounts/list-acquired-nfts.ts";
 import { listNewestOfEach, listNftsOfEachAccount } from "../nfts/list-nfts.ts";
 import { type Builder, oncePerBuilder } from "./builder.ts";
-import { connectionCost, pageArgs, pageRequestOf, prices, selects, specialCost } from "./connection.ts";
-import { loadTogether } from "./load-together.ts";
+import {
+  connectionCost,
+  connectionOf,
+  pageArgs,
+  pageRequestOf,
+  prices,
+  shownParts,
+  specialCost,
+} from "./connection.ts";
+import { loadByAddress } from "./load-together.ts";
 import { checkedAddress, nftTypes } from "./nft-types.ts";
-import { connectionOf } from "./page-types.ts";
 
 /** Any address. */
 export const accountType = oncePerBuilder((builder) => builder.objectRef<{ address: string }>("Account"));
@@ -54,20 +61,15 @@ export function addAccounts(builder: Builder): void {
             chain,
             exclude: args.exclude ?? [],
             page: pageRequestOf(args),
-            parts: { metadata: selects(info, "metadata"), contract: selects(info, "contract") },
+            parts: shownParts(info),
           };
-          return await loadTogether(
-            context,
-            ["Account", "nfts", contract, request],
-            address,
-            address,
-            async (accounts) =>
-              listNftsOfEachAccount(
-                context.services,
-                await context.caller(),
-                request,
-                accounts.map((account) => ({ account, contract: contract ?? undefined })),
-              ),
+          return await loadByAddress(context, info, address, [contract, request], (caller, accounts) =>
+            listNftsOfEachAccount(
+              context.services,
+              caller,
+              request,
+              accounts.map((account) => ({ account, contract: contract ?? undefined })),
+            ),
           );
         },
       }),
@@ -88,10 +90,10 @@ export function addAccounts(builder: Builder): void {
             contracts: args.contracts ?? [],
             exclude: args.exclude ?? [],
             page: pageRequestOf(args),
-            parts: { metadata: selects(info, "metadata"), contract: selects(info, "contract") },
+            parts: shownParts(info),
           };
-          return await loadTogether(context, ["Account", "acquiredNfts", request], address, address, async (accounts) =>
-            listAcquiredOfEach(context.services, await context.caller(), request, accounts),
+          return await loadByAddress(context, info, address, request, (caller, accounts) =>
+            listAcquiredOfEach(context.services, caller, request, accounts),
           );
         },
       }),
@@ -108,14 +110,10 @@ export function addAccounts(builder: Builder): void {
           const request = {
             chain: args.chain,
             page: pageRequestOf(args),
-            parts: { metadata: selects(info, "metadata"), contract: selects(info, "contract") },
+            parts: shownParts(info),
           };
-          const page = await loadTogether(
-            context,
-            ["Account", "createdNfts", request],
-            address,
-            address,
-            async (accounts) => listNewestOfEach(context.services, await context.caller(), request, accounts),
+          const page = await loadByAddress(context, info, address, request, (caller, accounts) =>
+            listNewestOfEach(context.services, caller, request, accounts),
           );
           return { ...page, total: null };
         },
@@ -129,10 +127,10 @@ export function addAccounts(builder: Builder): void {
           ...pageArgs(builder),
         },
         complexity: (args) => specialCost(args, prices.distinct),
-        resolve: async ({ address }, args, context) => {
+        resolve: async ({ address }, args, context, info) => {
           const request = { chain: args.chain, page: pageRequestOf(args) };
-          return await loadTogether(context, ["Account", "contracts", request], address, address, async (accounts) =>
-            listContractsOfEachAccount(context.services, await context.caller(), request, accounts),
+          return await loadByAddress(context, info, address, request, (caller, accounts) =>
+            listContractsOfEachAccount(context.services, caller, request, accounts),
           );
         },
       }),

@@ -46,24 +46,23 @@ export function admission(services: Services): Plugin<Record<string, never>, Ser
   };
 
   async function check(args: ExecutionArgs): Promise<void> {
-    const { document, operationName, contextValue, schema, variableValues } = args;
+    const { document, operationName, contextValue, schema } = args;
+    const variables = args.variableValues ?? {};
     const { hono, caller } = contextValue as ServerContext;
     const operation = getOperationAST(document, operationName);
     if (!operation) return;
-    const nodes = rootFields(document, operation);
+    const nodes = fieldsOf(document, operation.selectionSet, false);
     const fields = namesOf(nodes);
-    const tokens = countListed(nodes, variableValues ?? {});
-    checkConditions(conditionsOf(document, operation, variableValues ?? {}));
+    const tokens = countListed(nodes, variables);
+    checkConditions(conditionsOf(document, operation, variables));
     const reflects = fields.has("__schema") || fields.has("__type");
     const open = operation.operation === "subscription" ? openSubscriptions : openFields;
     const counted = operation.operation === "subscription" ? openSubscriptions : countedFields;
     const needsKey = [...fields.keys()].filter((field) => !open.has(field));
     const closed = reflects && services.config.introspection === "key";
     const asked = nodes.filter(({ name }) => counted.has(name.value));
-    const questions = [...namesOf(asked).values()].reduce((sum, keys) => sum + keys.size, 0);
-    const ofDay = [
-      ...namesOf(asked.filter((node) => !isOfLocalChain(services, node, variableValues ?? {}))).values(),
-    ].reduce((sum, keys) => sum + keys.size, 0);
+    const questions = countNames(asked);
+    const ofDay = countNames(asked.filter((node) => !isOfLocalChain(services, node, variables)));
     hono.set("needsKey", needsKey.length > 0 || closed);
     if (needsKey.length === 0 && !closed && questions === 0) return;
     const session = needsKey.length === 0 && !closed ? await callerIfAny(hono, caller) : await caller();
@@ -82,7 +81,7 @@ export function admission(services: Services): Plugin<Record<string, never>, Ser
       schema,
       ctx: contextValue as object,
       ...(operationName ? { operationName } : {}),
-      variables: variableValues ?? {},
+      variables,
     });
     const cost = Math.max(1, Math.ceil(complexity / complexityPerRequest), Math.ceil(questions / questionsPerRequest));
     hono.set("graphqlCost", { complexity, maxComplexity, requests: cost });
@@ -128,6 +127,10 @@ function namesOf(nodes: readonly FieldNode[]): Map<string, Set<string>> {
   return names;
 }
 
+function countNames(nodes: readonly FieldNode[]): number {
+  return [...namesOf(nodes).values()].reduce((sum, keys) => sum + keys.size, 0);
+}
+
 /** Tokens of all `mintBatch` of an operation: each may be a transaction. */
 function countListed(nodes: readonly FieldNode[], variables: Record<string, unknown>): number {
   const listed = new Map<string, number>();
@@ -164,12 +167,7 @@ function viewerFields(document: DocumentNode, roots: readonly FieldNode[]): stri
   return [...new Set(asked)];
 }
 
-/** The fields that an operation asks of its root, whatever directives may leave out. */
-function rootFields(document: DocumentNode, operation: OperationDefinitionNode): FieldNode[] {
-  return fieldsOf(document, operation.selectionSet, false);
-}
-
-/** @param deep also those of fields; a fragment is opened once. */
+/** The fields of a selection, whatever directives may leave out. @param deep also those of fields; a fragment is opened once. */
 function fieldsOf(document: DocumentNode, selectionSet: SelectionSetNode, deep: boolean): FieldNode[] {
   const fragments = new Map(
     document.definitions

@@ -1,10 +1,12 @@
 import SchemaBuilder from "@pothos/core";
 import ComplexityPlugin from "@pothos/plugin-complexity";
 import RelayPlugin from "@pothos/plugin-relay";
+import { type GraphQLResolveInfo, valueFromASTUntyped } from "graphql";
+import type { Address, Hex } from "viem";
 import type { Caller, Session } from "../auth/caller.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
-import type { UploadedFile } from "./uploaded-file.ts";
+import type { UploadedFile } from "./multipart-request.ts";
 
 export interface GraphQLContext {
   services: Services;
@@ -58,6 +60,16 @@ const nodeTypes = ["Nft", "Contract", "Account"];
 
 export type Builder = ReturnType<typeof createBuilder>;
 
+/** The types of this API's schema, as Pothos' functions for fields name them. */
+export type Types = Builder extends PothosSchemaTypes.SchemaBuilder<infer T> ? T : never;
+
+/** Members that were sent: null is as good as absent. */
+export function present<T extends object>(given: T): { [K in keyof T]: Exclude<T[K], null> } {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null)) as {
+    [K in keyof T]: Exclude<T[K], null>;
+  };
+}
+
 /** A type that several files of this folder show or add fields to: made once per builder. */
 export function oncePerBuilder<T>(make: (builder: Builder) => T): (builder: Builder) => T {
   const made = new WeakMap<Builder, { type: T }>();
@@ -90,13 +102,32 @@ export type Scalars = {
   /** As the request spelled it; not known to be a chain of this installation. */
   ChainName: { Input: string; Output: string };
   /** Lower case inside and outside. */
-  Address: { Input: string; Output: string };
+  Address: { Input: Address; Output: string };
   TokenId: { Input: bigint; Output: bigint };
   Uint256: { Input: bigint; Output: bigint };
   Wei: { Input: bigint; Output: bigint };
   DateTime: { Input: Date; Output: Date };
-  Hex: { Input: string; Output: string };
+  Hex: { Input: Hex; Output: string };
   CID: { Input: string; Output: string };
   JSON: { Input: unknown; Output: unknown };
   Upload: { Input: UploadedFile; Output: never };
 };
+
+/** Among whose questions and streams those of a request count: the key's account, or the address that sent none that works. */
+export async function askerOf(context: GraphQLContext): Promise<string> {
+  const account = await context.caller().then(
+    ({ accountId }) => accountId,
+    () => null,
+  );
+  return account ?? `address:${context.address ?? ""}`;
+}
+
+/** The argument `input` of a field as the client wrote it: scalars have one spelling once they are read. */
+export function writtenInput(
+  { fieldNodes }: Pick<GraphQLResolveInfo, "fieldNodes">,
+  { params }: GraphQLContext,
+): Record<string, unknown> {
+  const argument = fieldNodes[0]?.arguments?.find(({ name }) => name.value === "input");
+  const written = argument && valueFromASTUntyped(argument.value, params?.variables);
+  return typeof written === "object" && written !== null ? (written as Record<string, unknown>) : {};
+}

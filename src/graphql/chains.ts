@@ -3,7 +3,7 @@ import { type Chain, findChain } from "../chains.ts";
 import { listNewestOfEach } from "../nfts/list-nfts.ts";
 import { single } from "../nfts/read-for-each.ts";
 import { type Builder, oncePerBuilder } from "./builder.ts";
-import { connectionCost, pageArgs, pageRequestOf, selects } from "./connection.ts";
+import { connectionCost, pageArgs, pageRequestOf, shownParts } from "./connection.ts";
 import { nftTypes } from "./nft-types.ts";
 
 interface NamedChain {
@@ -58,7 +58,7 @@ export function addChains(builder: Builder): void {
           const request = {
             chain: name,
             page: pageRequestOf(args),
-            parts: { metadata: selects(info, "metadata"), contract: selects(info, "contract") },
+            parts: shownParts(info),
           };
           const { services, caller } = context;
           return { ...single(await listNewestOfEach(services, await caller(), request, [undefined])), total: null };

@@ -1,11 +1,13 @@
+import type { ObjectFieldBuilder } from "@pothos/core";
 import type { Address } from "viem";
-import type { Chain } from "../chains.ts";
-import { type Collection, getCollectionsAt } from "../collections/collections.ts";
+import { type Chain, findChain } from "../chains.ts";
+import { type Collection, getCollection, getCollectionsAt, listCollections } from "../collections/collections.ts";
 import { getContractAbi } from "../collections/contract-abi.ts";
-import { type Builder, type GraphQLContext, oncePerBuilder } from "./builder.ts";
+import type { DeploymentPayload } from "../collections/deployment-input.ts";
+import { type Builder, type GraphQLContext, oncePerBuilder, type Types } from "./builder.ts";
 import { loadTogether } from "./load-together.ts";
 import { loadContract, nftTypes } from "./nft-types.ts";
-import { settingsFields } from "./settings-fields.ts";
+import { viewerType } from "./viewer.ts";
 
 /** A collection of the caller's account. */
 export const collectionType = oncePerBuilder((builder) => builder.objectRef<Collection>("Collection"));
@@ -53,4 +55,81 @@ export function addCollectionType(builder: Builder): void {
       }),
     }),
   });
+}
+
+/** What a creator asks for, as deployments and collections show it. */
+export function settingsFields<Parent>(
+  t: ObjectFieldBuilder<Types, Parent>,
+  of: (parent: Parent) => DeploymentPayload,
+) {
+  return {
+    name: t.string({ resolve: (root) => of(root).name }),
+    symbol: t.string({ resolve: (root) => of(root).symbol }),
+    owner: t.field({ type: "Address", resolve: (root) => of(root).ownerAddress }),
+    treasury: t.field({ type: "Address", resolve: (root) => of(root).treasuryAddress }),
+    maxSupply: t.field({ type: "Uint256", resolve: (root) => BigInt(of(root).maxSupply) }),
+    reservedSupply: t.field({ type: "Uint256", resolve: (root) => BigInt(of(root).reservedSupply) }),
+    tokensPerMint: t.field({ type: "Uint256", resolve: (root) => BigInt(of(root).tokensPerMint) }),
+    mintPriceWei: t.field({ type: "Wei", resolve: (root) => BigInt(of(root).publicMintPriceWei) }),
+    presaleMintPriceWei: t.field({ type: "Wei", resolve: (root) => BigInt(of(root).presaleMintPriceWei) }),
+    publicMintStart: t.field({ type: "DateTime", resolve: (root) => dateOf(of(root).publicMintStart) }),
+    presaleMintStart: t.field({
+      type: "DateTime",
+      nullable: true,
+      description: "Null: no presale.",
+      resolve: (root) => (of(root).presaleMintStart === "0" ? null : dateOf(of(root).presaleMintStart)),
+    }),
+    presaleMerkleRoot: t.field({ type: "Hex", resolve: (root) => of(root).presaleMerkleRoot }),
+    metadataUpdatable: t.boolean({ resolve: (root) => of(root).metadataUpdatable }),
+    baseUri: t.string({ resolve: (root) => of(root).baseUri }),
+    prerevealTokenUri: t.string({ resolve: (root) => of(root).prerevealTokenUri }),
+    royaltiesBps: t.int({ resolve: (root) => Number(of(root).royaltiesBps) }),
+    royaltiesAddress: t.field({ type: "Address", resolve: (root) => of(root).royaltiesAddress }),
+    serviceAdmin: t.boolean({
+      description: "Whether the service's wallet is an admin of the collection.",
+      resolve: (root) => of(root).grantServiceAdmin,
+    }),
+  };
+}
+
+function dateOf(seconds: string): Date {
+  return new Date(Number(seconds) * 1000);
+}
+
+/** How an account finds its collections. */
+export function addCollectionReads(builder: Builder): void {
+  const collection = collectionType(builder);
+  builder.queryField("collection", (t) =>
+    t.field({
+      type: collection,
+      nullable: true,
+      description: "One collection of the caller's account, by its address.",
+      args: {
+        chain: t.arg({ type: "ChainName", required: true }),
+        address: t.arg({ type: "Address", required: true }),
+      },
+      resolve: async (_root, { chain, address }, context) =>
+        await getCollection(context.services, await context.caller(), { chain, address }),
+    }),
+  );
+  builder.objectField(viewerType(builder), "collections", (t) =>
+    t.field({
+      type: [collection],
+      nullable: true,
+      description: "All collections of the caller's account on a chain that stand, newest first.",
+      args: { chain: t.arg({ type: "ChainName", required: true }) },
+      complexity: { field: 5, multiplier: 10 },
+      resolve: async (_viewer, { chain }, context) =>
+        await listCollections(context.services, await context.caller(), chain, { allowlists: false }),
+    }),
+  );
+  builder.objectField(nftTypes(builder).contract, "collection", (t) =>
+    t.field({
+      type: collection,
+      nullable: true,
+      description: "The collection of the caller's account at this address; null for any other contract.",
+      resolve: async ({ chain, address }, _args, context) =>
+        await loadCollection(context, findChain(context.services.chains, chain), address as Address),
+    }),
+  );
 }

@@ -1,7 +1,8 @@
+import type { ObjectRef } from "@pothos/core";
 import { type GraphQLResolveInfo, Kind, type SelectionSetNode } from "graphql";
 import { ServiceError } from "../errors/errors.ts";
 import { maxPageSize, type Page, type PageRequest } from "../nfts/page.ts";
-import { oncePerBuilder } from "./builder.ts";
+import { type Builder, oncePerBuilder, type SchemaTypes } from "./builder.ts";
 
 const defaultPageSize = 20;
 
@@ -67,13 +68,18 @@ export function specialCost(args: ConnectionArgs, price: number): { field: numbe
   return { field: field + price, multiplier };
 }
 
-export function pageInfoOf(page: Page<unknown>) {
+function pageInfoOf(page: Page<unknown>) {
   return {
     hasNextPage: page.hasNext,
     hasPreviousPage: page.hasPrevious,
     startCursor: page.items[0]?.cursor ?? null,
     endCursor: page.items.at(-1)?.cursor ?? null,
   };
+}
+
+/** What is read of tokens beside themselves, by what is shown of them. */
+export function shownParts(info: GraphQLResolveInfo): { metadata: boolean; contract: boolean } {
+  return { metadata: selects(info, "metadata"), contract: selects(info, "contract") };
 }
 
 /** Whether a field of this name is read anywhere below the present one: reads fetch only what is shown. */
@@ -89,4 +95,47 @@ export function selects(info: GraphQLResolveInfo, name: string): boolean {
     });
   };
   return info.fieldNodes.some((node) => search(node.selectionSet));
+}
+
+type Schema = PothosSchemaTypes.ExtendDefaultTypes<SchemaTypes>;
+
+/** A connection of the given nodes: `edges`, the shortcut `nodes`, `pageInfo` and, where there is one, `totalCount`. */
+export function connectionOf<T extends object, P extends Page<T>>(
+  builder: Builder,
+  name: string,
+  node: ObjectRef<Schema, T>,
+  total?: { description: string; of: (page: P) => bigint | null; price?: number },
+  /** Adds to the edges what is true of a node in its list only. */
+  extend?: (edge: ObjectRef<Schema, { node: T; cursor: string }>) => void,
+) {
+  const edge = builder.objectRef<{ node: T; cursor: string }>(`${name}Edge`).implement({
+    fields: (t) => ({
+      cursor: t.exposeString("cursor"),
+      node: t.field({ type: node, resolve: (item) => item.node as never }),
+    }),
+  });
+  extend?.(edge);
+  return builder.objectRef<P>(`${name}Connection`).implement({
+    fields: (t) => ({
+      // The page size is in the connection's own cost.
+      edges: t.field({ type: [edge], complexity: { multiplier: 1 }, resolve: (page) => page.items }),
+      nodes: t.field({
+        type: [node],
+        complexity: { multiplier: 1 },
+        resolve: (page) => page.items.map((item) => item.node) as never,
+      }),
+      pageInfo: t.field({ type: builder.pageInfoRef(), resolve: pageInfoOf }),
+      ...(total && {
+        totalCount: t.int({
+          nullable: true,
+          description: total.description,
+          ...(total.price === undefined ? {} : { complexity: total.price }),
+          resolve: (page) => {
+            const count = total.of(page);
+            return count === null ? null : Number(count);
+          },
+        }),
+      }),
+    }),
+  });
 }

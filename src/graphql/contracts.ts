@@ -1,5 +1,3 @@
-import type { GraphQLResolveInfo } from "graphql";
-import type { Caller } from "../auth/caller.ts";
 import { ServiceError } from "../errors/errors.ts";
 import {
   type CollectionStatistics,
@@ -10,9 +8,7 @@ import {
 import { getContracts } from "../nfts/get-contracts.ts";
 import { listNftsOfEachAccount, listNftsOfEachContract } from "../nfts/list-nfts.ts";
 import { type CollectionOwner, type CollectionOwnerPage, listOwnersOfEach } from "../nfts/list-owners.ts";
-import type { ContractRecord } from "../nfts/nft-record.ts";
 import { type NotIndexed, type NotIndexedReason, whyNotIndexed } from "../nfts/not-indexed.ts";
-import type { Outcome } from "../nfts/read-for-each.ts";
 import {
   countConditions,
   listTraitsOfEach,
@@ -20,11 +16,10 @@ import {
   type TraitFilter,
   type TraitSummary,
 } from "../nfts/traits.ts";
-import { type Builder, type GraphQLContext, oncePerBuilder } from "./builder.ts";
-import { pageArgs, pageRequestOf, prices, selects, specialCost } from "./connection.ts";
-import { loadTogether } from "./load-together.ts";
+import { type Builder, oncePerBuilder } from "./builder.ts";
+import { connectionOf, pageArgs, pageRequestOf, prices, selects, shownParts, specialCost } from "./connection.ts";
+import { loadByAddress } from "./load-together.ts";
 import { type NftPage, nftTypes } from "./nft-types.ts";
-import { connectionOf } from "./page-types.ts";
 
 /** A contract and what is read of it: its tokens, owners, numbers, traits. */
 export function addContracts(builder: Builder): void {
@@ -85,19 +80,6 @@ function addNotIndexed(builder: Builder): void {
   );
 }
 
-/** Reads a field of a contract together with the same field of the contracts beside it. */
-async function ofContract<T>(
-  context: GraphQLContext,
-  { fieldName }: GraphQLResolveInfo,
-  { chain, address }: ContractRecord,
-  variant: unknown,
-  run: (caller: Caller, contracts: readonly string[]) => Promise<readonly Outcome<T>[]>,
-): Promise<T> {
-  return await loadTogether(context, ["Contract", fieldName, chain, variant], address, address, async (contracts) =>
-    run(await context.caller(), contracts),
-  );
-}
-
 function addContractNfts(builder: Builder): void {
   const { contract, connection } = nftTypes(builder);
   builder.objectField(contract, "nfts", (t) =>
@@ -120,26 +102,31 @@ function addContractNfts(builder: Builder): void {
         const request = {
           chain: record.chain,
           page: pageRequestOf(args),
-          parts: { metadata: selects(info, "metadata"), contract: selects(info, "contract") },
+          parts: shownParts(info),
         };
         if (owner != null && args.traits)
           throw new ServiceError("value_error", "ask for the tokens of an owner or for those with traits", {
             field: "traits",
           });
-        return await ofContract<NftPage>(context, info, record, [args, request], async (caller, contracts) =>
-          owner == null
-            ? await listNftsOfEachContract(
-                services,
-                caller,
-                { ...request, traits: args.traits ?? undefined },
-                contracts,
-              )
-            : await listNftsOfEachAccount(
-                services,
-                caller,
-                { ...request, exclude: [] },
-                contracts.map((address) => ({ account: owner, contract: address })),
-              ),
+        return await loadByAddress<NftPage>(
+          context,
+          info,
+          record.address,
+          [args, request],
+          async (caller, contracts) =>
+            owner == null
+              ? await listNftsOfEachContract(
+                  services,
+                  caller,
+                  { ...request, traits: args.traits ?? undefined },
+                  contracts,
+                )
+              : await listNftsOfEachAccount(
+                  services,
+                  caller,
+                  { ...request, exclude: [] },
+                  contracts.map((address) => ({ account: owner, contract: address })),
+                ),
         );
       },
     }),
@@ -171,7 +158,7 @@ function addOwners(builder: Builder): void {
       complexity: (args) => specialCost(args, prices.distinct),
       resolve: async (record, args, context, info) => {
         const request = { chain: record.chain, page: pageRequestOf(args), withTotal: selects(info, "totalCount") };
-        return await ofContract(context, info, record, request, async (caller, contracts) =>
+        return await loadByAddress(context, info, record.address, request, async (caller, contracts) =>
           listOwnersOfEach(context.services, caller, request, contracts),
         );
       },
@@ -204,9 +191,9 @@ function addStatistics(builder: Builder): void {
       nullable: true,
       description: "The contract in numbers, from the chain alone.",
       complexity: prices.report,
-      resolve: async (record, _args, context, info) =>
-        await ofContract(context, info, record, null, async (caller, contracts) =>
-          getStatisticsOfEach(context.services, caller, record.chain, contracts),
+      resolve: async ({ chain, address }, _args, context, info) =>
+        await loadByAddress(context, info, address, chain, (caller, contracts) =>
+          getStatisticsOfEach(context.services, caller, chain, contracts),
         ),
     }),
   );
@@ -240,9 +227,9 @@ function addTraits(builder: Builder): void {
       nullable: true,
       description: "How often each trait and value occurs in the metadata of its tokens.",
       complexity: { field: prices.report, multiplier: 20 },
-      resolve: async (record, _args, context, info) =>
-        await ofContract(context, info, record, null, async (caller, contracts) =>
-          listTraitsOfEach(context.services, caller, record.chain, contracts),
+      resolve: async ({ chain, address }, _args, context, info) =>
+        await loadByAddress(context, info, address, chain, (caller, contracts) =>
+          listTraitsOfEach(context.services, caller, chain, contracts),
         ),
     }),
   );
@@ -273,9 +260,9 @@ function addMetadataProgress(builder: Builder): void {
       type: progress,
       nullable: true,
       complexity: prices.report,
-      resolve: async (record, _args, context, info) =>
-        await ofContract(context, info, record, null, async (caller, contracts) =>
-          getProgressOfEach(context.services, caller, record.chain, contracts),
+      resolve: async ({ chain, address }, _args, context, info) =>
+        await loadByAddress(context, info, address, chain, (caller, contracts) =>
+          getProgressOfEach(context.services, caller, chain, contracts),
         ),
     }),
   );

@@ -1,14 +1,21 @@
 import type { Address } from "viem";
+import type { Caller } from "../auth/caller.ts";
 import { warnOfChecksums } from "../collections/check-deployment.ts";
 import { type DeploymentPlan, deployCollection, planDeployment } from "../collections/deploy-collection.ts";
 import type { DeployCollectionInput, Deployment, DeploymentMode } from "../collections/deployment-input.ts";
-import { type PreparedDeployment, prepareDeployment } from "../collections/prepare-deployment.ts";
+import {
+  type PreparedDeployment,
+  prepareDeployment,
+  type ReportedDeployment,
+  reportDeployment,
+} from "../collections/prepare-deployment.ts";
 import { withFieldNames } from "../collections/problems.ts";
 import { ServiceError } from "../errors/errors.ts";
-import type { Builder, GraphQLContext } from "./builder.ts";
-import type { DeploymentRef } from "./deployment-type.ts";
-import { type UserError, userErrorType, withUserErrors } from "./user-errors.ts";
-import { writtenInput } from "./written-input.ts";
+import type { Services } from "../services.ts";
+import { type Builder, present, writtenInput } from "./builder.ts";
+import { deploymentType } from "./deployments.ts";
+import { costFields } from "./request-fields.ts";
+import { payloadType, withUserErrors } from "./user-errors.ts";
 
 /** What became of the request: one of the three, by mode and dry run. */
 interface Outcome {
@@ -16,11 +23,11 @@ interface Outcome {
   plan?: DeploymentPlan;
   transaction?: PreparedDeployment;
   idempotencyKey?: string;
-  warnings: string[];
+  warnings?: string[];
 }
 
 /** The launch of a collection: done by the service, planned, or handed to the creator's wallet. */
-export function addDeployCollection(builder: Builder, deployment: DeploymentRef): void {
+export function addDeployCollection(builder: Builder): void {
   const input = builder.inputType("DeployCollectionInput", {
     description: "An ERC-721 collection to launch. Supply and prices cannot be changed later.",
     fields: (t) => ({
@@ -55,36 +62,28 @@ export function addDeployCollection(builder: Builder, deployment: DeploymentRef)
       }),
     }),
   });
-  const payload = builder
-    .objectRef<{ result: Outcome | null; userErrors: readonly UserError[] }>("DeployCollectionPayload")
-    .implement({
-      fields: (t) => ({
-        deployment: t.field({
-          type: deployment,
-          nullable: true,
-          description: "Signed and stored: its transaction is sent until it is mined.",
-          resolve: ({ result }) => result?.deployment ?? null,
-        }),
-        plan: t.field({
-          type: planType(builder),
-          nullable: true,
-          description: "With `dryRun`: what the deployment would do.",
-          resolve: ({ result }) => result?.plan ?? null,
-        }),
-        transaction: t.field({
-          type: transactionType(builder),
-          nullable: true,
-          description: "With `mode: SIGN`: what the creator's wallet sends.",
-          resolve: ({ result }) => result?.transaction ?? null,
-        }),
-        idempotencyKey: t.string({ nullable: true, resolve: ({ result }) => result?.idempotencyKey ?? null }),
-        warnings: t.stringList({
-          description: "Legal, but probably not meant.",
-          resolve: ({ result }) => result?.warnings ?? [],
-        }),
-        userErrors: t.field({ type: [userErrorType(builder)], resolve: ({ userErrors }) => [...userErrors] }),
-      }),
-    });
+  const payload = payloadType<Outcome>(builder, "DeployCollectionPayload", (t) => ({
+    deployment: t.expose("deployment", {
+      type: deploymentType(builder),
+      nullable: true,
+      description: "Signed and stored: its transaction is sent until it is mined.",
+    }),
+    plan: t.expose("plan", {
+      type: planType(builder),
+      nullable: true,
+      description: "With `dryRun`: what the deployment would do.",
+    }),
+    transaction: t.expose("transaction", {
+      type: transactionType(builder),
+      nullable: true,
+      description: "With `mode: SIGN`: what the creator's wallet sends.",
+    }),
+    idempotencyKey: t.exposeString("idempotencyKey", { nullable: true }),
+    warnings: t.stringList({
+      description: "Legal, but probably not meant.",
+      resolve: ({ warnings }) => warnings ?? [],
+    }),
+  }));
   const mode = builder.enumType("DeployMode", {
     values: {
       RELAY: { description: "The service deploys and pays; a cheap clone, which it can update." },
@@ -110,34 +109,57 @@ export function addDeployCollection(builder: Builder, deployment: DeploymentRef)
             "For `mode: SIGN`: the wallet that will send it, to know the address and the gas, and to detect its transaction. The owner's is detected anyway; of any other wallet use `reportDeployment`.",
         }),
       },
-      resolve: async (_root, { input: given, ...how }, context, info) => {
-        const { owner, treasury, royaltiesAddress } = writtenInput(info, context);
-        const misspelt = warnOfChecksums({ owner, treasury, royaltiesAddress });
-        const run = async (): Promise<Outcome> => {
-          const outcome = await launch(context, requestOf(given), how);
-          return { ...outcome, warnings: [...outcome.warnings, ...misspelt] };
-        };
-        return await withUserErrors(() => withFieldNames(run(), (field) => shortNames[field] ?? field));
-      },
+      resolve: async (_root, { input: given, ...how }, context, info) =>
+        await withUserErrors(context.caller(), async (caller) => {
+          const { owner, treasury, royaltiesAddress } = writtenInput(info, context);
+          const misspelt = warnOfChecksums({ owner, treasury, royaltiesAddress });
+          const run = async () => {
+            const { owner: ownerAddress, treasury: treasuryAddress, ...more } = present(given);
+            const { serviceAdmin: grantServiceAdmin, royaltiesBps, ...rest } = more;
+            const outcome = await launch(
+              context.services,
+              caller,
+              {
+                ...rest,
+                ...{ ownerAddress, treasuryAddress, grantServiceAdmin },
+                royaltiesBps: royaltiesBps === undefined ? undefined : BigInt(royaltiesBps),
+              },
+              how,
+            );
+            return { ...outcome, warnings: [...outcome.warnings, ...misspelt] };
+          };
+          return await withFieldNames(run(), (field) => shortNames[field] ?? field);
+        }),
     }),
   );
+  addReportDeployment(builder);
 }
+
+/** Members that this API calls by a shorter name than the use case. */
+const shortNames: Record<string, string> = {
+  ownerAddress: "owner",
+  treasuryAddress: "treasury",
+  grantServiceAdmin: "serviceAdmin",
+};
 
 interface How {
   mode?: DeploymentMode | null | undefined;
   dryRun?: boolean | null | undefined;
-  sender?: string | null | undefined;
+  sender?: Address | null | undefined;
 }
 
-async function launch(context: GraphQLContext, request: DeployCollectionInput, how: How): Promise<Outcome> {
-  const { services } = context;
-  const caller = await context.caller();
+async function launch(
+  services: Services,
+  caller: Caller,
+  request: DeployCollectionInput,
+  how: How,
+): Promise<Outcome & { warnings: string[] }> {
   if (how.mode === "SIGN") {
     if (how.dryRun)
       throw new ServiceError("value_error", "mode SIGN spends nothing of the service's: there is no dry run of it", {
         field: "dryRun",
       });
-    const transaction = await prepareDeployment(services, caller, request, (how.sender ?? undefined) as Address);
+    const transaction = await prepareDeployment(services, caller, request, how.sender ?? undefined);
     return { transaction, warnings: transaction.warnings };
   }
   if (how.dryRun) {
@@ -157,10 +179,7 @@ function planType(builder: Builder) {
         resolve: (plan) => plan.predictedAddress,
       }),
       idempotencyKey: t.exposeString("idempotencyKey"),
-      gas: t.field({ type: "Uint256", resolve: (plan) => plan.gas }),
-      maxFeePerGasWei: t.field({ type: "Wei", resolve: (plan) => plan.maxFeePerGasWei }),
-      costWei: t.field({ type: "Wei", description: "At the fees of now.", resolve: (plan) => plan.costWei }),
-      maxCostWei: t.field({ type: "Wei", description: "At most.", resolve: (plan) => plan.maxCostWei }),
+      ...costFields(t),
     }),
   });
 }
@@ -185,46 +204,27 @@ function transactionType(builder: Builder) {
   });
 }
 
-interface GivenInput {
-  chain: string;
-  name: string;
-  symbol: string;
-  maxSupply: bigint;
-  tokensPerMint: bigint;
-  mintPriceWei: bigint;
-  owner: string;
-  treasury: string;
-  publicMintStart: Date;
-  reservedSupply?: bigint | null | undefined;
-  presaleMintPriceWei?: bigint | null | undefined;
-  presaleMintStart?: Date | null | undefined;
-  allowlist?: string[] | null | undefined;
-  metadataUpdatable?: boolean | null | undefined;
-  baseUri?: string | null | undefined;
-  prerevealTokenUri?: string | null | undefined;
-  royaltiesBps?: number | null | undefined;
-  royaltiesAddress?: string | null | undefined;
-  serviceAdmin?: boolean | null | undefined;
-  idempotencyKey?: string | null | undefined;
+/** Which transaction of a creator's own wallet is the deployment of a request of mode SIGN. */
+function addReportDeployment(builder: Builder): void {
+  const payload = payloadType<ReportedDeployment>(builder, "ReportDeploymentPayload", (t) => ({
+    collection: t.expose("address", {
+      type: "Address",
+      nullable: true,
+      description: "Where the collection stands, or will when the transaction is mined.",
+    }),
+  }));
+  builder.mutationField("reportDeployment", (t) =>
+    t.field({
+      type: payload,
+      nullable: true,
+      description:
+        "Names the transaction with which a wallet of the creator's deployed what `mode: SIGN` prepared. It decides, whoever else sent the same bytes; needed where the wallet is neither the owner nor the `sender` that was given.",
+      args: {
+        chain: t.arg({ type: "ChainName", required: true }),
+        transactionHash: t.arg({ type: "Hex", required: true }),
+      },
+      resolve: async (_root, input, { services, caller }) =>
+        await withUserErrors(caller(), (account) => reportDeployment(services, account, input)),
+    }),
+  );
 }
-
-function requestOf(given: GivenInput): DeployCollectionInput {
-  const { owner, treasury, serviceAdmin, royaltiesBps, ...rest } = given;
-  const sent = Object.fromEntries(Object.entries(rest).filter(([, value]) => value != null)) as {
-    [K in keyof typeof rest]: NonNullable<(typeof rest)[K]>;
-  };
-  return {
-    ...sent,
-    ownerAddress: owner,
-    treasuryAddress: treasury,
-    grantServiceAdmin: serviceAdmin ?? undefined,
-    royaltiesBps: royaltiesBps == null ? undefined : BigInt(royaltiesBps),
-  };
-}
-
-/** Members that this API calls by a shorter name than the use case. */
-const shortNames: Record<string, string> = {
-  ownerAddress: "owner",
-  treasuryAddress: "treasury",
-  grantServiceAdmin: "serviceAdmin",
-};

@@ -1,20 +1,61 @@
-import type { Address } from "viem";
 import { findChain } from "../chains.ts";
 import { type Deployment, deployments } from "../collections/deployment-input.ts";
 import { findDeployedContract } from "../collections/find-deployed-contract.ts";
 import { withFieldNames } from "../collections/problems.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Page } from "../nfts/page.ts";
-import { cancelRequest, getRequest, listRequests, watchRequest } from "../requests/requests.ts";
-import type { Builder } from "./builder.ts";
-import { connectionCost } from "./connection.ts";
-import type { DeploymentRef } from "./deployment-type.ts";
-import { connectionOf } from "./page-types.ts";
-import { type UserError, userErrorType, withUserErrors } from "./user-errors.ts";
+import { readProgress } from "../requests/progress.ts";
+import { getRequest, listRequests, watchRequest } from "../requests/requests.ts";
+import { type Builder, oncePerBuilder } from "./builder.ts";
+import { collectionType, loadCollection, settingsFields } from "./collection-type.ts";
+import { connectionCost, connectionOf } from "./connection.ts";
+import { addCancel, progressField, requestFields } from "./request-fields.ts";
 import { viewerType } from "./viewer.ts";
 
+/** The type of one deployment: what was asked for and how far it is. */
+export const deploymentType = oncePerBuilder((builder) =>
+  builder.objectRef<Deployment>("Deployment").implement({
+    description: "The deployment of one collection, from the request to the chain.",
+    fields: (t) => ({
+      ...requestFields(builder, t),
+      predictedAddress: t.field({
+        type: "Address",
+        description: "Where the collection will be. Send nothing there before `collection` is set.",
+        resolve: ({ contract }) => contract,
+      }),
+      collection: t.field({
+        type: collectionType(builder),
+        nullable: true,
+        description: "The collection that stands; null until the deployment is confirmed.",
+        resolve: async ({ chain, confirmed, contract }, _args, context) =>
+          confirmed ? await loadCollection(context, chain, contract) : null,
+      }),
+      block: t.field({
+        type: "Uint256",
+        nullable: true,
+        description: "The block of the transaction.",
+        resolve: (deployment) => deployment.block,
+      }),
+      confirmationsRequired: t.int({
+        description: "Blocks that have to vouch for the transaction, its own being the first, before it is confirmed.",
+        resolve: ({ chain }) => chain.confirmations,
+      }),
+      confirmations: t.field({
+        type: "Uint256",
+        nullable: true,
+        description: "How many of them do; 0 while it is in no block, null while no node tells and once it has ended.",
+        resolve: async (deployment, _args, { services }) =>
+          (await readProgress(services, deployment))?.confirmations ?? null,
+      }),
+      progress: progressField(t),
+      ...settingsFields<Deployment>(t, ({ payload }) => payload),
+    }),
+  }),
+);
+
 /** Deployments on their way: reading, listing, following and cancelling them. */
-export function addDeployments(builder: Builder, deployment: DeploymentRef): void {
+export function addDeployments(builder: Builder): void {
+  const deployment = deploymentType(builder);
   builder.queryField("deployment", (t) =>
     t.field({
       type: deployment,
@@ -27,10 +68,8 @@ export function addDeployments(builder: Builder, deployment: DeploymentRef): voi
         if (id != null) return await getRequest(services, caller, deployments, { id });
         if (chain == null || collection == null)
           throw new ServiceError("parameter_missing", "give the id, or the chain and the collection");
-        return await getRequest(services, caller, deployments, {
-          chain: findChain(services.chains, chain),
-          contract: collection as Address,
-        });
+        const key = { chain: findChain(services.chains, chain), contract: collection };
+        return await getRequest(services, caller, deployments, key);
       },
     }),
   );
@@ -62,31 +101,18 @@ export function addDeployments(builder: Builder, deployment: DeploymentRef): voi
         await listRequests(services, await caller(), deployments, { first: first ?? 20, after: after ?? undefined }),
     }),
   );
+  addDeploymentChanges(builder);
 }
 
 /** Cancels one, and a stream of its states. */
-export function addDeploymentChanges(builder: Builder, deployment: DeploymentRef): void {
-  const payload = builder
-    .objectRef<{ result: Deployment | null; userErrors: readonly UserError[] }>("CancelDeploymentPayload")
-    .implement({
-      fields: (t) => ({
-        deployment: t.field({ type: deployment, nullable: true, resolve: ({ result }) => result }),
-        userErrors: t.field({ type: [userErrorType(builder)], resolve: ({ userErrors }) => [...userErrors] }),
-      }),
-    });
-  builder.mutationField("cancelDeployment", (t) =>
-    t.field({
-      type: payload,
-      nullable: true,
-      description:
-        "Takes a deployment of the caller's account back while the chain has not decided: at once before it has a nonce; later the nonce is used for a transaction that does nothing, if that one is faster.",
-      args: { id: t.arg.id({ required: true }) },
-      resolve: async (_root, { id }, context) => {
-        const caller = await context.caller();
-        return await withUserErrors(() => cancelRequest(context.services, caller, deployments, id));
-      },
-    }),
-  );
+function addDeploymentChanges(builder: Builder): void {
+  const deployment = deploymentType(builder);
+  addCancel(builder, deployments, deployment, {
+    name: "cancelDeployment",
+    shown: "deployment",
+    description:
+      "Takes a deployment of the caller's account back while the chain has not decided: at once before it has a nonce; later the nonce is used for a transaction that does nothing, if that one is faster.",
+  });
   builder.subscriptionType({ description: "Streams, served as server-sent events." });
   builder.subscriptionField("deployment", (t) =>
     t.field({

@@ -1,10 +1,10 @@
+import type { InputShapeFromFields } from "@pothos/core";
 import { type Holder, type HolderKey, listHoldersOfEach } from "../nfts/list-holders.ts";
 import type { Page } from "../nfts/page.ts";
 import { type Builder, type GraphQLContext, oncePerBuilder } from "./builder.ts";
-import { type ConnectionArgs, pageArgs, pageRequestOf, prices, specialCost } from "./connection.ts";
+import { connectionOf, pageArgs, pageRequestOf, prices, specialCost } from "./connection.ts";
 import { loadTogether } from "./load-together.ts";
 import { nftTypes } from "./nft-types.ts";
-import { connectionOf } from "./page-types.ts";
 
 /** Who holds which token of a contract, or one token: now, or as it was after a block. */
 export function addHolders(builder: Builder): void {
@@ -41,16 +41,14 @@ export function addHolders(builder: Builder): void {
   );
 }
 
-interface HolderArgs extends ConnectionArgs {
-  atBlock?: bigint | null | undefined;
-}
-
 const holderArgs = oncePerBuilder((builder) => ({
   ...builder.args((t) => ({
     atBlock: t.field({ type: "Uint256", description: "A block that the index has reached." }),
   })),
   ...pageArgs(builder),
 }));
+
+type HolderArgs = InputShapeFromFields<ReturnType<typeof holderArgs>>;
 
 /** Together with the same list of the objects beside. */
 async function read(context: GraphQLContext, chain: string, args: HolderArgs, key: HolderKey) {

@@ -1,4 +1,6 @@
 import DataLoader from "dataloader";
+import type { GraphQLResolveInfo } from "graphql";
+import type { Caller } from "../auth/caller.ts";
 import { mostKeys, type Outcome } from "../nfts/read-for-each.ts";
 import type { GraphQLContext } from "./builder.ts";
 
@@ -32,6 +34,24 @@ export async function loadTogether<K, T>(
   const loader = known.get(name) ?? loaderOf((keys) => run(keys as readonly K[]));
   known.set(name, loader);
   return (await loader.load({ key, identity })) as T;
+}
+
+/**
+ * Reads a field of an object at an address, with the same field of the objects beside it.
+ *
+ * @param variant all that the statement depends on beside the address.
+ */
+export async function loadByAddress<T>(
+  context: GraphQLContext,
+  { parentType, fieldName }: GraphQLResolveInfo,
+  address: string,
+  variant: unknown,
+  run: (caller: Caller, addresses: readonly string[]) => Promise<readonly Outcome<T>[]>,
+): Promise<T> {
+  const read = [parentType.name, fieldName, variant];
+  return await loadTogether(context, read, address, address, async (addresses) =>
+    run(await context.caller(), addresses),
+  );
 }
 
 function loaderOf(run: (keys: readonly unknown[]) => Promise<readonly Outcome<unknown>[]>): Loader {

@@ -1,21 +1,19 @@
 import type { Page } from "../nfts/page.ts";
 import { type ProductRequest, productRequests } from "../products/find-product.ts";
-import { cancelRequest, getRequest, listRequests, watchRequest } from "../requests/requests.ts";
+import { getRequest, listRequests, watchRequest } from "../requests/requests.ts";
 import type { OperationToken, TokensPayload } from "../transactions/store/payloads.ts";
 import { type Builder, oncePerBuilder } from "./builder.ts";
-import { connectionCost } from "./connection.ts";
-import type { StateName, StateRef } from "./deployment-type.ts";
-import { connectionOf } from "./page-types.ts";
-import { type UserError, userErrorType, withUserErrors } from "./user-errors.ts";
+import { connectionCost, connectionOf } from "./connection.ts";
+import { addCancel, requestFields } from "./request-fields.ts";
 import { viewerType } from "./viewer.ts";
 
 /** A contract, mint, update, burn or transfer of the account, from the request to the chain. */
 export const mintRequestType = oncePerBuilder((builder) => builder.objectRef<ProductRequest>("MintRequest"));
 
 /** Its fields, and how requests are read, listed, followed and cancelled. */
-export function addMintRequests(builder: Builder, state: StateRef): void {
+export function addMintRequests(builder: Builder): void {
   const request = mintRequestType(builder);
-  addFields(builder, state);
+  addFields(builder);
   builder.queryField("mintRequest", (t) =>
     t.field({
       type: request,
@@ -27,26 +25,11 @@ export function addMintRequests(builder: Builder, state: StateRef): void {
     }),
   );
   addList(builder);
-  const payload = builder
-    .objectRef<{ result: ProductRequest | null; userErrors: readonly UserError[] }>("CancelMintRequestPayload")
-    .implement({
-      fields: (t) => ({
-        request: t.field({ type: request, nullable: true, resolve: ({ result }) => result }),
-        userErrors: t.field({ type: [userErrorType(builder)], resolve: ({ userErrors }) => [...userErrors] }),
-      }),
-    });
-  builder.mutationField("cancelMintRequest", (t) =>
-    t.field({
-      type: payload,
-      nullable: true,
-      description: "Takes a request of the caller's account back while the chain has not decided.",
-      args: { id: t.arg.id({ required: true }) },
-      resolve: async (_root, { id }, { services, caller }) => {
-        const account = await caller();
-        return await withUserErrors(() => cancelRequest(services, account, productRequests, id));
-      },
-    }),
-  );
+  addCancel(builder, productRequests, request, {
+    name: "cancelMintRequest",
+    shown: "request",
+    description: "Takes a request of the caller's account back while the chain has not decided.",
+  });
   builder.subscriptionField("mintRequest", (t) =>
     t.field({
       type: request,
@@ -60,7 +43,7 @@ export function addMintRequests(builder: Builder, state: StateRef): void {
   );
 }
 
-function addFields(builder: Builder, state: StateRef): void {
+function addFields(builder: Builder): void {
   const kind = builder.enumType("MintRequestKind", {
     values: ["CONTRACT", "CONTRACT_UPDATE", "MINT", "TOKEN_UPDATE", "BURN", "TRANSFER"] as const,
   });
@@ -76,11 +59,9 @@ function addFields(builder: Builder, state: StateRef): void {
   mintRequestType(builder).implement({
     description: "A contract, mint, update, burn or transfer of the account, from the request to the chain.",
     fields: (t) => ({
-      id: t.exposeID("id"),
-      kind: t.field({ type: kind, resolve: (item) => item.kind.toUpperCase() as Uppercase<typeof item.kind> }),
+      ...requestFields(builder, t),
       chain: t.string({ resolve: ({ chain }) => chain.name }),
-      state: t.field({ type: state, resolve: (item) => item.state.toUpperCase() as StateName }),
-      holdReason: t.exposeString("holdReason", { nullable: true, description: "Why it does not go on now." }),
+      kind: t.field({ type: kind, resolve: (item) => item.kind.toUpperCase() as Uppercase<typeof item.kind> }),
       error: t.exposeString("error", { nullable: true, description: "Why it failed; null unless it did." }),
       contract: t.field({
         type: "Address",
@@ -103,13 +84,7 @@ function addFields(builder: Builder, state: StateRef): void {
         description: "The transaction that did it, else the newest signed one; null before the signature.",
         resolve: ({ transactionHash }) => transactionHash,
       }),
-      transactionUrl: t.string({
-        nullable: true,
-        resolve: ({ chain, transactionHash }) => transactionHash && `${chain.explorerTxUrl}/${transactionHash}`,
-      }),
       block: t.field({ type: "Uint256", nullable: true, resolve: ({ block }) => block }),
-      createdAt: t.expose("createdAt", { type: "DateTime" }),
-      updatedAt: t.expose("updatedAt", { type: "DateTime" }),
     }),
   });
 }

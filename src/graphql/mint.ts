@@ -5,25 +5,25 @@ import { burnTokens, transferTokens, updateToken } from "../products/change-toke
 import { lintUri, pinnedMetadata } from "../products/check-tokens.ts";
 import { createContract } from "../products/create-contract.ts";
 import type { ProductRequest } from "../products/find-product.ts";
-import { mintMany } from "../products/mint-many.ts";
+import { type MintResult, mintMany } from "../products/mint-many.ts";
 import { mintTokens } from "../products/mint-tokens.ts";
 import type { RoleWord, TokensPayload } from "../transactions/store/payloads.ts";
-import type { Builder, GraphQLContext } from "./builder.ts";
-import { metadataInputType, readMetadata } from "./metadata-input.ts";
-import { batchType } from "./mint-batch-type.ts";
+import { type Builder, type GraphQLContext, present } from "./builder.ts";
 import { mintRequestType } from "./mint-request.ts";
-import { type UserError, userErrorType, withUserErrors } from "./user-errors.ts";
+import { costFields } from "./request-fields.ts";
+import { metadataInputType, readMetadata } from "./uploads.ts";
+import { payloadType, toUserErrors, type UserError, userErrorType, withUserErrors } from "./user-errors.ts";
 
 interface Outcome {
-  request: ProductRequest | null;
-  plan: OperationPlan | null;
+  request?: ProductRequest;
+  plan?: OperationPlan;
   idempotencyKey: string;
   warnings: readonly string[];
 }
 
 /** Minting on a client's behalf: contracts, mints, updates, burns and transfers. */
 export function addMints(builder: Builder): void {
-  const payload = payloadType(builder);
+  const payload = requestPayload(builder);
   const shared = {
     idempotencyKey: "Requests with one key are one request, for ever. Without a key equal requests within minutes are.",
     dryRun: "Check everything, simulate, and say what it would cost; nothing is stored or spent.",
@@ -165,8 +165,7 @@ export function addMints(builder: Builder): void {
       args: { ...keyArgs(t as never), tokens: t.arg({ type: [tokenInput], required: true }) },
       resolve: async (_root, { dryRun, tokens, ...place }, context) => {
         const { services } = context;
-        const caller = await context.caller();
-        return await withUserErrors(async () => {
+        return await withUserErrors(context.caller(), async (caller) => {
           const given = tokens.map((token, index) => {
             if (token.metadata && token.uri)
               throw new ServiceError("value_error", "send a uri or metadata, not both", {
@@ -176,7 +175,8 @@ export function addMints(builder: Builder): void {
             return { ...present(token), uri: pinned?.uri ?? token.uri ?? undefined, store: pinned?.store };
           });
           const input = { ...present(place), tokens: given };
-          return await withFieldNames(mintMany(services, caller, input, { dryRun: dryRun ?? false }), shortName);
+          const minted = mintMany(services, caller, input, { dryRun: dryRun ?? false });
+          return { results: await withFieldNames(minted, shortName) };
         });
       },
     }),
@@ -186,31 +186,24 @@ export function addMints(builder: Builder): void {
 // Pothos types a mutation's builder by its root; all that is used of it is how arguments are made.
 type ArgBuilder = Parameters<Parameters<Builder["mutationField"]>[1]>[0];
 
-function payloadType(builder: Builder) {
-  return builder
-    .objectRef<{ result: Outcome | null; userErrors: readonly UserError[] }>("MintRequestPayload")
-    .implement({
-      fields: (t) => ({
-        request: t.field({
-          type: mintRequestType(builder),
-          nullable: true,
-          description: "Signed and stored: it will be driven to an end.",
-          resolve: ({ result }) => result?.request ?? null,
-        }),
-        plan: t.field({
-          type: planType(builder),
-          nullable: true,
-          description: "With `dryRun`: what the request would do.",
-          resolve: ({ result }) => result?.plan ?? null,
-        }),
-        idempotencyKey: t.string({ nullable: true, resolve: ({ result }) => result?.idempotencyKey ?? null }),
-        warnings: t.stringList({
-          description: "Legal, but probably not meant.",
-          resolve: ({ result }) => [...(result?.warnings ?? [])],
-        }),
-        userErrors: t.field({ type: [userErrorType(builder)], resolve: ({ userErrors }) => [...userErrors] }),
-      }),
-    });
+function requestPayload(builder: Builder) {
+  return payloadType<Outcome>(builder, "MintRequestPayload", (t) => ({
+    request: t.expose("request", {
+      type: mintRequestType(builder),
+      nullable: true,
+      description: "Signed and stored: it will be driven to an end.",
+    }),
+    plan: t.expose("plan", {
+      type: planType(builder),
+      nullable: true,
+      description: "With `dryRun`: what the request would do.",
+    }),
+    idempotencyKey: t.exposeString("idempotencyKey", { nullable: true }),
+    warnings: t.stringList({
+      description: "Legal, but probably not meant.",
+      resolve: ({ warnings }) => [...(warnings ?? [])],
+    }),
+  }));
 }
 
 function planType(builder: Builder) {
@@ -224,10 +217,7 @@ function planType(builder: Builder) {
         resolve: ({ payload }) =>
           ((payload as Partial<TokensPayload>).tokens ?? []).map(({ tokenId }) => BigInt(tokenId)),
       }),
-      gas: t.field({ type: "Uint256", resolve: ({ gas }) => gas }),
-      maxFeePerGasWei: t.field({ type: "Wei", resolve: ({ maxFeePerGasWei }) => maxFeePerGasWei }),
-      costWei: t.field({ type: "Wei", description: "At the fees of now.", resolve: ({ costWei }) => costWei }),
-      maxCostWei: t.field({ type: "Wei", description: "At most.", resolve: ({ maxCostWei }) => maxCostWei }),
+      ...costFields(t),
     }),
   });
 }
@@ -241,27 +231,59 @@ async function run(
   prepare: (services: Services, caller: Caller) => Promise<{ operation: Operation; warnings?: readonly string[] }>,
 ) {
   const { services } = context;
-  const caller = await context.caller();
-  return await withUserErrors(() => withFieldNames(act(), shortName));
-
-  async function act(): Promise<Outcome> {
-    const { operation, warnings = [] } = await prepare(services, caller);
-    if (dryRun) {
+  return await withUserErrors(context.caller(), async (caller) => {
+    const act = async (): Promise<Outcome> => {
+      const { operation, warnings = [] } = await prepare(services, caller);
+      if (!dryRun) return { ...(await carryOut(services, caller, operation)), warnings };
       const plan = await planOperation(services, caller, operation);
-      return { request: null, plan, idempotencyKey: plan.idempotencyKey, warnings };
-    }
-    const { request, idempotencyKey } = await carryOut(services, caller, operation);
-    return { request, plan: null, idempotencyKey, warnings };
-  }
+      return { plan, idempotencyKey: plan.idempotencyKey, warnings };
+    };
+    return await withFieldNames(act(), shortName);
+  });
 }
 
 function shortName(field: string): string {
   return field === "ownerAddress" ? "owner" : field;
 }
 
-/** Members that were sent: null is as good as absent. */
-function present<T extends object>(given: T): { [K in keyof T]: Exclude<T[K], null> } {
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null)) as {
-    [K in keyof T]: Exclude<T[K], null>;
-  };
+/** What `mintBatch` answers: each token by itself. */
+function batchType(builder: Builder) {
+  const each = builder.objectRef<MintResult>("MintBatchResult").implement({
+    description: "How one token of a list came out: its request, or what keeps it from being minted.",
+    fields: (t) => ({
+      request: t.field({
+        type: mintRequestType(builder),
+        nullable: true,
+        resolve: ({ done }) => done?.request ?? null,
+      }),
+      userErrors: t.field({ type: [userErrorType(builder)], resolve: ({ fault }) => errorsOf(fault) }),
+    }),
+  });
+  return payloadType<{ results: readonly MintResult[] }>(builder, "MintBatchPayload", (t) => ({
+    requests: t.field({
+      type: [mintRequestType(builder)],
+      description:
+        "Those that were carried out, in the order of the tokens; one for all of an ERC-1155 contract. None in a dry run.",
+      resolve: ({ results = [] }) => [
+        ...new Map(results.flatMap(({ done }) => (done ? [[done.request.id, done.request]] : []))).values(),
+      ],
+    }),
+    results: t.field({
+      type: [each],
+      description: "One for each token, in their order; empty when the list was not begun.",
+      resolve: ({ results = [] }) => [...results],
+    }),
+    userErrors: t.field({
+      type: [userErrorType(builder)],
+      description: "Of the list and of all its tokens; the tokens that have none are minted.",
+      resolve: ({ results = [], userErrors }) =>
+        [...userErrors, ...new Set(results.map(({ fault }) => fault))].flatMap((item) =>
+          item instanceof Error || item === null ? errorsOf(item) : [item],
+        ),
+    }),
+  }));
+}
+
+function errorsOf(fault: MintResult["fault"]): UserError[] {
+  return fault ? toUserErrors(fault) : [];
 }

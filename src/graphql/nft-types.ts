@@ -5,12 +5,10 @@ import { getContracts } from "../nfts/get-contracts.ts";
 import { getNfts } from "../nfts/get-nfts.ts";
 import type { ContractRecord, Nft } from "../nfts/nft-record.ts";
 import type { Page } from "../nfts/page.ts";
-import { type Builder, type GraphQLContext, oncePerBuilder } from "./builder.ts";
+import { rawText } from "./answer-text.ts";
+import { type Builder, type GraphQLContext, oncePerBuilder, type Types } from "./builder.ts";
+import { connectionOf } from "./connection.ts";
 import { loadTogether } from "./load-together.ts";
-import { connectionOf } from "./page-types.ts";
-import { rawText } from "./raw-text.ts";
-
-type Types = Builder extends PothosSchemaTypes.SchemaBuilder<infer T> ? T : never;
 
 /** A page of tokens; `total` is null where counting would cost more than the page. */
 export interface NftPage extends Page<Nft> {

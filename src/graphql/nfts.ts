@@ -2,8 +2,8 @@ import { ServiceError } from "../errors/errors.ts";
 import { getNft, getNfts } from "../nfts/get-nfts.ts";
 import { type RefreshStatus, refreshMessages, refreshMetadata } from "../nfts/refresh-metadata.ts";
 import { searchNfts } from "../nfts/search-nfts.ts";
-import type { Builder } from "./builder.ts";
-import { pageRequestOf, prices, selects, specialCost } from "./connection.ts";
+import { type Builder, present } from "./builder.ts";
+import { pageRequestOf, prices, shownParts, specialCost } from "./connection.ts";
 import { nftTypes } from "./nft-types.ts";
 
 /** Token reads, and the request to read metadata again. */
@@ -40,10 +40,7 @@ export function addNfts(builder: Builder): void {
       args: { keys: t.arg({ type: [key], required: true }) },
       complexity: ({ keys }) => ({ field: 5, multiplier: keys.length }),
       resolve: async (_root, { keys }, context, info) =>
-        await getNfts(context.services, await context.caller(), keys, {
-          metadata: selects(info, "metadata"),
-          contract: selects(info, "contract"),
-        }),
+        await getNfts(context.services, await context.caller(), keys, shownParts(info)),
     }),
   );
 
@@ -95,12 +92,8 @@ export function addNfts(builder: Builder): void {
         contract: t.arg({ type: "Address", required: true }),
         tokenId: t.arg({ type: "TokenId" }),
       },
-      resolve: async (_root, { chain, contract, tokenId }, context) => ({
-        status: await refreshMetadata(context.services, await context.caller(), {
-          chain,
-          contract,
-          tokenId: tokenId ?? undefined,
-        }),
+      resolve: async (_root, args, context) => ({
+        status: await refreshMetadata(context.services, await context.caller(), present(args)),
       }),
     }),
   );

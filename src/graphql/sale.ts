@@ -1,9 +1,8 @@
-import type { Address } from "viem";
 import { admitReading } from "../accounts/admit-address.ts";
 import { findChain } from "../chains.ts";
+import { type Eligibility, getEligibility, type Ineligibility } from "../collections/eligibility.ts";
 import { type PublicSale, watchSale } from "../collections/public-sale.ts";
-import { askerOf } from "./asker.ts";
-import { type Builder, sessionOf } from "./builder.ts";
+import { askerOf, type Builder, present, sessionOf } from "./builder.ts";
 
 /** The counter of a minting page, told as it changes: from browsers, so it needs no key. */
 export function addSale(builder: Builder): void {
@@ -57,9 +56,64 @@ export function addSale(builder: Builder): void {
         const admit = async (calls: number) => {
           if (!findChain(services.chains, chain).local) await admitReading(services, account ?? address ?? null, calls);
         };
-        return await watchSale(services, await askerOf(context), { chain, collection: collection as Address }, admit);
+        return await watchSale(services, await askerOf(context), { chain, collection }, admit);
       },
       resolve: (item: PublicSale) => item,
+    }),
+  );
+}
+
+/** The presale question of a wallet; minting pages ask it from browsers, so it needs no key. */
+export function addEligibility(builder: Builder): void {
+  const reason = builder.enumType("IneligibilityReason", {
+    values: {
+      NO_PRESALE: { description: "The collection has no presale." },
+      NO_LIST: { description: "The collection has no presale list." },
+      NOT_LISTED: {},
+      ALREADY_MINTED: { description: "The wallet has made its one presale mint." },
+      LIST_REPLACED: { description: "The collection has another list by now than the one that was asked about." },
+      LIST_CHANGED_ON_CHAIN: { description: "An admin of the collection replaced the list elsewhere." },
+    } satisfies Record<Ineligibility, { description?: string }>,
+  });
+  const eligibility = builder.objectRef<Eligibility>("Eligibility").implement({
+    description: "Whether a wallet is on the presale list, and what its mint needs.",
+    fields: (t) => ({
+      eligible: t.exposeBoolean("eligible"),
+      reason: t.expose("reason", { type: reason, nullable: true }),
+      proof: t.field({
+        type: ["Hex"],
+        nullable: true,
+        description: "The argument of `presaleMint`; empty for a list of one; null for a wallet that is not listed.",
+        resolve: ({ proof }) => proof,
+      }),
+      root: t.field({ type: "Hex", description: "The root that the proof leads to.", resolve: ({ root }) => root }),
+      presaleStart: t.field({
+        type: "DateTime",
+        nullable: true,
+        description: "The presale is open after this moment; null: there is none.",
+        resolve: ({ presaleStart }) => presaleStart,
+      }),
+    }),
+  });
+  builder.queryField("eligibility", (t) =>
+    t.field({
+      type: eligibility,
+      nullable: true,
+      description:
+        "Whether a wallet may mint in a collection's presale, with its proof. Needs no key; answers for one wallet at a time. What the contract says may be two seconds old.",
+      // Reads of a node. With the most aliases of a document it is still within the most of an operation.
+      complexity: 50,
+      args: {
+        chain: t.arg({ type: "ChainName", required: true }),
+        collection: t.arg({ type: "Address", required: true }),
+        wallet: t.arg({ type: "Address", required: true }),
+        root: t.arg({
+          type: "Hex",
+          description: "Of the list to look in, for proofs of lists that were replaced; default: the list in force.",
+        }),
+      },
+      resolve: async (_root, args, context) =>
+        await getEligibility(context.services, present(args), await askerOf(context)),
     }),
   );
 }

@@ -1,6 +1,7 @@
 import { GraphQLError } from "graphql";
+import type { Address, Hex } from "viem";
 import type { Builder } from "./builder.ts";
-import { UploadedFile } from "./uploaded-file.ts";
+import { UploadedFile } from "./multipart-request.ts";
 
 const maxUint256 = 2n ** 256n - 1n;
 
@@ -20,7 +21,8 @@ export function addScalars(builder: Builder): void {
   builder.scalarType("Address", {
     description: "An EVM address: 0x and 40 hex digits. Any letter case in, lower case out.",
     serialize: (value) => String(value).toLowerCase(),
-    parseValue: (value) => parseText(value, "Address", /^0x[0-9a-fA-F]{40}$/, "invalid_address").toLowerCase(),
+    parseValue: (value) =>
+      parseText(value, "Address", /^0x[0-9a-fA-F]{40}$/, "invalid_address").toLowerCase() as Address,
   });
   for (const name of ["TokenId", "Uint256", "Wei"] as const) {
     builder.scalarType(name, {
@@ -37,7 +39,7 @@ export function addScalars(builder: Builder): void {
   builder.scalarType("Hex", {
     description: "Bytes: 0x and an even number of hex digits, lower case out.",
     serialize: (value) => String(value).toLowerCase(),
-    parseValue: (value) => parseText(value, "Hex", /^0x([0-9a-fA-F]{2})*$/, "value_error").toLowerCase(),
+    parseValue: (value) => parseText(value, "Hex", /^0x([0-9a-fA-F]{2})*$/, "value_error").toLowerCase() as Hex,
   });
   builder.scalarType("CID", {
     description: "An IPFS content identifier, CIDv1 in base32.",

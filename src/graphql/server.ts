@@ -18,18 +18,16 @@ import type { EventStreams } from "../http/event-streams.ts";
 import { rawHeaderValues } from "../http/headers.ts";
 import type { Services } from "../services.ts";
 import { admission } from "./admission.ts";
-import { boundAnswer } from "./answer-size.ts";
+import { boundAnswer, rawTexts } from "./answer-text.ts";
 import type { GraphQLContext } from "./builder.ts";
 import { documentAdmission } from "./document-admission.ts";
 import { DocumentCache } from "./document-cache.ts";
-import { documentLimits } from "./document-limits.ts";
+import { documentLimits, timeLimit } from "./document-limits.ts";
 import { type PrecompiledOperations, readOperation } from "./fast-path/precompiled-operations.ts";
 import { isMultipart, type MultipartRequest, readMultipartRequest } from "./multipart-request.ts";
-import { rawTexts } from "./raw-text.ts";
 import { samples, sampleVariables } from "./samples.ts";
 import { createSchema } from "./schema.ts";
 import { answerSubscription, takeEvents } from "./subscriptions.ts";
-import { timeLimit } from "./time-limit.ts";
 
 interface ServerContext {
   hono: Context<AppEnv>;
@@ -256,7 +254,7 @@ function maskError(error: unknown): GraphQLError {
   const whole = !(error instanceof GraphQLError);
   const place = error instanceof GraphQLError ? { nodes: error.nodes ?? null, path: error.path ?? null } : {};
   if (original instanceof ServiceError) {
-    const { code, field, details, status, retryAfterSeconds } = original;
+    const { code, field, details, fix, status, retryAfterSeconds } = original;
     const statuses = [401, 403, 429, 503];
     const headers = retryAfterSeconds === undefined ? {} : { headers: { "Retry-After": String(retryAfterSeconds) } };
     const http = whole || statuses.includes(status) ? { http: { status, ...headers } } : {};
@@ -266,6 +264,7 @@ function maskError(error: unknown): GraphQLError {
       extensions: {
         code,
         ...guideOf(code),
+        ...(fix ? { fix } : {}),
         docs: `/docs/errors/${code}`,
         ...(field ? { field } : {}),
         ...(details ? { details } : {}),

@@ -1,4 +1,3 @@
-import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import type { ExecutionResult, GraphQLError } from "graphql";
 import { type Plugin, processRegularResult } from "graphql-yoga";
 import type { Context } from "hono";
@@ -8,11 +7,9 @@ import { readFreshness } from "../accounts/freshness.ts";
 import { operationOfField } from "../accounts/operations.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { AppEnv } from "../http/app-env.ts";
-import { corsHeaders } from "../http/common-headers.ts";
 import type { EventStreams } from "../http/event-streams.ts";
 import { rawHeaderValues } from "../http/headers.ts";
 import type { Services } from "../services.ts";
-import { withoutSpan } from "../telemetry/span.ts";
 
 type ToError = (error: Error) => GraphQLError;
 
@@ -64,33 +61,27 @@ interface Answer {
 /** Sends the events of a subscription on Node's own response. @returns what tells Hono that there is nothing left to send. */
 export function answerSubscription(c: Context<AppEnv>, answer: Answer): Response {
   const { services, streams, events, finish, toError } = answer;
-  const { incoming, outgoing } = c.env;
   const requestId = c.get("requestId");
-  const headers = { ...corsHeaders, "x-request-id": requestId, ...c.get("rateHeaders") };
-  // What polls for as long as a client stays would be one trace without an end.
-  void withoutSpan(() =>
-    streams.serve(outgoing as Parameters<EventStreams["serve"]>[0], headers, {
-      events: events[Symbol.asyncIterator](),
-      textOf: async (value) => {
-        const event = value as ExecutionResult;
-        finish(event);
-        const freshness = await readFreshness(services);
-        const { stringify = JSON.stringify } = event as { stringify?: typeof JSON.stringify };
-        return stringify({
-          ...(event.errors ? { errors: event.errors.map(withoutHttp) } : {}),
-          ...("data" in event ? { data: event.data } : {}),
-          extensions: { ...event.extensions, freshness },
-        });
-      },
-      eventOf: (error) => ({ errors: [toError(error)] }),
-      check: async () => {
-        if (c.get("needsKey") === false) return;
-        const session = await authenticate(services, rawHeaderValues(incoming, "authorization"), requestId);
-        requireScope(session, operationOfField("subscription", ""));
-      },
-    }),
-  );
-  return alreadySent();
+  return streams.answer(c.env, requestId, c.get("rateHeaders"), {
+    events: events[Symbol.asyncIterator](),
+    textOf: async (value) => {
+      const event = value as ExecutionResult;
+      finish(event);
+      const freshness = await readFreshness(services);
+      const { stringify = JSON.stringify } = event as { stringify?: typeof JSON.stringify };
+      return stringify({
+        ...(event.errors ? { errors: event.errors.map(withoutHttp) } : {}),
+        ...("data" in event ? { data: event.data } : {}),
+        extensions: { ...event.extensions, freshness },
+      });
+    },
+    eventOf: (error) => ({ errors: [toError(error)] }),
+    check: async () => {
+      if (c.get("needsKey") === false) return;
+      const session = await authenticate(services, rawHeaderValues(c.env.incoming, "authorization"), requestId);
+      requireScope(session, operationOfField("subscription", ""));
+    },
+  });
 }
 
 /** Status and headers are for yoga; an event has none. */
@@ -98,11 +89,4 @@ function withoutHttp(error: GraphQLError): object {
   const { extensions, ...shown } = error.toJSON();
   const { http: _, ...more } = extensions ?? {};
   return { ...shown, extensions: more };
-}
-
-function alreadySent(): Response {
-  const response = new Response(null, { headers: RESPONSE_ALREADY_SENT.headers });
-  // A response that was never looked at takes a shortcut in @hono/node-server that does not see the header.
-  void response.body;
-  return response;
 }

@@ -1,13 +1,17 @@
+import type { InputShapeFromFields } from "@pothos/core";
 import type { Page } from "../nfts/page.ts";
-import type { Transfer } from "../transfers/list-transfers.ts";
-import { listTransfersOfEach, type TransferKey, type TransferWord } from "../transfers/list-transfers.ts";
+import {
+  listTransfersOfEach,
+  type Transfer,
+  type TransferKey,
+  type TransferWord,
+} from "../transfers/list-transfers.ts";
 import { accountType } from "./accounts.ts";
 import { type Builder, type GraphQLContext, oncePerBuilder } from "./builder.ts";
 import { chainType } from "./chains.ts";
-import { type ConnectionArgs, connectionCost, pageArgs, pageRequestOf } from "./connection.ts";
+import { connectionCost, connectionOf, pageArgs, pageRequestOf } from "./connection.ts";
 import { loadTogether } from "./load-together.ts";
 import { loadContract, loadNft, nftTypes } from "./nft-types.ts";
-import { connectionOf } from "./page-types.ts";
 
 const words = {
   TRANSFER: "transfer",
@@ -74,13 +78,7 @@ const transferArgs = oncePerBuilder((builder) => {
   };
 });
 
-interface TransferArgs extends ConnectionArgs {
-  kinds?: readonly (keyof typeof words)[] | null | undefined;
-  fromBlock?: bigint | null | undefined;
-  toBlock?: bigint | null | undefined;
-  since?: Date | null | undefined;
-  until?: Date | null | undefined;
-}
+type TransferArgs = InputShapeFromFields<ReturnType<typeof transferArgs>>;
 
 /** Together with the same list of the objects beside. */
 async function read(context: GraphQLContext, chain: string, args: TransferArgs, key: TransferKey) {

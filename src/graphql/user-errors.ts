@@ -1,7 +1,8 @@
+import type { ObjectFieldBuilder } from "@pothos/core";
 import { guideOf } from "../errors/error-guide.ts";
 import { type ErrorCode, errorTable, isErrorCode, ServiceError } from "../errors/errors.ts";
 import { asUnavailable } from "../errors/unavailable.ts";
-import { oncePerBuilder } from "./builder.ts";
+import { type Builder, oncePerBuilder, type Types } from "./builder.ts";
 
 /** A failure that the person behind a mutation can mend. */
 export interface UserError {
@@ -9,9 +10,11 @@ export interface UserError {
   /** The input member at fault; null when it is none in particular. */
   field: string | null;
   message: string;
+  /** What to do about it, where more is known than the code's guide says. */
+  fix?: string | undefined;
 }
 
-/** The type of `userErrors`: each mutation's payload shows it. */
+/** The type of `userErrors`, which each mutation's payload shows. */
 export const userErrorType = oncePerBuilder((builder) =>
   builder.objectRef<UserError>("UserError").implement({
     description: "A failure that the caller can mend. Everything else is in the answer's `errors`.",
@@ -21,29 +24,47 @@ export const userErrorType = oncePerBuilder((builder) =>
       message: t.exposeString("message"),
       fix: t.string({
         description: "What to do about it, by the code.",
-        resolve: ({ code }) => guideOf(isErrorCode(code) ? code : "value_error").fix,
+        resolve: ({ code, fix }) => fix ?? guideOf(isErrorCode(code) ? code : "value_error").fix,
       }),
     }),
   }),
 );
 
+/** What a mutation answers: the members of its result, or why there is none. */
+export type Payload<T> = Partial<T> & { userErrors: readonly UserError[] };
+
+/** The type of a mutation's payload: the given fields, and `userErrors`. */
+export function payloadType<T extends object>(
+  builder: Builder,
+  name: string,
+  fields: (t: ObjectFieldBuilder<Types, Payload<T>>) => Record<string, ReturnType<typeof t.field>>,
+) {
+  return builder.objectRef<Payload<T>>(name).implement({
+    fields: (t) => ({
+      userErrors: t.field({ type: [userErrorType(builder)], resolve: ({ userErrors }) => [...userErrors] }),
+      ...fields(t),
+    }),
+  });
+}
+
 /**
- * Runs a mutation's use case and sorts its failures: what the caller can mend comes back as user
+ * Runs a mutation's use case for an account and sorts its failures: what the caller can mend comes back as user
  * errors, one for each problem; authentication, limits and outages are thrown on.
  *
- * @param onRefusal is told the failure that became user errors, for payloads that show more of it.
+ * @param ofRefusal what the payload shows of a failure beside its user errors.
  */
-export async function withUserErrors<T>(
-  run: () => Promise<T>,
-  onRefusal: (error: ServiceError) => void = () => undefined,
-): Promise<{ result: T | null; userErrors: readonly UserError[] }> {
+export async function withUserErrors<A, T extends object>(
+  account: A | Promise<A>,
+  run: (account: A) => Promise<T>,
+  ofRefusal: (error: ServiceError) => Partial<T> = () => ({}),
+): Promise<Payload<T>> {
+  const known = await account;
   try {
-    return { result: await run(), userErrors: [] };
+    return { ...(await run(known)), userErrors: [] };
   } catch (thrown) {
     const error = asUnavailable(thrown) ?? thrown;
     if (!(error instanceof ServiceError && isMendable(error))) throw error;
-    onRefusal(error);
-    return { result: null, userErrors: toUserErrors(error) };
+    return { ...ofRefusal(error), userErrors: toUserErrors(error) };
   }
 }
 
@@ -54,7 +75,7 @@ function isMendable(error: ServiceError): boolean {
 }
 
 /** One for each problem of a failure. */
-export function toUserErrors({ code, field, message, details }: ServiceError): UserError[] {
+export function toUserErrors({ code, field, message, details, fix }: ServiceError): UserError[] {
   const problems = details?.["problems"];
   if (Array.isArray(problems)) {
     return (problems as { code: string; field?: string; message: string }[]).map((problem) => ({
@@ -63,5 +84,5 @@ export function toUserErrors({ code, field, message, details }: ServiceError): U
       message: problem.message,
     }));
   }
-  return [{ code, field: field ?? null, message }];
+  return [{ code, field: field ?? null, message, fix }];
 }

@@ -1,6 +1,10 @@
+import type { ObjectFieldBuilder } from "@pothos/core";
 import { type Account, type ChainUsage, type Charge, getAccount, listCharges } from "../accounts/get-account.ts";
+import { type ApiKey, type CreatedKey, createKey, listKeys, revokeKey, rotateKey } from "../accounts/keys.ts";
+import { type SignedUp, signUp } from "../accounts/sign-up.ts";
 import type { Plan } from "../auth/plan.ts";
-import { type Builder, type GraphQLContext, oncePerBuilder, sessionOf } from "./builder.ts";
+import { type Builder, type GraphQLContext, oncePerBuilder, present, sessionOf, type Types } from "./builder.ts";
+import { type Payload, payloadType, withUserErrors } from "./user-errors.ts";
 
 /** The caller; its account is read once, and only where a field shows it. */
 interface Viewer {
@@ -156,4 +160,118 @@ export function addViewer(builder: Builder): void {
       },
     }),
   );
+}
+
+/** How an account begins, and its keys. Secrets are in the answer of the mutation that made them, and never again. */
+export function addKeys(builder: Builder): void {
+  const scope = builder.enumType("Scope", {
+    description: "What a key may be used for; ADMIN manages the keys of its own account.",
+    values: {
+      READ: { value: "read" },
+      UPLOAD: { value: "upload" },
+      DEPLOY: { value: "deploy" },
+      ADMIN: { value: "admin" },
+    } as const,
+  });
+  const apiKey = builder.objectRef<ApiKey>("ApiKey").implement({
+    description: "A key without its secret.",
+    fields: (t) => ({
+      id: t.exposeID("id"),
+      name: t.exposeString("name"),
+      scopes: t.field({ type: [scope], complexity: { multiplier: 1 }, resolve: ({ scopes }) => [...scopes] }),
+      createdAt: t.expose("createdAt", { type: "DateTime" }),
+      expiresAt: t.expose("expiresAt", { type: "DateTime", nullable: true }),
+      revokedAt: t.expose("revokedAt", { type: "DateTime", nullable: true }),
+      lastUsedAt: t.expose("lastUsedAt", { type: "DateTime", nullable: true }),
+      wallet: t.expose("wallet", {
+        type: "Address",
+        nullable: true,
+        description: "Of a browser's session: the wallet that signed in; null for a key.",
+      }),
+    }),
+  });
+  builder.objectField(viewerType(builder), "keys", (t) =>
+    t.field({
+      type: [apiKey],
+      nullable: true,
+      description: "The keys of the account, revoked ones too; needs the scope ADMIN.",
+      resolve: async (_viewer, _args, context) => await listKeys(context.services, await sessionOf(context)),
+    }),
+  );
+
+  const created = payloadType<CreatedKey>(builder, "CreatedKeyPayload", (t) => ({
+    apiKey: t.expose("apiKey", { type: apiKey, nullable: true }),
+    ...secretFields(t),
+  }));
+  const revoked = payloadType<{ apiKey: ApiKey }>(builder, "RevokeKeyPayload", (t) => ({
+    apiKey: t.expose("apiKey", { type: apiKey, nullable: true }),
+  }));
+  builder.mutationField("createKey", (t) =>
+    t.field({
+      type: created,
+      nullable: true,
+      args: {
+        name: t.arg.string({ required: true }),
+        scopes: t.arg({ type: [scope], required: true, defaultValue: ["read"] }),
+        expiresAt: t.arg({ type: "DateTime" }),
+      },
+      resolve: async (_root, args, context) =>
+        await withUserErrors(sessionOf(context), (session) => createKey(context.services, session, present(args))),
+    }),
+  );
+  builder.mutationField("rotateKey", (t) =>
+    t.field({
+      type: created,
+      nullable: true,
+      description: "A new key in place of one that works on for a while, so that clients can be moved over.",
+      args: {
+        id: t.arg.id({ required: true }),
+        overlapSeconds: t.arg.int({ description: "0 to 2592000; default a day." }),
+      },
+      resolve: async (_root, args, context) =>
+        await withUserErrors(sessionOf(context), (session) => rotateKey(context.services, session, present(args))),
+    }),
+  );
+  builder.mutationField("revokeKey", (t) =>
+    t.field({
+      type: revoked,
+      nullable: true,
+      description: "Ends a key, everywhere within a second.",
+      args: { id: t.arg.id({ required: true }) },
+      resolve: async (_root, { id }, context) =>
+        await withUserErrors(sessionOf(context), async (session) => ({
+          apiKey: await revokeKey(context.services, session, id),
+        })),
+    }),
+  );
+  addSignUp(builder);
+}
+
+function addSignUp(builder: Builder): void {
+  const payload = payloadType<SignedUp>(builder, "SignUpPayload", (t) => ({
+    accountId: t.exposeID("accountId", { nullable: true }),
+    ...secretFields(t),
+  }));
+  builder.mutationField("signUp", (t) =>
+    t.field({
+      type: payload,
+      nullable: true,
+      description: "Opens a free account with its first key. Needs no key.",
+      args: { name: t.arg.string({ required: true }), email: t.arg.string() },
+      resolve: async (_root, args, { services, address = null, requestId }) =>
+        await withUserErrors(undefined, () => signUp(services, present(args), { address, requestId })),
+    }),
+  );
+}
+
+/** A key's secret, in both its spellings. */
+function secretFields<T extends { key: string; legacyKey: string }>(t: ObjectFieldBuilder<Types, Payload<T>>) {
+  return {
+    key: t.string({ nullable: true, description: "`mty_live_…`", resolve: ({ key }) => key ?? null }),
+    legacyKey: t.string({
+      nullable: true,
+      description: "The same key for clients that can only send a UUID.",
+      resolve: ({ legacyKey }) => legacyKey ?? null,
+    }),
+  };
 }

@@ -16,15 +16,10 @@ import {
   rotateWebhookSecret,
   verifyWebhook,
 } from "../events/webhooks.ts";
-import { type Builder, oncePerBuilder, sessionOf } from "./builder.ts";
-import { eventFilterType, textsOf } from "./event-filter-type.ts";
-import { type UserError, userErrorType, withUserErrors } from "./user-errors.ts";
+import { type Builder, oncePerBuilder, present, sessionOf } from "./builder.ts";
+import { eventFilterType, textsOf } from "./events.ts";
+import { payloadType, withUserErrors } from "./user-errors.ts";
 import { viewerType } from "./viewer.ts";
-
-interface Outcome<T> {
-  result: T | null;
-  userErrors: readonly UserError[];
-}
 
 interface Made {
   webhook: Webhook;
@@ -141,31 +136,20 @@ function addReads(builder: Builder): void {
         state: t.arg.string({ description: "Only these: pending, delivered or dead." }),
         before: t.arg.id({ description: "The last one of the page before." }),
       },
-      resolve: async (_viewer, { webhook, state, before }, context) =>
-        await listDeliveries(context.services, await sessionOf(context), webhook, {
-          state: state ?? undefined,
-          before: before ?? undefined,
-        }),
+      resolve: async (_viewer, { webhook, ...which }, context) =>
+        await listDeliveries(context.services, await sessionOf(context), webhook, present(which)),
     }),
   );
 }
 
 function addChanges(builder: Builder): void {
-  const payload = builder.objectRef<Outcome<Made>>("WebhookPayload").implement({
-    fields: (t) => ({
-      webhook: t.field({
-        type: webhookType(builder),
-        nullable: true,
-        resolve: ({ result }) => result?.webhook ?? null,
-      }),
-      secret: t.string({
-        nullable: true,
-        description: "`whsec_…`: of a new endpoint and of a rotation, in this answer only.",
-        resolve: ({ result }) => result?.secret ?? null,
-      }),
-      userErrors: t.field({ type: [userErrorType(builder)], resolve: ({ userErrors }) => [...userErrors] }),
+  const payload = payloadType<Made>(builder, "WebhookPayload", (t) => ({
+    webhook: t.expose("webhook", { type: webhookType(builder), nullable: true }),
+    secret: t.exposeString("secret", {
+      nullable: true,
+      description: "`whsec_…`: of a new endpoint and of a rotation, in this answer only.",
     }),
-  });
+  }));
   const filter = eventFilterType(builder);
   builder.mutationField("createWebhook", (t) =>
     t.field({
@@ -173,12 +157,10 @@ function addChanges(builder: Builder): void {
       nullable: true,
       description: "Makes an endpoint; it gets what happens from now on, once it has answered a challenge.",
       args: { url: t.arg.string({ required: true }), description: t.arg.string(), filter: t.arg({ type: filter }) },
-      resolve: async (_root, { url, description, filter: wanted }, context) => {
-        const session = await sessionOf(context);
-        return await withUserErrors(() =>
+      resolve: async (_root, { url, description, filter: wanted }, context) =>
+        await withUserErrors(sessionOf(context), (session) =>
           createWebhook(context.services, session, { url, description, ...textsOf(wanted) }),
-        );
-      },
+        ),
     }),
   );
   builder.mutationField("changeWebhook", (t) =>
@@ -192,12 +174,10 @@ function addChanges(builder: Builder): void {
         description: t.arg.string(),
         filter: t.arg({ type: filter }),
       },
-      resolve: async (_root, { id, url, description, filter: wanted }, context) => {
-        const session = await sessionOf(context);
-        return await withUserErrors(async () => ({
+      resolve: async (_root, { id, url, description, filter: wanted }, context) =>
+        await withUserErrors(sessionOf(context), async (session) => ({
           webhook: await changeWebhook(context.services, session, id, { url, description, ...textsOf(wanted) }),
-        }));
-      },
+        })),
     }),
   );
   for (const [name, description, change] of [
@@ -212,10 +192,10 @@ function addChanges(builder: Builder): void {
         nullable: true,
         description,
         args: { id: t.arg.id({ required: true }) },
-        resolve: async (_root, { id }, context) => {
-          const session = await sessionOf(context);
-          return await withUserErrors(async () => ({ webhook: await change(context.services, session, id) }));
-        },
+        resolve: async (_root, { id }, context) =>
+          await withUserErrors(sessionOf(context), async (session) => ({
+            webhook: await change(context.services, session, id),
+          })),
       }),
     );
   builder.mutationField("rotateWebhookSecret", (t) =>
@@ -227,41 +207,33 @@ function addChanges(builder: Builder): void {
         id: t.arg.id({ required: true }),
         overlapSeconds: t.arg.int({ description: "0 to 604800; default a day." }),
       },
-      resolve: async (_root, { id, overlapSeconds }, context) => {
-        const session = await sessionOf(context);
-        return await withUserErrors(() =>
+      resolve: async (_root, { id, overlapSeconds }, context) =>
+        await withUserErrors(sessionOf(context), (session) =>
           rotateWebhookSecret(context.services, session, id, overlapSeconds ?? undefined),
-        );
-      },
+        ),
     }),
   );
 }
 
 function addSending(builder: Builder): void {
-  const sent = builder.objectRef<Outcome<string>>("TestEventPayload").implement({
-    fields: (t) => ({
-      eventId: t.id({ nullable: true, resolve: ({ result }) => result }),
-      userErrors: t.field({ type: [userErrorType(builder)], resolve: ({ userErrors }) => [...userErrors] }),
-    }),
-  });
+  const sent = payloadType<{ eventId: string }>(builder, "TestEventPayload", (t) => ({
+    eventId: t.exposeID("eventId", { nullable: true }),
+  }));
   builder.mutationField("sendTestEvent", (t) =>
     t.field({
       type: sent,
       nullable: true,
       description: "Sends an invented event, with `test: true` in its data.",
       args: { webhook: t.arg.id({ required: true }), type: t.arg.string({ description: "Default webhook.test." }) },
-      resolve: async (_root, { webhook, type }, context) => {
-        const session = await sessionOf(context);
-        return await withUserErrors(() => sendTestEvent(context.services, session, webhook, type ?? undefined));
-      },
+      resolve: async (_root, { webhook, type }, context) =>
+        await withUserErrors(sessionOf(context), async (session) => ({
+          eventId: await sendTestEvent(context.services, session, webhook, type ?? undefined),
+        })),
     }),
   );
-  const replayed = builder.objectRef<Outcome<number>>("ReplayEventsPayload").implement({
-    fields: (t) => ({
-      replayed: t.int({ nullable: true, description: "How many.", resolve: ({ result }) => result }),
-      userErrors: t.field({ type: [userErrorType(builder)], resolve: ({ userErrors }) => [...userErrors] }),
-    }),
-  });
+  const replayed = payloadType<{ replayed: number }>(builder, "ReplayEventsPayload", (t) => ({
+    replayed: t.exposeInt("replayed", { nullable: true, description: "How many." }),
+  }));
   const which = builder.inputType("ReplayEventsInput", {
     description: "What is sent again: one event, a time, blocks, or all that was given up.",
     fields: (t) => ({
@@ -279,10 +251,10 @@ function addSending(builder: Builder): void {
       nullable: true,
       description: "Sends events again with their ids, 10,000 at most.",
       args: { webhook: t.arg.id({ required: true }), events: t.arg({ type: which, required: true }) },
-      resolve: async (_root, { webhook, events }, context) => {
-        const session = await sessionOf(context);
-        return await withUserErrors(() => replay(context.services, session, webhook, events as ReplayInput));
-      },
+      resolve: async (_root, { webhook, events }, context) =>
+        await withUserErrors(sessionOf(context), async (session) => ({
+          replayed: await replay(context.services, session, webhook, events as ReplayInput),
+        })),
     }),
   );
 }

@@ -1,5 +1,9 @@
 import type { ServerResponse } from "node:http";
+import type { HttpBindings } from "@hono/node-server";
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { ServiceError } from "../errors/errors.ts";
+import { withoutSpan } from "../telemetry/span.ts";
+import { corsHeaders } from "./common-headers.ts";
 
 /** What a stream sends, and how it is judged while it is open. */
 export interface EventSource {
@@ -56,6 +60,22 @@ export class EventStreams {
   endAll(): void {
     this.#closing = true;
     for (const end of this.#open) end(leaving());
+  }
+
+  /** Answers a request with a stream, on Node's own response. @returns what tells Hono that there is nothing left to send. */
+  answer(
+    { outgoing }: HttpBindings,
+    requestId: string,
+    rateHeaders: Record<string, string> | undefined,
+    source: EventSource,
+  ): Response {
+    const headers = { ...corsHeaders, "x-request-id": requestId, ...rateHeaders };
+    // What polls for as long as a client stays would be one trace without an end.
+    void withoutSpan(() => this.serve(outgoing as ServerResponse, headers, source));
+    const response = new Response(null, { headers: RESPONSE_ALREADY_SENT.headers });
+    // A response that was never looked at takes a shortcut in @hono/node-server that does not see the header.
+    void response.body;
+    return response;
   }
 
   /** Writes a stream until its source ends, its client leaves, or its caller may not read it any more. Never fails. */

@@ -2,6 +2,7 @@ import type { Address } from "viem";
 import type { Caller } from "../auth/caller.ts";
 import { type Chain, findChain, operatorsOf } from "../chains.ts";
 import { toAddress } from "../db/bytes.ts";
+import { unknownProductFix } from "../errors/error-guide.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { type ChainRequest, type Family, findDeploymentAt } from "../requests/requests.ts";
 import { askNode } from "../rpc/nodes.ts";
@@ -70,6 +71,7 @@ export async function findProduct(services: Services, caller: Caller, input: Pro
   if (!row)
     throw new ServiceError("not_found", "no confirmed product contract of this account stands at this address", {
       field: "contract",
+      fix: unknownProductFix,
     });
   const { type } = row.payload as ContractPayload;
   const deployedBy = toAddress(row.factory);

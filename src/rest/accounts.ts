@@ -1,22 +1,24 @@
 import { listAccountContracts } from "../accounts/list-account-contracts.ts";
-import { signUp } from "../accounts/sign-up.ts";
-import { clientAddress } from "../http/client-address.ts";
 import { listNewestOfEach } from "../nfts/list-nfts.ts";
 import { single } from "../nfts/read-for-each.ts";
 import type { Services } from "../services.ts";
-import { ok } from "./answer.ts";
+import { okRead } from "./answer.ts";
 import type { V0App } from "./app.ts";
 import { accountRead } from "./fast-reads.ts";
-import { Input } from "./input.ts";
-import { readOwnBody, signUpBody } from "./own-bodies.ts";
-import { addressParameter, chainParameter, includeParameter, pageParameters, queryOf, wordParameter } from "./query.ts";
-import { okRead } from "./raw-json.ts";
-import { contractBody, createdItemBody } from "./token-body.ts";
+import {
+  addressParameter,
+  chainParameter,
+  includeParameter,
+  pageParameters,
+  queryInput,
+  queryOf,
+  wordParameter,
+} from "./query.ts";
+import { contractBody, createdItemBody } from "./token-shape.ts";
 
 export function addAccounts(app: V0App, services: Services): void {
   app.get("/accounts/contracts/:account_address", async (c) => {
-    const query = queryOf(c);
-    const input = Input.fromQuery(query);
+    const input = queryInput(c);
     const chain = chainParameter(input, services.chains);
     const account = addressParameter(input, "account_address", c.req.param("account_address"));
     wordParameter(input, "type", ["owns_contract_nfts"]);
@@ -35,11 +37,10 @@ export function addAccounts(app: V0App, services: Services): void {
   });
 
   app.get("/accounts/creators/:account_address", async (c) => {
-    const query = queryOf(c);
-    const input = Input.fromQuery(query);
+    const input = queryInput(c);
     const chain = chainParameter(input, services.chains);
     const creator = addressParameter(input, "account_address", c.req.param("account_address"));
-    const include = includeParameter(query, input, ["metadata", "contract_information"]);
+    const include = includeParameter(input, ["metadata", "contract_information"]);
     const page = pageParameters(input);
     input.check();
     const show = { metadata: include.has("metadata"), contract: include.has("contract_information") };
@@ -54,22 +55,5 @@ export function addAccounts(app: V0App, services: Services): void {
   app.get("/accounts/:account_address", async (c) => {
     const read = accountRead(services, queryOf(c), c.req.param("account_address"));
     return okRead(c, await read(services, c.get("caller")));
-  });
-}
-
-/** POST /signup, the one operation without a key. */
-export function addSignUp(app: V0App, services: Services): void {
-  app.post("/signup", async (c) => {
-    const { name, email } = await readOwnBody(c.env.incoming, signUpBody);
-    const { accountId, tier, key, legacyKey } = await signUp(
-      services,
-      // A form sends an empty text for what was left out.
-      { name, email: email || undefined },
-      {
-        address: clientAddress(c.env.incoming, services.config.trustedProxies),
-        requestId: c.get("requestId"),
-      },
-    );
-    return ok(c, { account_id: accountId, tier, api_key: key, legacy_api_key: legacyKey });
   });
 }

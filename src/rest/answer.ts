@@ -1,14 +1,15 @@
 import type { Context } from "hono";
 import { guideOf } from "../errors/error-guide.ts";
 import type { ServiceError } from "../errors/errors.ts";
+import { etagOf, matchesEtag, revalidated } from "../http/etag.ts";
+import { JsonText } from "../json/json-text.ts";
+import { pageOfOperation } from "./openapi.ts";
+import { legacyRateCode } from "./openapi-parts.ts";
 
 /** A success body: `response` first and `error: null` last, as clients of the original service check both. */
 export function ok(c: Context, members: Record<string, unknown>): Response {
   return c.json({ response: "OK", ...members, error: null }, 200);
 }
-
-/** What clients of the original service switch on after a 429. */
-export const legacyRateCode = "too_many_requests";
 
 /** A failure body: `NOK` with the HTTP status, a code that clients switch on, and a text for people. */
 export function nok(c: Context, error: ServiceError, requestId: string): Response {
@@ -21,12 +22,18 @@ export function nok(c: Context, error: ServiceError, requestId: string): Respons
       code: code === "rate_limit_exceeded" ? legacyRateCode : code,
       message,
       request_id: requestId,
-      fix: guideOf(code).fix,
+      fix: fixOf(c, error),
       docs: `/docs/errors/${code}`,
     },
     ...(error.status === 422 || error.status === 413 ? detailOf(error) : {}),
   };
   return c.json(body, status as 400);
+}
+
+/** Where the members have types, the page of the operation shows them. */
+function fixOf(c: Context, { code, fix = guideOf(code).fix }: ServiceError): string {
+  const page = code === "invalid_type" ? pageOfOperation(c.req.method, c.req.path) : null;
+  return page === null ? fix : `${fix} ${page} describes the operation.`;
 }
 
 /** Every problem of the request, as the frameworks of old clients' time listed them. */
@@ -41,4 +48,51 @@ function detailOf({ code, field, message, details }: ServiceError): Record<strin
     };
   }
   return field ? { detail: [{ loc: [field], msg: message, type: code }] } : {};
+}
+
+/** JSON text that goes into an answer as it is: third parties' metadata keeps its numbers and member order. */
+export class RawJson {
+  readonly text: string | JsonText;
+  constructor(text: string | JsonText) {
+    this.text = text;
+  }
+}
+
+/** A list whose items are JSON text already. */
+export function rawList(items: JsonText): RawJson {
+  return new RawJson(new JsonText().add("[").add(items).add("]"));
+}
+
+/** A success body like `ok`, whose members may hold `RawJson`. */
+export function okRaw(c: Context, members: Record<string, unknown>): Response {
+  return c.body(bodyText(members).toString(), 200, { "Content-Type": "application/json" });
+}
+
+/** The same for a read: it has a name by which it is asked for again, and is not sent to who has it. */
+export function okRead(c: Context, members: Record<string, unknown>): Response {
+  const text = bodyText(members);
+  const etag = etagOf(text);
+  c.header("Cache-Control", revalidated);
+  c.header("ETag", etag);
+  if (matchesEtag(c.req.header("if-none-match"), etag)) return c.body(null, 304);
+  return c.body(text.toString(), 200, { "Content-Type": "application/json" });
+}
+
+/** JSON text of a value that may hold `RawJson`. */
+export function toJson(value: unknown): string {
+  if (value instanceof RawJson) return String(value.text);
+  if (Array.isArray(value)) return `[${value.map(toJson).join(",")}]`;
+  if (value === null || typeof value !== "object") return JSON.stringify(value) ?? "null";
+  const members = Object.entries(value).filter(([, member]) => member !== undefined);
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${toJson(member)}`).join(",")}}`;
+}
+
+/** The text of a success body, what PostgreSQL wrote in it untouched. */
+export function bodyText(members: Record<string, unknown>): JsonText {
+  const text = new JsonText().add('{"response":"OK"');
+  for (const [name, member] of Object.entries(members)) {
+    if (member === undefined) continue;
+    text.add(`,"${name}":`).add(member instanceof RawJson ? member.text : toJson(member));
+  }
+  return text.add(',"error":null}');
 }

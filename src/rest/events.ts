@@ -1,4 +1,3 @@
-import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import type { Context } from "hono";
 import { requireScope } from "../accounts/admit.ts";
 import { authenticate } from "../accounts/authenticate.ts";
@@ -6,11 +5,9 @@ import { operationOfRoute } from "../accounts/operations.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { readFilter, readPlace } from "../events/event-input.ts";
 import { openStream, type StreamItem } from "../events/open-stream.ts";
-import { corsHeaders } from "../http/common-headers.ts";
 import type { EventStreams } from "../http/event-streams.ts";
 import { rawHeaderValues } from "../http/headers.ts";
 import type { Services } from "../services.ts";
-import { withoutSpan } from "../telemetry/span.ts";
 import { nok } from "./answer.ts";
 import type { V0App, V0Env } from "./app.ts";
 
@@ -56,29 +53,18 @@ function answerStream(
   streams: EventStreams,
   events: AsyncGenerator<StreamItem, void>,
 ): Response {
-  const { incoming, outgoing } = c.env;
   const requestId = c.get("requestId");
   const operation = operationOfRoute("GET", c.req.path);
-  void withoutSpan(() =>
-    streams.serve(
-      outgoing as Parameters<EventStreams["serve"]>[0],
-      { ...corsHeaders, "x-request-id": requestId, ...c.get("rateHeaders") },
-      {
-        events,
-        textOf: async (item) => await textOf(c, item as Sent, requestId),
-        eventOf: (error): Sent => ({ kind: "error", error }),
-        check: async () => {
-          const session = await authenticate(services, rawHeaderValues(incoming, "authorization"), requestId);
-          requireScope(session, operation);
-        },
-        frames: { next: (item, text) => frameOf(item as Sent, text), end: "" },
-      },
-    ),
-  );
-  const response = new Response(null, { headers: RESPONSE_ALREADY_SENT.headers });
-  // A response that was never looked at takes a shortcut in @hono/node-server that does not see the header.
-  void response.body;
-  return response;
+  return streams.answer(c.env, requestId, c.get("rateHeaders"), {
+    events,
+    textOf: async (item) => await textOf(c, item as Sent, requestId),
+    eventOf: (error): Sent => ({ kind: "error", error }),
+    check: async () => {
+      const session = await authenticate(services, rawHeaderValues(c.env.incoming, "authorization"), requestId);
+      requireScope(session, operation);
+    },
+    frames: { next: (item, text) => frameOf(item as Sent, text), end: "" },
+  });
 }
 
 async function textOf(c: Context<V0Env>, item: Sent, requestId: string): Promise<string> {

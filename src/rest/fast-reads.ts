@@ -3,6 +3,7 @@ import type { Caller } from "../auth/caller.ts";
 import type { JsonText } from "../json/json-text.ts";
 import { accountPage, chainPage, contractPage, nftDetails } from "../nfts/json-lists.ts";
 import type { Services } from "../services.ts";
+import { RawJson, rawList } from "./answer.ts";
 import { Input } from "./input.ts";
 import {
   addressParameter,
@@ -12,7 +13,6 @@ import {
   tokenIdParameter,
   wordsParameter,
 } from "./query.ts";
-import { RawJson, rawList } from "./raw-json.ts";
 import { accountItemShape, contractMembers, detailsShape, listItemShape } from "./token-shape.ts";
 
 /*
@@ -37,8 +37,8 @@ function accountReads(services: Services, query: URLSearchParams, checkPath: Pat
   const chain = chainParameter(input, services.chains);
   checkPath(input);
   const contract = input.address("contract_address");
-  const include = includeParameter(query, input, ["metadata", "contract_information"]);
-  const exclude = wordsParameter(query, input, "exclude", ["erc721", "erc1155"]);
+  const include = includeParameter(input, ["metadata", "contract_information"]);
+  const exclude = wordsParameter(input, "exclude", ["erc721", "erc1155"]);
   const page = pageParameters(input);
   input.check();
   const shape = accountItemShape({
@@ -58,7 +58,7 @@ function accountReads(services: Services, query: URLSearchParams, checkPath: Pat
 function chainReads(services: Services, query: URLSearchParams): ReadOf<[]> {
   const input = Input.fromQuery(query);
   const chain = chainParameter(input, services.chains);
-  const include = includeParameter(query, input, ["metadata", "file_information", "contract_information", "all"]);
+  const include = includeParameter(input, ["metadata", "file_information", "contract_information", "all"]);
   const page = pageParameters(input);
   input.check();
   const shape = listItemShape(shown(include, include.has("all") || include.has("contract_information")));
@@ -72,7 +72,7 @@ function contractReads(services: Services, query: URLSearchParams, checkPath: Pa
   const input = Input.fromQuery(query);
   const chain = chainParameter(input, services.chains);
   checkPath(input);
-  const include = includeParameter(query, input, ["metadata", "file_information", "all"]);
+  const include = includeParameter(input, ["metadata", "file_information", "all"]);
   // A wrong word is a fault here as well; who refreshes is the route's business.
   input.boolean("refresh_metadata");
   const page = pageParameters(input);
@@ -97,7 +97,7 @@ function tokenReads(
   const input = Input.fromQuery(query);
   const chain = chainParameter(input, services.chains);
   checkPath(input);
-  includeParameter(query, input, ["metadata", "file_information", "contract_information", "all", "rarity"]);
+  includeParameter(input, ["metadata", "file_information", "contract_information", "all", "rarity"]);
   input.boolean("refresh_metadata");
   input.check();
   const request = { chain, shape: detailsShape, contractMembers };

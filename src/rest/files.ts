@@ -3,10 +3,13 @@ import { withDrainedBody } from "../http/drain-body.ts";
 import { announcedBytes, type Part, readMultipart } from "../http/multipart.ts";
 import type { Services } from "../services.ts";
 import { refuseOverQuota } from "../uploads/admit-upload.ts";
+import { type ListedUpload, listUploads, readDocuments } from "../uploads/list-uploads.ts";
 import { uploadFile } from "../uploads/upload-file.ts";
 import type { FileInput } from "../uploads/upload-record.ts";
-import { ok } from "./answer.ts";
+import { ok, okRead, RawJson } from "./answer.ts";
 import type { V0App } from "./app.ts";
+import { pageParameters, queryInput, wordsParameter } from "./query.ts";
+import { naiveMicros } from "./values.ts";
 
 /** What a form may hold beside the file; it is ignored. */
 export const otherParts = 100;
@@ -63,5 +66,54 @@ async function* toTheEnd(part: Part, parts: AsyncGenerator<Part>): AsyncGenerato
     const { value: next, done } = await parts.next();
     if (done) return;
     if (next.name === "file") throw new ServiceError("value_error", "send one file per request", { field: "file" });
+  }
+}
+
+const kinds = ["file", "metadata", "metadata_directory"] as const;
+
+/** GET /me/storage */
+export function addStorage(app: V0App, services: Services): void {
+  app.get("/me/storage", async (c) => {
+    const input = queryInput(c);
+    const types = wordsParameter(input, "type", [...kinds, "all"] as const);
+    if (types.size === 0) input.text("type", { required: true });
+    const from = input.date("start_date");
+    const until = input.date("end_date");
+    // This list has no continuation: one that is sent is an unknown parameter.
+    const { number, size } = pageParameters(input, 500n);
+    input.check();
+    const page = { number, size };
+    const wanted = types.has("all") ? [] : kinds.filter((kind) => types.has(kind));
+    const found = await listUploads(services, c.get("caller"), { kinds: wanted, from, until, page });
+    const uploads = found.items.map(({ node }) => node);
+    const documents = await readDocuments(services, uploads);
+    const { gatewayBase } = services.config.ipfs;
+    return okRead(c, { storage: uploads.map((upload) => storageItem(upload, gatewayBase, documents)) });
+  });
+}
+
+/** The old documents disagree about the name of the first member: it goes out under both. */
+function storageItem(upload: ListedUpload, gatewayBase: string, documents: ReadonlyMap<string, string>) {
+  const { kind, cid } = upload;
+  const uris = { ipfs_uri: `ipfs://${cid}`, ipfs_url: `${gatewayBase}/${cid}` };
+  const uploaded = { uploaded_date: naiveMicros(upload.createdMicros) };
+  const type = { storage_type: kind, type: kind };
+  switch (kind) {
+    case "file":
+      return {
+        ...type,
+        file_name: upload.fileName,
+        ...uris,
+        ...uploaded,
+        content_type: upload.contentType,
+        file_size: upload.sizeBytes,
+        file_size_mb: fileSizeMb(upload.sizeBytes),
+      };
+    case "metadata": {
+      const text = documents.get(cid);
+      return { ...type, ...uris, ...uploaded, metadata: text === undefined ? null : new RawJson(text) };
+    }
+    case "metadata_directory":
+      return { ...type, ...uris, ipfs_uri: `${uris.ipfs_uri}/`, ...uploaded };
   }
 }

@@ -1,4 +1,4 @@
-import { ServiceError } from "../errors/errors.ts";
+import { ServiceError, wrongType } from "../errors/errors.ts";
 import { JsonNumber } from "./json-body.ts";
 
 type Problem = { rank: number; error: ServiceError };
@@ -30,13 +30,19 @@ const mostOfOneCode = 100;
 export class Input {
   readonly #get: (name: string) => unknown;
   readonly #sent: readonly string[];
+  readonly #valuesOf: (name: string) => string[];
   readonly #asked = new Set<string>();
   readonly #problems: Problem[] = [];
   readonly #counts = new Map<ProblemCode, number>();
 
-  private constructor(get: (name: string) => unknown, sent: Iterable<string>) {
+  private constructor(
+    get: (name: string) => unknown,
+    sent: Iterable<string>,
+    valuesOf: (name: string) => string[] = () => [],
+  ) {
     this.#get = get;
     this.#sent = [...new Set(sent)];
+    this.#valuesOf = valuesOf;
   }
 
   static fromBody(body: Record<string, unknown>): Input {
@@ -44,12 +50,21 @@ export class Input {
   }
 
   static fromQuery(query: URLSearchParams): Input {
-    return new Input((name) => query.getAll(name).find((value) => value !== ""), query.keys());
+    const valuesOf = (name: string) => query.getAll(name);
+    return new Input((name) => valuesOf(name).find((value) => value !== ""), query.keys(), valuesOf);
   }
 
   /** Members that were sent and not asked for, under any spelling, until now: what is misspelt is among them. */
   unknown(): string[] {
     return this.#sent.filter((name) => !this.#asked.has(name));
+  }
+
+  /** The values of a parameter of a query that may repeat; `a,b` in one value is split too. */
+  words(name: string): string[] {
+    return this.#valuesOf(name)
+      .flatMap((value) => value.split(","))
+      .map((word) => word.trim())
+      .filter(Boolean);
   }
 
   has(name: string): boolean {
@@ -66,7 +81,7 @@ export class Input {
     const [name, value] = this.#first(names);
     const text = value instanceof JsonNumber ? value.source : value;
     if (text === undefined || (text === "" && !need.emptyIsText)) return this.#absent(name, need);
-    return typeof text === "string" ? text : this.#fault("invalid_type", name, "a string");
+    return typeof text === "string" ? text : this.wrongType(name, "a string");
   }
 
   /** A whole number, of any size. */
@@ -74,9 +89,9 @@ export class Input {
     const [name, value] = this.#first(names);
     if (value === undefined || value === "") return this.#absent(name, need);
     const text = value instanceof JsonNumber ? value.source : value;
-    if (typeof text !== "string") return this.#fault("invalid_type", name, "a whole number");
+    if (typeof text !== "string") return this.wrongType(name, "a whole number");
     const match = /^\s*([+-]?\d{1,78})(?:\.0+)?\s*$/.exec(text);
-    return match?.[1] === undefined ? this.#fault("invalid_type", name, "a whole number") : BigInt(match[1]);
+    return match?.[1] === undefined ? this.wrongType(name, "a whole number") : BigInt(match[1]);
   }
 
   /** A decimal number scaled by 10^18, from its text: units of the native token become wei. */
@@ -84,10 +99,10 @@ export class Input {
     const [, value] = this.#first(name);
     if (value === undefined || value === "") return this.#absent(name, need);
     const text = value instanceof JsonNumber ? value.source : value;
-    if (typeof text !== "string") return this.#fault("invalid_type", name, "a number");
+    if (typeof text !== "string") return this.wrongType(name, "a number");
     const wei = decimalToWei(text.trim());
-    if (wei === null) return this.#fault("invalid_type", name, "a number");
-    return wei === "too fine" ? this.#fault("value_error", name, "at most 18 decimals") : wei;
+    if (wei === null) return this.wrongType(name, "a number");
+    return wei === "too fine" ? this.fail("value_error", name, `${name} must be at most 18 decimals`) : wei;
   }
 
   boolean(name: string): boolean | undefined {
@@ -96,7 +111,7 @@ export class Input {
     if (text === undefined || text === "") return undefined;
     if (text === true || text === "true" || text === "True" || text === "1") return true;
     if (text === false || text === "false" || text === "False" || text === "0") return false;
-    return this.#fault("invalid_type", name, "true or false");
+    return this.wrongType(name, "true or false");
   }
 
   /** An address in any letter case, in the spelling that was sent. */
@@ -110,7 +125,7 @@ export class Input {
   addresses(name: string): string[] | undefined {
     const [, value] = this.#first(name);
     if (value === undefined) return undefined;
-    if (!Array.isArray(value)) return this.#fault("invalid_type", name, "an array of addresses");
+    if (!Array.isArray(value)) return this.wrongType(name, "an array of addresses");
     const bad = value.findIndex((item) => typeof item !== "string" || !isAddressText(item));
     const at = `${name}[${bad}]`;
     return bad < 0 ? value : this.fail("invalid_address", at, invalidAddress(at));
@@ -121,7 +136,8 @@ export class Input {
     const [name] = this.#first(names);
     const text = this.text(names, need);
     if (text === undefined) return undefined;
-    return parseIsoDate(text) ?? this.#fault("invalid_date", name, "an ISO 8601 date, 2022-07-12T11:30:48+00:00");
+    const wanted = "an ISO 8601 date, 2022-07-12T11:30:48+00:00";
+    return parseIsoDate(text) ?? this.fail("invalid_date", name, `${name} must be ${wanted}`);
   }
 
   /** The objects of a list, each an input of its own; what is wrong in them is this input's fault, under their place. */
@@ -132,7 +148,7 @@ export class Input {
       return [];
     }
     if (!Array.isArray(value)) {
-      this.#fault("invalid_type", name, "an array of objects");
+      this.wrongType(name, "an array of objects");
       return [];
     }
     if (value.length === 0 || value.length > most)
@@ -140,13 +156,15 @@ export class Input {
     return value.slice(0, most).flatMap((item: unknown, index) => {
       const at = `${name}[${index}]`;
       if (item === null || typeof item !== "object" || Array.isArray(item) || item instanceof JsonNumber) {
-        this.#fault("invalid_type", at, "an object");
+        this.wrongType(at, "an object");
         return [];
       }
       const input = Input.fromBody(item as Record<string, unknown>);
       const given = read(input);
-      for (const { code, field = "", message } of input.faults())
-        this.fail(code as ProblemCode, `${at}.${field}`, message.replace(field, `${at}.${field}`));
+      for (const { code, field = "", message, fix } of input.faults()) {
+        const place = `${at}.${field}`;
+        this.fail(code as ProblemCode, place, message.replace(field, place), fix?.replace(field, place));
+      }
       return [given];
     });
   }
@@ -161,17 +179,23 @@ export class Input {
     const faults = this.faults();
     const [first] = faults;
     if (!first) return;
-    const { code, message, field } = first;
+    const { code, message, field, fix } = first;
     const problems = faults.map((fault) => ({ field: fault.field, code: fault.code, message: fault.message }));
-    throw new ServiceError(code, message, { ...(field === undefined ? {} : { field }), details: { problems } });
+    throw new ServiceError(code, message, { field, fix, details: { problems } });
   }
 
-  fail(code: ProblemCode, field: string, message: string): undefined {
+  fail(code: ProblemCode, field: string, message: string, fix?: string): undefined {
     const before = this.#counts.get(code) ?? 0;
     this.#counts.set(code, before + 1);
     if (before < mostOfOneCode)
-      this.#problems.push({ rank: ranks[code], error: new ServiceError(code, message, { field }) });
+      this.#problems.push({ rank: ranks[code], error: new ServiceError(code, message, { field, fix }) });
     return undefined;
+  }
+
+  /** A fault of the type: `wanted` is "a string". */
+  wrongType(name: string, wanted: string): undefined {
+    const { message, fix } = wrongType(name, wanted);
+    return this.fail("invalid_type", name, message, fix);
   }
 
   #first(names: string | readonly string[]): [name: string, value: unknown] {
@@ -186,10 +210,6 @@ export class Input {
 
   #absent(name: string, need: Need): undefined {
     return need.required ? this.fail("parameter_missing", name, `${name} is missing`) : undefined;
-  }
-
-  #fault(code: ProblemCode, name: string, wanted: string): undefined {
-    return this.fail(code, name, `${name} must be ${wanted}`);
   }
 }
 

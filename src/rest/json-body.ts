@@ -1,12 +1,19 @@
+import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { ServiceError } from "../errors/errors.ts";
 import { measureJson } from "../json/measure-json.ts";
 import { LongWork } from "../long-work.ts";
 import { readAtMost } from "../read-at-most.ts";
-import { maxNesting, mostValues, parseInParts, tooDeep } from "./parse-in-parts.ts";
 
 /** Characters up to which a body is parsed at once. */
 const shortText = 16_384;
+const maxNesting = 64;
+/** Values that are parsed in one piece, whose time others wait for. */
+const mostValues = 50_000;
+/** Characters of a list that are parsed at once. */
+const partLength = 8_192;
+/** Characters that are looked at between two looks at the clock. */
+const betweenLooks = 4_096;
 
 /** A JSON number together with its own text: a price must not pass through a float. */
 export class JsonNumber {
@@ -51,7 +58,7 @@ export function parseJsonObject(text: string): Record<string, unknown> {
 export async function readJsonObject(
   request: IncomingMessage,
   limitBytes: number,
-  options: { account: string; mostValues?: number },
+  options: { account: string; mostValues?: number | undefined },
 ): Promise<Record<string, unknown>> {
   const text = await readBody(request, limitBytes);
   if (text.length <= shortText) return parseJsonObject(text);
@@ -82,11 +89,127 @@ function parseObject(text: string, revive?: Revive): Record<string, unknown> {
 
 function requireObject(value: unknown): Record<string, unknown> {
   if (value === null || typeof value !== "object" || Array.isArray(value) || value instanceof JsonNumber) {
-    throw new ServiceError("invalid_type", "the body must be a JSON object");
+    throw new ServiceError("invalid_type", "the body must be a JSON object", {
+      fix: "Send the body as a JSON object.",
+    });
   }
   return value as Record<string, unknown>;
 }
 
 function keepNumberText(_key: string, value: unknown, context?: { source?: string }): unknown {
   return typeof value === "number" ? new JsonNumber(value, context?.source ?? String(value)) : value;
+}
+
+/** A list that is a member of the object itself, without its brackets. */
+interface LongList {
+  start: number;
+  end: number;
+  /** Where its parts end: at commas between its items. */
+  cuts: number[];
+}
+
+/**
+ * Parses the text of a JSON object whose members may be long lists, part by part.
+ *
+ * @param most values in all, those of lists included.
+ * @returns what `JSON.parse` makes of the text; null for a text that is no JSON, and for some that are.
+ * @throws ServiceError `value_error` for more values than that, or than can be parsed at once; for a nesting over 64 levels.
+ */
+export async function parseInParts(
+  text: string,
+  revive: ((key: string, value: unknown) => unknown) | undefined,
+  { most, work }: { most: number; work: LongWork },
+): Promise<unknown> {
+  const lists = await findLongLists(text, most, work);
+  if (!lists) return null;
+  // Nobody can send what stands for a list.
+  const mark = randomUUID();
+  let [short, at] = ["", 0];
+  for (const [index, { start, end }] of lists.entries()) {
+    short += `${text.slice(at, start - 1)}"${mark} ${index}"`;
+    at = end + 1;
+  }
+  try {
+    const value: unknown = JSON.parse(short + text.slice(at), revive);
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+    for (const [name, member] of Object.entries(value)) {
+      // A list in the place of a name.
+      if (name.startsWith(mark)) return null;
+      const list = typeof member === "string" && member.startsWith(mark) ? lists[Number(member.slice(37))] : undefined;
+      if (!list) continue;
+      const items = await parseList(text, list, revive, work);
+      if (!items) return null;
+      // One called __proto__ stays a member.
+      Object.defineProperty(value, name, { value: items, writable: true, enumerable: true, configurable: true });
+    }
+    return value;
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+}
+
+async function parseList(
+  text: string,
+  { start, cuts, end }: LongList,
+  revive: ((key: string, value: unknown) => unknown) | undefined,
+  work: LongWork,
+): Promise<unknown[] | null> {
+  const items: unknown[] = [];
+  let from = start;
+  for (const cut of [...cuts, end]) {
+    if (work.isOver) await work.rest();
+    const part: unknown[] = JSON.parse(`[${text.slice(from, cut)}]`, revive);
+    // Nothing stands between two commas.
+    if (part.length === 0) return null;
+    for (const item of part) items.push(item);
+    from = cut + 1;
+  }
+  return items;
+}
+
+/** @returns null for a text whose brackets do not fit. */
+async function findLongLists(text: string, most: number, work: LongWork): Promise<LongList[] | null> {
+  const lists: LongList[] = [];
+  let list: LongList | null = null;
+  let [level, values, together, partStart, inString] = [0, 0, 0, 0, false];
+  for (let at = 0; at < text.length; at += 1) {
+    if (at % betweenLooks === 0 && work.isOver) await work.rest();
+    const code = text.charCodeAt(at);
+    if (inString) {
+      if (code === 0x5c) at += 1;
+      else if (code === 0x22) inString = false;
+    } else if (code === 0x22) inString = true;
+    else if (code === 0x7b || code === 0x5b) {
+      level += 1;
+      if (level > maxNesting) throw tooDeep();
+      if (level !== 2 || code !== 0x5b) continue;
+      list = { start: at + 1, end: at + 1, cuts: [] };
+      partStart = at;
+    } else if (code === 0x7d || code === 0x5d) {
+      level -= 1;
+      if (level !== 1 || !list) continue;
+      if (code !== 0x5d) return null;
+      if (list.cuts.length > 0) lists.push({ ...list, end: at });
+      list = null;
+    } else if (code === 0x2c || code === 0x3a) {
+      values += 1;
+      together += 1;
+      if (level === 2 && code === 0x2c && list && at - partStart >= partLength) {
+        list.cuts.push(at);
+        partStart = at;
+        together = 0;
+      }
+      if (values > most || together > mostValues) throw tooManyValues(values > most ? most : mostValues);
+    }
+  }
+  return lists;
+}
+
+function tooDeep(): ServiceError {
+  return new ServiceError("value_error", `the body is nested over ${maxNesting} levels`);
+}
+
+function tooManyValues(most: number): ServiceError {
+  return new ServiceError("value_error", `the body has over ${most} values; send less in one request`);
 }

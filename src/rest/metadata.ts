@@ -7,10 +7,10 @@ import { displayTypes, type MetadataInput, type Trait, uploadMetadata } from "..
 import { uploadMetadataDirectory } from "../uploads/upload-metadata-directory.ts";
 import type { FileInput } from "../uploads/upload-record.ts";
 import { ok } from "./answer.ts";
-import type { V0App } from "./app.ts";
+import { bodyOf, type V0App } from "./app.ts";
 import { Input } from "./input.ts";
-import { JsonNumber, readJsonObject } from "./json-body.ts";
-import { queryOf } from "./query.ts";
+import { JsonNumber } from "./json-body.ts";
+import { queryInput } from "./query.ts";
 
 /** Room for the header lines of each part. */
 const partOverheadBytes = 1_024;
@@ -19,9 +19,7 @@ const partOverheadBytes = 1_024;
 export function addMetadata(app: V0App, services: Services): void {
   const { config } = services;
   app.post("/metadata", async (c) => {
-    const body = await readJsonObject(c.env.incoming, config.limits.jsonBodyBytes, {
-      account: c.get("caller").accountId,
-    });
+    const body = await bodyOf(c, services);
     const input = readMetadata(body);
     const upload = await uploadMetadata(services, c.get("caller"), input);
     return ok(c, {
@@ -37,7 +35,7 @@ export function addMetadata(app: V0App, services: Services): void {
   });
   app.post("/metadata/directory", (c) =>
     withDrainedBody(c, async () => {
-      const query = Input.fromQuery(queryOf(c));
+      const query = queryInput(c);
       const dryRun = query.boolean("dry_run") ?? false;
       const wantsWarnings = query.boolean("warnings") ?? dryRun;
       query.check();
@@ -87,7 +85,7 @@ function readMetadata(body: Record<string, unknown>): MetadataInput {
   const text = (name: string) => {
     const value = member(body, name);
     if (value === null || typeof value === "string") return value;
-    return input.fail("invalid_type", name, `${name} must be a string`) ?? null;
+    return input.wrongType(name, "a string") ?? null;
   };
   /** Scripts that number their tokens send the bare number. */
   const nameText = () => {
@@ -128,13 +126,13 @@ function legacyTraits(traits: readonly Trait[] | null): Record<string, unknown>[
 
 function readTraits(input: Input, value: unknown): Trait[] | null {
   if (value === null) return null;
-  if (!Array.isArray(value)) return input.fail("invalid_type", "attributes", "attributes must be an array") ?? null;
+  if (!Array.isArray(value)) return input.wrongType("attributes", "an array") ?? null;
   return value.map((item, index) => readTrait(input, item, `attributes[${index}]`));
 }
 
 function readTrait(input: Input, item: unknown, at: string): Trait {
   const trait = isObject(item) ? item : {};
-  if (!isObject(item)) input.fail("invalid_type", at, `${at} must be an object`);
+  if (!isObject(item)) input.wrongType(at, "an object");
   const traitType = member(trait, "trait_type");
   const value = member(trait, "value");
   const maxValue = member(trait, "max_value");
@@ -147,11 +145,9 @@ function readTrait(input: Input, item: unknown, at: string): Trait {
   // Digits in a text are kept as they came.
   const isNumber = (given: unknown) =>
     given === null || given instanceof JsonNumber || (typeof given === "string" && /^-?\d+(\.\d+)?$/.test(given));
-  if (!isText(traitType)) input.fail("invalid_type", `${at}.trait_type`, `${at}.trait_type must be a string`);
-  if (!isText(value) && !isNumber(value)) {
-    input.fail("invalid_type", `${at}.value`, `${at}.value must be a string or a number`);
-  }
-  if (!isNumber(maxValue)) input.fail("invalid_type", `${at}.max_value`, `${at}.max_value must be a number`);
+  if (!isText(traitType)) input.wrongType(`${at}.trait_type`, "a string");
+  if (!isText(value) && !isNumber(value)) input.wrongType(`${at}.value`, "a string or a number");
+  if (!isNumber(maxValue)) input.wrongType(`${at}.max_value`, "a number");
   const known = displayTypes.find((word) => word === displayType);
   if (displayType !== null && !known) {
     const message = `${at}.display_type must be one of ${displayTypes.join(", ")}`;
@@ -167,7 +163,7 @@ function readTrait(input: Input, item: unknown, at: string): Trait {
 
 function readCustomFields(input: Input, value: unknown): Record<string, unknown> | null {
   if (value === null) return null;
-  if (!isObject(value)) return input.fail("invalid_type", "custom_fields", "custom_fields must be an object") ?? null;
+  if (!isObject(value)) return input.wrongType("custom_fields", "an object") ?? null;
   return plainJson(value) as Record<string, unknown>;
 }
 

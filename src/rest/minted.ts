@@ -1,35 +1,30 @@
 import type { Caller } from "../auth/caller.ts";
 import { ServiceError } from "../errors/errors.ts";
-import { type ProductRequest, productRequests } from "../products/find-product.ts";
+import { productRequests } from "../products/find-product.ts";
 import { listMints, readMintedFacts } from "../products/lists.ts";
 import { pendingError } from "../requests/progress.ts";
 import { getRequest } from "../requests/requests.ts";
 import type { Services } from "../services.ts";
 import type { TokensPayload } from "../transactions/store/payloads.ts";
-import { ok } from "./answer.ts";
+import { ok, okRaw, RawJson } from "./answer.ts";
 import type { V0App } from "./app.ts";
-import { naiveMicros } from "./dates.ts";
-import { explorerUrl } from "./explorer-url.ts";
-import { Input } from "./input.ts";
-import { chainParameter, pageParameters, queryOf } from "./query.ts";
-import { okRaw, RawJson } from "./raw-json.ts";
+import type { Input } from "./input.ts";
+import { chainParameter, pageParameters, queryInput, queryOf } from "./query.ts";
+import { naiveMicros, transactionMembers } from "./values.ts";
 
 /** What the account has minted: GET /mints/{hash}, /mints/batch/{hash}, /me/mints. */
 export function addMinted(app: V0App, services: Services): void {
   app.get("/mints/batch/:hash", async (c) => {
-    const { request, chain } = await findMint(services, c.get("caller"), queryOf(c), c.req.param("hash"));
-    const { contractAsSent, tokens } = request.payload as TokensPayload;
-    return ok(c, { chain, contract_address: contractAsSent, token_ids: tokens.map(({ tokenId }) => tokenId) });
+    const { place, tokenIds } = await findMint(services, c.get("caller"), queryInput(c), c.req.param("hash"));
+    return ok(c, { ...place, token_ids: tokenIds });
   });
   app.get("/mints/:hash", async (c) => {
-    const { request, chain } = await findMint(services, c.get("caller"), queryOf(c), c.req.param("hash"));
-    const { contractAsSent, tokens } = request.payload as TokensPayload;
-    return ok(c, { chain, contract_address: contractAsSent, token_id: tokens[0]?.tokenId });
+    const { place, tokenIds } = await findMint(services, c.get("caller"), queryInput(c), c.req.param("hash"));
+    return ok(c, { ...place, token_id: tokenIds[0] });
   });
   app.get("/me/mints", async (c) => {
-    const query = queryOf(c);
-    const input = Input.fromQuery(query);
-    const chain = query.get("chain") ? chainParameter(input, services.chains) : undefined;
+    const input = queryInput(c);
+    const chain = queryOf(c).get("chain") ? chainParameter(input, services.chains) : undefined;
     const { number: pageNumber, size: pageSize } = pageParameters(input);
     input.check();
     const caller = c.get("caller");
@@ -40,11 +35,10 @@ export function addMinted(app: V0App, services: Services): void {
       minted_nfts: nfts.map(({ mint, token }) => {
         const { contractName, frozen, count } = factsOf(mint, token.tokenId);
         const { contractAsSent, type } = mint.payload as TokensPayload;
-        const hash = mint.transactionHash;
+        const asked = chain ?? mint.chain.name;
         return {
-          chain: chain ?? mint.chain.name,
-          transaction_hash: hash,
-          transaction_external_url: hash && explorerUrl(mint.chain, chain ?? mint.chain.name, hash),
+          chain: asked,
+          ...transactionMembers(mint, asked),
           contract_name: contractName,
           contract_address: contractAsSent,
           type,
@@ -62,19 +56,14 @@ export function addMinted(app: V0App, services: Services): void {
   });
 }
 
-async function findMint(
-  services: Services,
-  caller: Caller,
-  query: URLSearchParams,
-  hash: string,
-): Promise<{ request: ProductRequest; chain: string }> {
-  const input = Input.fromQuery(query);
+async function findMint(services: Services, caller: Caller, input: Input, hash: string) {
   const chain = chainParameter(input, services.chains);
   input.check();
   const request = await getRequest(services, caller, productRequests, { chain, hash });
   if (request.kind !== "mint") throw new ServiceError("not_found", "no mint of this account has this transaction hash");
-  if (request.confirmed) return { request, chain };
-  if (request.error !== null)
+  if (request.error !== null && !request.confirmed)
     throw new ServiceError("transaction_failed", `the transaction failed, and nothing was minted: ${request.error}`);
-  throw await pendingError(services, request);
+  if (!request.confirmed) throw await pendingError(services, request);
+  const { contractAsSent, tokens } = request.payload as TokensPayload;
+  return { place: { chain, contract_address: contractAsSent }, tokenIds: tokens.map(({ tokenId }) => tokenId) };
 }

@@ -108,7 +108,7 @@ export function eventPaths(): Json {
       },
     },
     "/v1/webhooks": {
-      get: operation("Endpoints of the account", [], { webhooks: z.array(webhook) }, []),
+      get: operation("Endpoints of the account", [], { webhooks: z.array(webhook) }),
       post: operation(
         "Make an endpoint; needs the scope admin",
         [],

@@ -8,9 +8,11 @@ import {
   type V0Group,
   v0Fields,
 } from "../nfts/fields.ts";
-import { legacyRateCode } from "./answer.ts";
 
 /* The words of which the OpenAPI document is made: zod schemas, and the functions that render them. */
+
+/** What clients of the original service switch on after a 429. */
+export const legacyRateCode = "too_many_requests";
 
 export type Json = Record<string, unknown>;
 /** Members of an object by name. */
@@ -34,6 +36,7 @@ export const chainQuery = query(
 const continuationQuery = query("continuation", text, "the previous answer's continuation");
 export const pageNumberQuery = query("page_number", z.int().min(1).default(1), "page, from 1");
 export const pageSizeQuery = query("page_size", z.int().min(1).max(50).default(50), "items per page");
+export const pageQueries = [pageNumberQuery, pageSizeQuery, continuationQuery];
 export const refreshQuery = query("refresh_metadata", z.boolean(), "fetch the metadata again");
 
 const schemasOf: Partial<Record<GraphQLType, z.ZodType>> = {
@@ -80,17 +83,14 @@ export function path(name: string, schema: z.ZodType): Json {
   return { name, in: "path", required: true, schema: jsonSchemaOf(schema) };
 }
 
-export function list(name: string, words: readonly [string, ...string[]], required = false): Json {
+export function list(name: string, words: readonly string[], required = false): Json {
   const schema = jsonSchemaOf(z.array(z.enum(words)));
   return { name, in: "query", required, style: "form", explode: true, schema };
 }
 
-export function include(words: readonly [string, ...string[]]): Json {
-  return list("include", words);
-}
-
-export function pageQueries(): Json[] {
-  return [pageNumberQuery, pageSizeQuery, continuationQuery];
+/** Which parts of the records are shown. */
+export function include(...words: readonly string[]): Json {
+  return list("include", ["default", ...words]);
 }
 
 /**
@@ -128,7 +128,7 @@ export function operation(
   summary: string,
   parameters: readonly Json[],
   members: Members,
-  failures: readonly (keyof typeof errorTable)[],
+  failures: readonly (keyof typeof errorTable)[] = [],
   body?: z.ZodType,
 ): Json {
   // What any request may meet: its key, its input, its rate, a failure of ours, a database or node that is away.

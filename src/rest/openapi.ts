@@ -1,14 +1,10 @@
 import * as z from "zod";
 import { type ErrorCode, errorTable } from "../errors/errors.ts";
-import { legacyRateCode } from "./answer.ts";
-import { accountPaths } from "./openapi-account.ts";
-import { collectionPaths } from "./openapi-collections.ts";
-import { dataPaths } from "./openapi-data.ts";
+import { accountPaths, directoryWarning, uploadPaths } from "./openapi-account.ts";
+import { collectionPaths, mintPaths } from "./openapi-contracts.ts";
 import { eventPaths } from "./openapi-events.ts";
-import { mintPaths } from "./openapi-mints.ts";
-import { nftPaths } from "./openapi-nfts.ts";
-import { integer, type Json, jsonSchemaOf, text } from "./openapi-parts.ts";
-import { directoryWarning, uploadPaths } from "./openapi-uploads.ts";
+import { integer, type Json, jsonSchemaOf, legacyRateCode, text } from "./openapi-parts.ts";
+import { dataPaths, nftPaths } from "./openapi-reads.ts";
 
 const errorBody = z.object({
   response: z.literal("NOK"),
@@ -32,6 +28,21 @@ let made: Json | null = null;
 export function createOpenApi(): Json {
   made ??= makeOpenApi();
   return made;
+}
+
+/** The address of the page at `/docs/rest` about the operation that a request is for; null: the document has none. */
+export function pageOfOperation(method: string, path: string): string | null {
+  const given = path.split("/").filter(Boolean);
+  const operation = method.toLowerCase();
+  const fitting = Object.entries(createOpenApi()["paths"] as Record<string, Json>).flatMap(([template, operations]) => {
+    const parts = template.split("/").filter(Boolean);
+    const fits = parts.length === given.length && parts.every((part, at) => part.startsWith("{") || part === given[at]);
+    return fits && Object.hasOwn(operations, operation) ? [template] : [];
+  });
+  // A name in the path goes before a parameter: /mints/batch/{hash}.
+  const [template] = fitting.toSorted((a, b) => a.split("{").length - b.split("{").length);
+  // Swagger UI names an operation without tag and id in this way.
+  return template === undefined ? null : `/docs/rest#/default/${operation}${template.replaceAll(/\W/g, "_")}`;
 }
 
 function makeOpenApi(): Json {

@@ -49,10 +49,18 @@ export async function readOwnBody<T extends z.ZodType>(
     const field = [member, ...rest.map((part) => `[${part}]`)].join("");
     const isMissing = issue.code === "invalid_type" && rest.length === 0 && !Object.hasOwn(body, member ?? "");
     const message = isMissing ? `${field} is missing` : `${field}: ${issue.message}`;
-    input.fail(isMissing ? "parameter_missing" : codeOf(issue), field, message);
+    if (isMissing) input.fail("parameter_missing", field, message);
+    else input.fail(codeOf(issue), field, message, fixOf(issue, field));
   }
   input.check();
   throw error;
+}
+
+const typeNames: Record<string, string> = { string: "a string", array: "an array", int: "a whole number" };
+
+function fixOf(issue: z.core.$ZodIssue, field: string): string | undefined {
+  if (issue.code !== "invalid_type") return undefined;
+  return `Send ${field} as ${typeNames[issue.expected] ?? `a ${issue.expected}`}.`;
 }
 
 function codeOf(issue: z.core.$ZodIssue): Parameters<Input["fail"]>[0] {

@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import { type Chain, findChain } from "../chains.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { PageRequest } from "../nfts/page.ts";
-import { type Input, invalidAddress, isAddressText } from "./input.ts";
+import { Input, invalidAddress, isAddressText } from "./input.ts";
 
 const defaultPageSize = 50;
 /** Include words that some endpoint or some later version of the original knows; accepted everywhere. */
@@ -11,6 +11,10 @@ const laterWords = ["rarity", "last_sale_price", "file_information", "contract_i
 /** The query of a request; `+` and `%20` are both a space. */
 export function queryOf(c: Context): URLSearchParams {
   return new URL(c.req.url).searchParams;
+}
+
+export function queryInput(c: Context): Input {
+  return Input.fromQuery(queryOf(c));
 }
 
 /** `chain`, required, as it was spelled: answers echo it. */
@@ -43,19 +47,14 @@ export function pageParameters(input: Input, largest: bigint = 50n): PageRequest
   };
 }
 
-/** Words of a repeated parameter; `a,b` in one value is split too. Words of `alsoAccepted` are dropped. */
+/** Words of a repeated parameter. Those of `alsoAccepted` are dropped. */
 export function wordsParameter<W extends string>(
-  query: URLSearchParams,
   input: Input,
   name: string,
   allowed: readonly W[],
   alsoAccepted: readonly string[] = [],
 ): Set<W> {
-  const words = query
-    .getAll(name)
-    .flatMap((value) => value.split(","))
-    .map((word) => word.trim())
-    .filter(Boolean);
+  const words = input.words(name);
   const isAllowed = (word: string): word is W => (allowed as readonly string[]).includes(word);
   const wrong = words.find((word) => !isAllowed(word) && !alsoAccepted.includes(word));
   if (wrong !== undefined) input.fail("invalid_enumeration", name, `${name} must be one of: ${allowed.join(", ")}`);
@@ -76,12 +75,8 @@ export function wordParameter<W extends string>(
 }
 
 /** `include`: which parts of the records are shown. `default` is always there. */
-export function includeParameter<W extends string>(
-  query: URLSearchParams,
-  input: Input,
-  allowed: readonly W[],
-): Set<W | "default"> {
-  return wordsParameter(query, input, "include", ["default", ...allowed] as const, laterWords);
+export function includeParameter<W extends string>(input: Input, allowed: readonly W[]): Set<W | "default"> {
+  return wordsParameter(input, "include", ["default", ...allowed] as const, laterWords);
 }
 
 /** An address of the path, in any letter case. */

@@ -1,4 +1,4 @@
-import type { Hono } from "hono";
+import type { Context, Hono, MiddlewareHandler } from "hono";
 import { authenticate } from "../accounts/authenticate.ts";
 import { indexedHeaders, readFreshness } from "../accounts/freshness.ts";
 import { costOfRoute, operationOfRoute } from "../accounts/operations.ts";
@@ -6,48 +6,32 @@ import { waitForBlock } from "../accounts/wait-for-block.ts";
 import { admitOnce } from "../admission/admit-once.ts";
 import { setRateHeaders } from "../admission/rate-headers.ts";
 import { chainAliases } from "../chains.ts";
-import { findDeployedContract } from "../collections/find-deployed-contract.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { clientAddress } from "../http/client-address.ts";
+import type { EventStreams } from "../http/event-streams.ts";
 import { rawHeaderValues } from "../http/headers.ts";
 import type { Services } from "../services.ts";
 import { withSpan } from "../telemetry/span.ts";
-import { addAccounts, addSignUp } from "./accounts.ts";
-import { ok } from "./answer.ts";
+import { addAccounts } from "./accounts.ts";
 import { createV0App, type V0App, type V0Env } from "./app.ts";
 import { addCollections } from "./collections.ts";
-import { addEasyMints } from "./easy-mints.ts";
-import { addFiles } from "./files.ts";
-import { Input } from "./input.ts";
-import { addKeys } from "./keys.ts";
-import { addMeContracts } from "./me-contracts.ts";
+import { addMeContracts, addProductContracts } from "./contracts.ts";
+import { addEvents } from "./events.ts";
+import { addFiles, addStorage } from "./files.ts";
+import { addKeys, addSettings, addSignUp } from "./me.ts";
 import { addMetadata } from "./metadata.ts";
 import { addMinted } from "./minted.ts";
-import { addMints } from "./mints.ts";
-import { addNfts } from "./nfts.ts";
-import { addProductContracts } from "./product-contracts.ts";
-import { addReports } from "./reports.ts";
-import { addSearch } from "./search.ts";
-import { addSettings } from "./settings.ts";
-import { addStorage } from "./storage.ts";
+import { addEasyMints, addMints } from "./mints.ts";
+import { addNfts, addReports, addSearch } from "./nfts.ts";
 import { addTransactions } from "./transactions.ts";
+import { addWebhooks } from "./webhooks.ts";
 
 /** The legacy REST API: every path but sign-up needs a key, and the key is checked before anything else. */
 export function createV0(services: Services): Hono<V0Env> {
   const app = createV0App();
   addServiceInfo(app);
   addSignUp(app, services);
-  app.use(async (c, next) => {
-    const address = clientAddress(c.env.incoming, services.config.trustedProxies);
-    const authorization = rawHeaderValues(c.env.incoming, "authorization");
-    const session = await authenticate(services, authorization, c.get("requestId"), address);
-    c.set("caller", session);
-    c.set("session", session);
-    const operation = operationOfRoute(c.req.method, c.req.path);
-    const cost = c.req.method === "GET" ? costOfRoute(c.env.incoming.url ?? "") : 1;
-    await admitOnce(c.env.incoming, services, session, operation, cost, (admission) => setRateHeaders(c, admission));
-    await withSpan("use case", {}, next);
-  });
+  app.use(admit(services, (c) => (c.req.method === "GET" ? costOfRoute(c.env.incoming.url ?? "") : 1)));
   // Before what costs something: scripts repeat such requests without a pause.
   addUnbuilt(app);
   addKeys(app, services);
@@ -66,7 +50,6 @@ export function createV0(services: Services): Hono<V0Env> {
   addMetadata(app, services);
   addCollections(app, services);
   addProductContracts(app, services);
-  addContracts(app, services);
   addMints(app, services);
   addEasyMints(app, services);
   addMinted(app, services);
@@ -85,6 +68,21 @@ export function createV0(services: Services): Hono<V0Env> {
   return app;
 }
 
+/** Checks the key, and lets the request begin within its scope, quota and rate. @param costOf in places of its bucket. */
+function admit(services: Services, costOf: (c: Context<V0Env>) => number): MiddlewareHandler<V0Env> {
+  return async (c, next) => {
+    const { incoming } = c.env;
+    const address = clientAddress(incoming, services.config.trustedProxies);
+    const authorization = rawHeaderValues(incoming, "authorization");
+    const session = await authenticate(services, authorization, c.get("requestId"), address);
+    c.set("caller", session);
+    c.set("session", session);
+    const operation = operationOfRoute(c.req.method, c.req.path);
+    await admitOnce(incoming, services, session, operation, costOf(c), (admission) => setRateHeaders(c, admission));
+    await withSpan("use case", {}, next);
+  };
+}
+
 function matches(pattern: string, path: string): boolean {
   const wanted = pattern.split("/").filter(Boolean);
   // The pattern lacks the mount's prefix when the routes are read from the mounted app itself.
@@ -101,17 +99,6 @@ function addServiceInfo(app: V0App): void {
       version: "1.0.0",
     }),
   );
-}
-
-function addContracts(app: V0App, services: Services): void {
-  app.get("/contracts/:hash", async (c) => {
-    const input = Input.fromQuery(new URL(c.req.url).searchParams);
-    const chain = input.text("chain", { required: true });
-    input.check();
-    const transactionHash = c.req.param("hash");
-    const address = await findDeployedContract(services, c.get("caller"), { chain: chain ?? "", transactionHash });
-    return ok(c, { chain, contract_address: address, transaction_hash: transactionHash });
-  });
 }
 
 const noImages = "this service keeps no index of what pictures look like; compare metadata with GET /v0/search";
@@ -133,4 +120,16 @@ function addUnbuilt(app: V0App): void {
       throw new ServiceError("not_implemented", `${method} /v0${path} is not served: ${why}`);
     });
   }
+}
+
+/** What is newer than the legacy REST API and has its envelope: events and webhooks. Every path needs a key. */
+export function createV1(services: Services, streams: EventStreams): Hono<V0Env> {
+  const app = createV0App();
+  app.use(admit(services, () => 1));
+  addEvents(app, services, streams);
+  addWebhooks(app, services);
+  app.all("*", (c) => {
+    throw new ServiceError("not_found", `nothing is served at ${c.req.path}`);
+  });
+  return app;
 }

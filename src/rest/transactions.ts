@@ -1,20 +1,25 @@
 import type { Context } from "hono";
 import { getCollectionStatistics } from "../nfts/collection-statistics.ts";
 import type { Services } from "../services.ts";
-import type { Transfer } from "../transfers/list-transfers.ts";
-import { type ListTransfersInput, listTransfers, type TransferWord } from "../transfers/list-transfers.ts";
+import {
+  type ListTransfersInput,
+  listTransfers,
+  type Transfer,
+  type TransferWord,
+} from "../transfers/list-transfers.ts";
+import { okRead, RawJson } from "./answer.ts";
 import type { V0App, V0Env } from "./app.ts";
-import { naiveMicros, naiveSeconds } from "./dates.ts";
-import { Input } from "./input.ts";
+import type { Input } from "./input.ts";
+import { statistics } from "./openapi-reads.ts";
 import {
   addressParameter,
   chainParameter,
   pageParameters,
-  queryOf,
+  queryInput,
   tokenIdParameter,
   wordsParameter,
 } from "./query.ts";
-import { okRead, RawJson } from "./raw-json.ts";
+import { naiveMicros, naiveSeconds } from "./values.ts";
 
 /** Words of a market, which no chain event of ours is; they are understood and match nothing. */
 const marketWords = ["buy", "sell", "sale", "list", "make_bid", "get_bid"] as const;
@@ -22,13 +27,10 @@ const words = ["transfer", "transfer_from", "transfer_to", "mint", "burn", ...ma
 
 export function addTransactions(app: V0App, services: Services): void {
   app.get("/transactions", async (c) =>
-    answer(c, services, (input) => {
-      const range = { fromBlock: blockParameter(input, "from_block"), toBlock: blockParameter(input, "to_block") };
-      return {
-        ...(range.fromBlock === undefined ? {} : { fromBlock: range.fromBlock }),
-        ...(range.toBlock === undefined ? {} : { toBlock: range.toBlock }),
-      };
-    }),
+    answer(c, services, (input) => ({
+      fromBlock: blockParameter(input, "from_block"),
+      toBlock: blockParameter(input, "to_block"),
+    })),
   );
   app.get("/transactions/accounts/:account_address", async (c) =>
     answer(c, services, (input) => ({
@@ -47,7 +49,7 @@ export function addTransactions(app: V0App, services: Services): void {
     })),
   );
   app.get("/transactions/stats/:contract_address", async (c) => {
-    const input = Input.fromQuery(queryOf(c));
+    const input = queryInput(c);
     const chain = chainParameter(input, services.chains);
     const contract = addressParameter(input, "contract_address", c.req.param("contract_address"));
     input.check();
@@ -69,19 +71,15 @@ async function answer(
   services: Services,
   keyOf: (input: Input) => Pick<ListTransfersInput, "account" | "contract" | "tokenId" | "fromBlock" | "toBlock">,
 ): Promise<Response> {
-  const query = queryOf(c);
-  const input = Input.fromQuery(query);
+  const input = queryInput(c);
   const chain = chainParameter(input, services.chains);
   const where = keyOf(input);
-  const asked = wordsParameter(query, input, "type", words);
+  const asked = wordsParameter(input, "type", words);
   const page = pageParameters(input);
   input.check();
   const all = asked.size === 0 || asked.has("all");
-  const kinds = [...asked].filter((word): word is TransferWord => !isOther(word));
-  const found = await listTransfers(services, c.get("caller"), {
-    ...{ chain, page, ...where },
-    ...(all ? {} : { kinds }),
-  });
+  const kinds = all ? undefined : [...asked].filter((word): word is TransferWord => !isOther(word));
+  const found = await listTransfers(services, c.get("caller"), { chain, page, kinds, ...where });
   return okRead(c, {
     transactions: found.items.map(({ node }) => transactionBody(node)),
     continuation: found.continuation,
@@ -117,12 +115,5 @@ function transactionBody(transfer: Transfer): Record<string, unknown> {
   };
 }
 
-const periods = ["one_day", "seven_day", "thirty_day"];
 /** Every member of the original, in its order; what only a market knows stays null. */
-const unknownStatistics: Record<string, unknown> = Object.fromEntries(
-  [
-    ...periods.flatMap((period) => ["volume", "change", "sales", "average_price"].map((name) => `${period}_${name}`)),
-    ...["total_volume", "total_sales", "total_supply", "total_minted", "num_owners", "average_price", "market_cap"],
-    ...["floor_price", ...periods.map((period) => `floor_price_historic_${period}`), "updated_date"],
-  ].map((name) => [name, null]),
-);
+const unknownStatistics = Object.fromEntries(Object.keys(statistics.shape).map((name) => [name, null]));

@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import { ServiceError } from "../errors/errors.ts";
+import { ServiceError, wrongType } from "../errors/errors.ts";
 import type { WebhookInput } from "../events/event-input.ts";
 import { listDeliveries, replay, sendTestEvent } from "../events/webhook-deliveries.ts";
 import {
@@ -110,5 +110,5 @@ function readList(value: unknown, field: string): string[] | undefined {
   if (value === undefined || value === null) return undefined;
   const texts = Array.isArray(value) ? value.map((item) => (item instanceof JsonNumber ? item.source : item)) : [null];
   if (texts.every((item): item is string => typeof item === "string")) return texts;
-  throw new ServiceError("invalid_type", `${field} must be an array of strings`, { field });
+  throw wrongType(field, "an array of strings");
 }

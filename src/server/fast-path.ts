@@ -11,7 +11,7 @@ import { loadOf } from "../admission/shed-load.ts";
 import type { Session } from "../auth/caller.ts";
 import { chainAliases } from "../chains.ts";
 import { ServiceError } from "../errors/errors.ts";
-import { maxAnswerBytes } from "../graphql/answer-size.ts";
+import { maxAnswerBytes } from "../graphql/answer-text.ts";
 import { type PrecompiledOperations, readOperation } from "../graphql/fast-path/precompiled-operations.ts";
 import { isPlainPost } from "../graphql/server.ts";
 import { corsHeaders } from "../http/common-headers.ts";
@@ -19,8 +19,8 @@ import { etagOf, matchesEtag, revalidated } from "../http/etag.ts";
 import { rawHeaderValues } from "../http/headers.ts";
 import { newRequestId } from "../http/request-id.ts";
 import { JsonText } from "../json/json-text.ts";
+import { bodyText } from "../rest/answer.ts";
 import { fastReadOf } from "../rest/fast-reads.ts";
-import { bodyText } from "../rest/raw-json.ts";
 import type { Services } from "../services.ts";
 import { isRecording } from "../telemetry/span.ts";
 

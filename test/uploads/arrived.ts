@@ -1,4 +1,4 @@
-import { UploadedFile } from "../../src/graphql/uploaded-file.ts";
+import { UploadedFile } from "../../src/graphql/multipart-request.ts";
 
 /** What a multipart request puts in the place of a file's variable. */
 export function arrived(fileName: string, text: string): UploadedFile {

@@ -226,6 +226,72 @@ test.each(wrong)(
 );
 
 test.each([
+  [
+    "POST",
+    "/v0/contracts/collections",
+    { max_supply: "many" },
+    "max_supply as a whole number",
+    "_v0_contracts_collections",
+  ],
+  [
+    "PUT",
+    "/v0/mints/customizable",
+    { ...place, token_id: "x" },
+    "token_id as a whole number",
+    "_v0_mints_customizable",
+  ],
+  [
+    ...["DELETE", "/v0/mints/customizable/batch", { ...place, tokens: [1] }],
+    ...["tokens[0] as an object", "_v0_mints_customizable_batch"],
+  ],
+  [
+    "GET",
+    `/v0/nfts/${someone}?chain=goerli&page_number=x`,
+    undefined,
+    "page_number as a whole number",
+    "_v0_nfts__contract_address_",
+  ],
+  ["POST", "/v0/me/keys", { name: 1 }, "name as a string", "_v0_me_keys"],
+  ["POST", "/v0/me/keys/key_1/rotate", [], "the body as a JSON object", "_v0_me_keys__id__rotate"],
+  ["POST", "/v1/webhooks", { url: "https://a.example", types: "mint" }, "types as an array of strings", "_v1_webhooks"],
+] as [string, string, unknown, string, string][])(
+  "%s %s with a member of another type says which type and where the operation is described",
+  async (...asked) => {
+    const [method, path, body, wanted, page] = asked;
+    // An operation may miss members besides; then the fix is that of the graver fault.
+    const whole = path === "/v0/contracts/collections" ? request(body as Record<string, unknown>) : body;
+    const { status, body: answer } = await api.send(method, path, whole);
+    expect([status, answer["error"]?.["code"]]).toEqual([422, "invalid_type"]);
+    const address = `/docs/rest#/default/${method.toLowerCase()}${page}`;
+    expect(answer["error"]?.["fix"]).toBe(`Send ${wanted}. ${address} describes the operation.`);
+  },
+);
+
+test("a GraphQL input of another type says which type is wanted", async () => {
+  const document = `mutation { uploadMetadata(input: { name: "A", description: "", fileUrl: "ipfs://x", customFields: [1] }) {
+    userErrors { code fix }
+  } }`;
+  const { data } = await api.graphql(document);
+  const fix = "Send input.customFields as an object.";
+  expect(data["uploadMetadata"]?.["userErrors"]).toEqual([{ code: "invalid_type", fix }]);
+});
+
+test("an unknown product contract says how an account lists its own, through either API, and the list has it", async () => {
+  const { body, status } = await api.post("/v0/mints/customizable", mint);
+  expect([status, body["error"]?.["fix"]]).toEqual([404, expect.stringContaining("GET /v0/me/contracts lists")]);
+  const document = `mutation ($c: Address!) { burn(chain: "goerli", contract: $c, tokens: [{ tokenId: "1" }]) { userErrors { code fix } } }`;
+  const { data } = await api.graphql(document, { c: someone });
+  expect(data["burn"]?.["userErrors"]).toEqual([{ code: "not_found", fix: body["error"]?.["fix"] }]);
+
+  const made = await api.post("/v0/contracts", { ...deploy, name: "Listed" });
+  await final(String(made.body["transaction_hash"]));
+  const listing = await api.graphql("{ viewer { mints(all: true) { nodes { kind state contract } } } }");
+  const listed = (await api.get("/v0/me/contracts")).body["contracts"]?.[0];
+  const node = { kind: "CONTRACT", state: "FINALIZED", contract: String(listed?.["address"]).toLowerCase() };
+  expect(listing.data["viewer"]?.["mints"]?.["nodes"]).toEqual([node]);
+});
+
+test.each([
   ["GET", "/v0/contracts/top", "not_implemented"],
   ["POST", "/v0/duplicates/urls", "what pictures look like"],
 ])("%s %s is not built, and says so", async (method, path, words) => {

@@ -3,9 +3,8 @@ import { formatUnits } from "viem";
 import { describe, expect, test } from "vitest";
 import { LongWork } from "../../src/long-work.ts";
 import { decimalToWei, Input, parseIsoDate } from "../../src/rest/input.ts";
-import { parseJsonObject } from "../../src/rest/json-body.ts";
-import { decimalOf } from "../../src/rest/native-amount.ts";
-import { parseInParts } from "../../src/rest/parse-in-parts.ts";
+import { parseInParts, parseJsonObject } from "../../src/rest/json-body.ts";
+import { decimalOf } from "../../src/rest/values.ts";
 
 describe("prices", () => {
   test.each([

@@ -1,8 +1,26 @@
-import type { GraphQLSchema, OperationDefinitionNode, SelectionSetNode } from "graphql";
+import {
+  type FieldNode,
+  type FragmentDefinitionNode,
+  type GraphQLSchema,
+  getArgumentValues,
+  getVariableValues,
+  Kind,
+  type OperationDefinitionNode,
+  type SelectionSetNode,
+} from "graphql";
 import type { Caller } from "../../auth/caller.ts";
 import { findChain } from "../../chains.ts";
 import { JsonText } from "../../json/json-text.ts";
-import { listMark, type NftShape } from "../../nfts/compose.ts";
+import {
+  type ContractMember,
+  type ContractMemberName,
+  type FileMember,
+  type JsonMember,
+  listMark,
+  type NftMember,
+  type NftShape,
+} from "../../nfts/compose.ts";
+import { contractFields, tokenFields } from "../../nfts/fields.ts";
 import {
   accountPage,
   chainPage,
@@ -15,8 +33,6 @@ import { countConditions, type TraitFilter } from "../../nfts/traits.ts";
 import type { Services } from "../../services.ts";
 import { encodeId } from "../builder.ts";
 import { type ConnectionArgs, pageRequestOf } from "../connection.ts";
-import { compileArguments, compileVariables } from "./compile-values.ts";
-import { contractMembersOf, type Fragments, flatten, type Member, nftShape } from "./selection.ts";
 
 /** An operation that is answered without executing it: its reads make the text of `data`. */
 export interface CompiledPlan {
@@ -24,6 +40,7 @@ export interface CompiledPlan {
    * What the costs of a call depend on; null: these variables are not for the plan.
    *
    * @returns the coerced arguments with it.
+   * @throws what graphql-js finds wrong with them.
    */
   prepare(variables: Record<string, unknown>): { size: string; run: Run } | null;
 }
@@ -55,10 +72,10 @@ export function compilePlan(
   });
   const planned = answers.filter((answer) => answer !== null);
   if (planned.length < answers.length) return null;
-  const readVariables = compileVariables(schema, operation);
   return {
     prepare(variables) {
-      const values = readVariables(variables);
+      const { coerced: values, errors } = getVariableValues(schema, operation.variableDefinitions ?? [], variables);
+      if (errors) throw errors[0];
       const calls = planned.map((answer) => answer(values)).filter((call) => call !== null);
       if (calls.length < planned.length) return null;
       const run: Run = async (services, caller) => {
@@ -235,7 +252,7 @@ function argumentsOf(
   const parent = schema.getType(type);
   const definition = parent && "getFields" in parent ? parent.getFields()[member.field] : undefined;
   if (!definition || !("args" in definition)) throw new Error(`${type}.${member.field} is no field`);
-  return compileArguments(definition.args, member.node) as (variables: Record<string, unknown>) => Args;
+  return (variables) => getArgumentValues(definition, member.node, variables);
 }
 
 function forwards(args: Args): boolean {
@@ -255,4 +272,93 @@ function object(members: readonly Member[], values: Record<string, Value | (() =
     text.add(`${index === 0 ? "{" : ","}"${name}":`).add(typeof value === "function" ? value() : value);
   }
   return text.add(members.length === 0 ? "{}" : "}");
+}
+
+export type Fragments = Record<string, FragmentDefinitionNode>;
+
+/** A field of a selection, by the name that it has in the answer. */
+export interface Member {
+  name: string;
+  field: string;
+  node: FieldNode;
+}
+
+/** Members that are no fields of the table under their GraphQL names. */
+const tokenNames: Record<string, NftMember> = { id: "id", __typename: "nftTypename" };
+const contractNames: Record<string, ContractMemberName> = {
+  id: "id",
+  __typename: "contractTypename",
+  // Its text is put there by whoever reads the list.
+  nfts: "listMark",
+};
+const fileNames: Record<string, FileMember> = {
+  width: "width",
+  height: "height",
+  sizeBytes: "sizeBytes",
+  __typename: "fileTypename",
+};
+
+/** The members of a token's object; null: the selection is not for a plan. */
+function nftShape(set: SelectionSetNode | undefined, fragments: Fragments): JsonMember[] | null {
+  const members = set && flatten(set, "Nft", fragments);
+  if (!members) return null;
+  const shape = members.map(({ name, field, node }): JsonMember | null => {
+    if (field === "contract") {
+      const inner = contractMembersOf(node, fragments);
+      if (inner?.some((member) => member.field === "listMark")) return null;
+      return inner && { name, field: { group: "contract", members: inner } };
+    }
+    if (field === "fileInformation") {
+      const inner = namedMembers(node, "FileInformation", fileNames, fragments);
+      return inner && { name, field: { group: "fileInformation", members: inner } };
+    }
+    const known = memberNamed<NftMember>(field, tokenNames, tokenFields);
+    return known ? { name, field: known } : null;
+  });
+  const whole = shape.filter((member) => member !== null);
+  return whole.length === shape.length ? whole : null;
+}
+
+/** The same of a contract's. */
+function contractMembersOf(node: FieldNode, fragments: Fragments): ContractMember[] | null {
+  return namedMembers(node, "Contract", contractNames, fragments, contractFields);
+}
+
+function namedMembers<F extends string>(
+  node: FieldNode,
+  type: string,
+  names: Record<string, F>,
+  fragments: Fragments,
+  fields: object = {},
+): JsonMember<F>[] | null {
+  const inner = node.selectionSet && flatten(node.selectionSet, type, fragments);
+  const known = inner?.flatMap((member): JsonMember<F>[] => {
+    const field = memberNamed(member.field, names, fields);
+    return field ? [{ name: member.name, field }] : [];
+  });
+  return inner && known?.length === inner.length ? known : null;
+}
+
+function memberNamed<F extends string>(name: string, names: Record<string, F>, fields: object): F | undefined {
+  if (Object.hasOwn(fields, name)) return name as F;
+  return Object.hasOwn(names, name) ? names[name] : undefined;
+}
+
+/** The fields of a selection with those of its fragments; null where directives or other types are. */
+function flatten(set: SelectionSetNode, type: string, fragments: Fragments): Member[] | null {
+  const members: Member[] = [];
+  for (const selection of set.selections) {
+    if ((selection.directives ?? []).length > 0) return null;
+    if (selection.kind === Kind.FIELD) {
+      members.push({ name: (selection.alias ?? selection.name).value, field: selection.name.value, node: selection });
+      continue;
+    }
+    const fragment = selection.kind === Kind.INLINE_FRAGMENT ? selection : fragments[selection.name.value];
+    if (!fragment || (fragment.typeCondition && fragment.typeCondition.name.value !== type)) return null;
+    const inner = flatten(fragment.selectionSet, type, fragments);
+    if (!inner) return null;
+    members.push(...inner);
+  }
+  // Fields that come twice are merged by an executor.
+  return new Set(members.map(({ name }) => name)).size === members.length ? members : null;
 }

@@ -1,7 +1,13 @@
 import { type Account, getAccount } from "../accounts/get-account.ts";
+import { type ApiKey, type CreatedKey, createKey, listKeys, revokeKey, rotateKey } from "../accounts/keys.ts";
+import { signUp } from "../accounts/sign-up.ts";
+import { withFieldNames } from "../collections/problems.ts";
+import { clientAddress } from "../http/client-address.ts";
 import type { Services } from "../services.ts";
 import { ok } from "./answer.ts";
 import type { V0App } from "./app.ts";
+import { createKeyBody, readOwnBody, rotateKeyBody, signUpBody } from "./own-bodies.ts";
+import { legacyName } from "./values.ts";
 
 /** Names under which the original service showed its chains; the last is the test chain's older one. */
 const shown = { polygon: "polygon", goerli: "goerli", rinkeby: "goerli", ethereum: "ethereum" };
@@ -106,4 +112,62 @@ function mintingOf(account: Account, chain: string) {
 
 function day(date: Date): string {
   return date.toISOString().slice(0, 19);
+}
+
+/** /me/keys: the keys of the caller's account; needs the scope admin. */
+export function addKeys(app: V0App, services: Services): void {
+  app.get("/me/keys", async (c) => {
+    const keys = await listKeys(services, c.get("session"));
+    return ok(c, { keys: keys.map(keyBody) });
+  });
+  app.post("/me/keys", async (c) => {
+    const { name, scopes = ["read"], expires_at: expiresAt } = await readOwnBody(c.env.incoming, createKeyBody);
+    const made = createKey(services, c.get("session"), { name, scopes, expiresAt });
+    return ok(c, createdBody(await withFieldNames(made, legacyName)));
+  });
+  app.post("/me/keys/:id/rotate", async (c) => {
+    const body = await readOwnBody(c.env.incoming, rotateKeyBody, { mayBeEmpty: true });
+    const made = rotateKey(services, c.get("session"), {
+      id: c.req.param("id"),
+      overlapSeconds: body.overlap_seconds,
+    });
+    return ok(c, createdBody(await withFieldNames(made, legacyName)));
+  });
+  app.delete("/me/keys/:id", async (c) => {
+    return ok(c, { key: keyBody(await revokeKey(services, c.get("session"), c.req.param("id"))) });
+  });
+}
+
+function createdBody({ apiKey, key, legacyKey }: CreatedKey) {
+  return { api_key: key, legacy_api_key: legacyKey, key: keyBody(apiKey) };
+}
+
+function keyBody(key: ApiKey) {
+  return {
+    id: key.id,
+    name: key.name,
+    scopes: key.scopes,
+    created_at: key.createdAt,
+    expires_at: key.expiresAt,
+    revoked_at: key.revokedAt,
+    last_used_at: key.lastUsedAt,
+    wallet: key.wallet,
+  };
+}
+
+/** POST /signup, the one operation without a key. */
+export function addSignUp(app: V0App, services: Services): void {
+  app.post("/signup", async (c) => {
+    const { name, email } = await readOwnBody(c.env.incoming, signUpBody);
+    const { accountId, tier, key, legacyKey } = await signUp(
+      services,
+      // A form sends an empty text for what was left out.
+      { name, email: email || undefined },
+      {
+        address: clientAddress(c.env.incoming, services.config.trustedProxies),
+        requestId: c.get("requestId"),
+      },
+    );
+    return ok(c, { account_id: accountId, tier, api_key: key, legacy_api_key: legacyKey });
+  });
 }

@@ -1,7 +1,32 @@
+import { randomBytes } from "node:crypto";
 import type { GraphQLError } from "graphql";
 import type { Plugin } from "graphql-yoga";
 import { ServiceError } from "../errors/errors.ts";
-import { textOfRaw } from "./raw-text.ts";
+
+/** No text of PostgreSQL has a NUL in it, and no client knows the rest. */
+const mark = `\u0000${randomBytes(12).toString("hex")}:`;
+const written = new RegExp(`"\\\\u0000${mark.slice(1)}((?:[^"\\\\]|\\\\.)*)"`, "g");
+
+/** JSON text that shall stand in the answer as it is: every number and the order of members as they were. */
+export function rawText(text: string): string {
+  return mark + text;
+}
+
+/** The JSON text behind a value of `rawText`; null for any other text. */
+function textOfRaw(text: string): string | null {
+  return text.startsWith(mark) ? text.slice(mark.length) : null;
+}
+
+/** Puts the marked texts in their places when the answer is written. */
+export const rawTexts: Plugin = {
+  onResultProcess({ result }) {
+    if (!("data" in result)) return;
+    Object.assign(result, {
+      stringify: (whole: object) =>
+        JSON.stringify(whole).replace(written, (_all, text: string) => JSON.parse(`"${text}"`) as string),
+    });
+  },
+};
 
 /**
  * Bytes of one answer. A page of 100 tokens with the longest texts that lists show stays below it, unless they

@@ -1,0 +1,113 @@
+import type { ObjectFieldBuilder, ObjectRef } from "@pothos/core";
+import { readProgress } from "../requests/progress.ts";
+import { type ChainRequest, cancelRequest, type Family } from "../requests/requests.ts";
+import type { PlannedCost } from "../requests/simulate.ts";
+import { type Builder, oncePerBuilder, type Types } from "./builder.ts";
+import { payloadType, withUserErrors } from "./user-errors.ts";
+
+const states: Record<ChainRequest["state"], string> = {
+  queued: "Accepted; waits for a nonce.",
+  held: "Waits until something changes: see holdReason.",
+  assigned: "Has its nonce.",
+  batched: "A mint in one transaction with other mints of its contract; it has an outcome of its own.",
+  signed: "Its transaction is on disk; it will be sent until it is mined.",
+  in_flight: "Sent.",
+  mined: "In a block that may still be replaced: see progress.",
+  mined_reverted: "Mined without success, in a block that may still be replaced.",
+  mined_cancellation: "Cancelled by another transaction, in a block that may still be replaced.",
+  confirmed: "The collection stands at its address.",
+  finalized: "The collection stands and no reorganisation can take it back.",
+  failed_onchain: "The chain refused it for good.",
+  cancelled: "Cancelled before it took effect.",
+  expired: "Could not be sent in time.",
+  nonce_conflict: "Its nonce was used up without its effect.",
+  retried: "Replaced by a retry with another nonce.",
+};
+
+const progressDescription =
+  'How far it is, for people: "12 of 64 confirmations, about 100 s", by the block time of late; null once it is confirmed or has ended.';
+
+/** GraphQL writes enum values in capitals. */
+type StateName = Uppercase<ChainRequest["state"]>;
+
+/** The states of anything the relay sends: deployments and updates alike. */
+const stateType = oncePerBuilder((builder) =>
+  builder.enumType("DeploymentState", {
+    description: "How far a deployment or an update is.",
+    values: Object.fromEntries(
+      Object.entries(states).map(([name, description]) => [name.toUpperCase(), { description }]),
+    ) as Record<StateName, { description: string }>,
+  }),
+);
+
+/** What every request shows, from the request to the chain. */
+export function requestFields<R extends ChainRequest>(builder: Builder, t: ObjectFieldBuilder<Types, R>) {
+  return {
+    id: t.id({ resolve: ({ id }) => id }),
+    chain: t.field({ type: "ChainName", resolve: ({ chain }) => chain.name }),
+    state: t.field({ type: stateType(builder), resolve: ({ state }) => state.toUpperCase() as StateName }),
+    holdReason: t.string({
+      nullable: true,
+      description: "Why it does not go on now.",
+      resolve: ({ holdReason }) => holdReason,
+    }),
+    transactionHash: t.field({
+      type: "Hex",
+      nullable: true,
+      description: "The mined transaction, else the newest signed one; null before the signature.",
+      resolve: ({ transactionHash }) => transactionHash,
+    }),
+    transactionUrl: t.string({
+      nullable: true,
+      resolve: ({ chain, transactionHash }) => transactionHash && `${chain.explorerTxUrl}/${transactionHash}`,
+    }),
+    createdAt: t.field({ type: "DateTime", resolve: ({ createdAt }) => createdAt }),
+    updatedAt: t.field({ type: "DateTime", resolve: ({ updatedAt }) => updatedAt }),
+  };
+}
+
+export function progressField<R extends ChainRequest>(t: ObjectFieldBuilder<Types, R>) {
+  return t.string({
+    nullable: true,
+    description: progressDescription,
+    resolve: async (root, _args, { services }) => (await readProgress(services, root))?.text ?? null,
+  });
+}
+
+/** What a dry run shows of a transaction's cost. */
+export function costFields<P extends PlannedCost>(t: ObjectFieldBuilder<Types, P>) {
+  return {
+    gas: t.field({ type: "Uint256", resolve: ({ gas }) => gas }),
+    maxFeePerGasWei: t.field({ type: "Wei", resolve: ({ maxFeePerGasWei }) => maxFeePerGasWei }),
+    costWei: t.field({ type: "Wei", description: "At the fees of now.", resolve: ({ costWei }) => costWei }),
+    maxCostWei: t.field({ type: "Wei", description: "At most.", resolve: ({ maxCostWei }) => maxCostWei }),
+  };
+}
+
+/**
+ * Adds the mutation that takes a request of a family back.
+ *
+ * @param shown the member of the payload with the request.
+ */
+export function addCancel<R extends ChainRequest>(
+  builder: Builder,
+  family: Family<R>,
+  type: ObjectRef<Types, R>,
+  { name, shown, description }: { name: string; shown: string; description: string },
+): void {
+  const payload = payloadType<{ request: R }>(builder, `${name[0]?.toUpperCase()}${name.slice(1)}Payload`, (t) => ({
+    [shown]: t.field({ type, nullable: true, resolve: ({ request }) => request as never }),
+  }));
+  builder.mutationField(name, (t) =>
+    t.field({
+      type: payload,
+      nullable: true,
+      description,
+      args: { id: t.arg.id({ required: true }) },
+      resolve: async (_root, { id }, { services, caller }) =>
+        await withUserErrors(caller(), async (account) => ({
+          request: await cancelRequest(services, account, family, id),
+        })),
+    }),
+  );
+}

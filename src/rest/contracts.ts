@@ -1,0 +1,223 @@
+import { Readable } from "node:stream";
+import { type Address, getAddress } from "viem";
+import { readAllowlist } from "../collections/allowlists.ts";
+import { type Collection, listCollections } from "../collections/collections.ts";
+import { getContractAbi } from "../collections/contract-abi.ts";
+import { findDeployedContract } from "../collections/find-deployed-contract.ts";
+import { LongWork } from "../long-work.ts";
+import { createContract } from "../products/create-contract.ts";
+import { type ListedProduct, listProducts } from "../products/lists.ts";
+import { roleWords } from "../products/product-calls.ts";
+import { updateContract } from "../products/update-contract.ts";
+import type { Services } from "../services.ts";
+import type { RoleList, RoleWord } from "../transactions/store/payloads.ts";
+import { ok, RawJson, toJson } from "./answer.ts";
+import { bodyOf, type V0App } from "./app.ts";
+import { Input } from "./input.ts";
+import { carriedOut } from "./mints.ts";
+import { addressParameter, chainParameter, includeParameter, queryInput, wordParameter } from "./query.ts";
+import { decimalOf, legacyName, naiveMicros, naiveSeconds, transactionMembers } from "./values.ts";
+
+const required = { required: true };
+
+/** Contracts in which the service mints for its clients: POST and PUT /contracts, GET /me/contracts */
+export function addProductContracts(app: V0App, services: Services): void {
+  app.post("/contracts", async (c) => {
+    const input = Input.fromBody(await bodyOf(c, services));
+    const asked = {
+      chain: input.text("chain", required) ?? "",
+      name: input.text("name", required) ?? "",
+      symbol: input.text("symbol", required) ?? "",
+      ownerAddress: input.address("owner_address", required) ?? "",
+      type: wordParameter(input, "type", ["erc721", "erc1155"] as const) ?? "erc721",
+      metadataUpdatable: input.boolean("metadata_updatable"),
+      baseUri: input.text("base_uri"),
+      ...readRoyaltiesAndRoles(input),
+    };
+    input.check();
+    const request = await carriedOut(
+      c,
+      services,
+      (caller, idempotencyKey) => createContract(services, caller, { ...asked, idempotencyKey }),
+      legacyName,
+    );
+    const { chain, ownerAddress, type, name, symbol } = asked;
+    return ok(c, { chain, ...transactionMembers(request, chain), owner_address: ownerAddress, type, name, symbol });
+  });
+
+  app.put("/contracts", async (c) => {
+    const input = Input.fromBody(await bodyOf(c, services));
+    const asked = {
+      freezeMetadata: input.boolean("freeze_metadata"),
+      chain: input.text("chain", required) ?? "",
+      contract: input.address("contract_address", required) ?? "",
+      baseUri: input.text("base_uri", { emptyIsText: true }),
+      ...readRoyaltiesAndRoles(input),
+      exit: input.boolean("exit_nftport"),
+    };
+    input.check();
+    const request = await carriedOut(
+      c,
+      services,
+      (caller, idempotencyKey) => updateContract(services, caller, { ...asked, idempotencyKey }),
+      legacyName,
+    );
+    const { chain, freezeMetadata = null } = asked;
+    return ok(c, { chain, ...transactionMembers(request, chain), freeze_metadata: freezeMetadata });
+  });
+
+  app.get("/contracts/:hash", async (c) => {
+    const input = queryInput(c);
+    const chain = input.text("chain", required);
+    input.check();
+    const transactionHash = c.req.param("hash");
+    const address = await findDeployedContract(services, c.get("caller"), { chain: chain ?? "", transactionHash });
+    return ok(c, { chain, contract_address: address, transaction_hash: transactionHash });
+  });
+
+  app.get("/me/contracts", async (c) => {
+    const products = await listProducts(services, c.get("caller"));
+    return ok(c, { contracts: products.map(contractBody) });
+  });
+}
+
+function readRoyaltiesAndRoles(input: Input) {
+  return {
+    royaltiesBps: input.integer(["royalties_share", "royalty_share"]),
+    royaltiesAddress: input.address(["royalties_address", "royalty_address"]),
+    roles: readRoles(input),
+  };
+}
+
+const mostRoles = 20;
+
+function readRoles(input: Input): RoleList[] | undefined {
+  if (!input.has("roles")) return undefined;
+  if (input.isEmptyList("roles")) return [];
+  return input.items("roles", mostRoles, (item) => ({
+    role: wordParameter(item, "role", Object.keys(roleWords) as RoleWord[], true) ?? "mint",
+    addresses: item.addresses("addresses") ?? [],
+    freeze: item.boolean("freeze") ?? false,
+  }));
+}
+
+/** What is shown of every contract of the account; the chain as it was asked for. */
+function ownContractMembers(contract: ListedProduct | Collection, chain: string) {
+  const { address, createdMicros, settings } = contract;
+  return {
+    name: settings.name,
+    symbol: settings.symbol,
+    ...transactionMembers(contract, chain),
+    chain,
+    address,
+    owner_address: settings.ownerAddress,
+    creation_date: naiveMicros(createdMicros),
+    metadata_frozen: !settings.metadataUpdatable,
+  };
+}
+
+function contractBody(product: ListedProduct) {
+  const { settings, exited } = product;
+  return {
+    ...ownContractMembers(product, product.chain.name),
+    tokens_burnable: settings.tokensBurnable,
+    tokens_transferable: settings.tokensTransferable,
+    type: settings.type,
+    royalties_share: Number(settings.royaltiesBps),
+    royalties_address: settings.royaltiesAddress,
+    roles: settings.roles.length === 0 ? null : settings.roles,
+    exited_nftport: exited,
+  };
+}
+
+/** Wallets whose proofs are one piece of the body. */
+const wallets = 500;
+
+/** What the caller's account has deployed. */
+export function addMeContracts(app: V0App, services: Services): void {
+  app.get("/me/contracts/collections", async (c) => {
+    const input = queryInput(c);
+    const chain = chainParameter(input, services.chains);
+    const include = includeParameter(input, ["merkle_proofs"]);
+    input.check();
+    const collections = await listCollections(services, c.get("caller"), chain, { allowlists: true });
+    const work = new LongWork(c.get("caller").accountId);
+    const pieces = writeCollections(services, collections, chain, include.has("merkle_proofs"), work);
+    const bytes = Readable.toWeb(Readable.from(encode(pieces))) as ReadableStream<Uint8Array<ArrayBuffer>>;
+    return c.body(bytes, 200, { "Content-Type": "application/json" });
+  });
+
+  app.get("/me/contracts/abis/:contract", async (c) => {
+    const input = queryInput(c);
+    const chain = chainParameter(input, services.chains);
+    const address = addressParameter(input, "contract_address", c.req.param("contract"));
+    input.check();
+    const key = { chain, address: address.toLowerCase() as Address };
+    return ok(c, { abi: await getContractAbi(services, c.get("caller"), key) });
+  });
+}
+
+/** The body in pieces: the proofs of a large list are many times its size and are never held together. */
+async function* writeCollections(
+  services: Services,
+  collections: readonly Collection[],
+  chain: string,
+  withProofs: boolean,
+  work: LongWork,
+): AsyncGenerator<string> {
+  yield '{"response":"OK","contracts":[';
+  for (const [index, collection] of collections.entries()) {
+    if (work.isOver) await work.rest();
+    const item = toJson(collectionBody(collection, chain));
+    yield index === 0 ? item.slice(0, -1) : `,${item.slice(0, -1)}`;
+    if (withProofs) yield* writeProofs(services, collection, work);
+    yield "}";
+  }
+  yield '],"error":null}';
+}
+
+async function* writeProofs(services: Services, { allowlistId }: Collection, work: LongWork): AsyncGenerator<string> {
+  yield ',"merkle_proofs":{';
+  if (allowlistId !== null) {
+    const list = await readAllowlist(services, allowlistId);
+    let text = "";
+    for (const [index, wallet] of list.entries.entries()) {
+      if (work.isOver) await work.rest();
+      const proof = JSON.stringify(list.proofAt(index));
+      // Clients look a wallet up by any of these.
+      const lower = wallet.toLowerCase();
+      const spellings = new Set([lower, getAddress(lower), wallet]);
+      text += [...spellings].map((spelling) => `,"${spelling}":${proof}`).join("");
+      if (index % wallets !== wallets - 1 && index !== list.entries.length - 1) continue;
+      yield index < wallets ? text.slice(1) : text;
+      text = "";
+    }
+  }
+  yield "}";
+}
+
+async function* encode(pieces: AsyncGenerator<string>): AsyncGenerator<Uint8Array> {
+  const encoder = new TextEncoder();
+  for await (const piece of pieces) yield encoder.encode(piece);
+}
+
+function collectionBody(collection: Collection, chain: string): Record<string, unknown> {
+  const { settings } = collection;
+  const empty = /^0x0{64}$/.test(settings.presaleMerkleRoot);
+  return {
+    ...ownContractMembers(collection, chain),
+    max_supply: Number(settings.maxSupply),
+    team_reserve: Number(settings.reservedSupply),
+    mint_price: new RawJson(decimalOf(BigInt(settings.publicMintPriceWei))),
+    tokens_per_mint: Number(settings.tokensPerMint),
+    treasury_address: settings.treasuryAddress,
+    public_mint_start: naiveSeconds(BigInt(settings.publicMintStart)),
+    base_uri: settings.baseUri,
+    prereveal_token_uri: settings.prerevealTokenUri,
+    presale_mint_start: settings.presaleMintStart === "0" ? null : naiveSeconds(BigInt(settings.presaleMintStart)),
+    presale_whitelisted_addresses: collection.allowlist,
+    presale_merkle_root: empty ? null : settings.presaleMerkleRoot.slice(2),
+    royalties_share: Number(settings.royaltiesBps),
+    royalties_address: settings.royaltiesAddress,
+  };
+}

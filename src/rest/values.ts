@@ -1,0 +1,47 @@
+import type { Chain } from "../chains.ts";
+
+/** Dates of the legacy answers: UTC without offset and without `Z`. */
+
+/** Block times and mint starts: `2022-07-12T11:30:48`. */
+export function naiveSeconds(unixSeconds: bigint): string {
+  return new Date(Number(unixSeconds) * 1000).toISOString().slice(0, 19);
+}
+
+/** Server times: `2022-07-12T21:26:37.388951`. */
+export function naiveMicros(unixMicros: bigint): string {
+  const micros = String(unixMicros % 1_000_000n).padStart(6, "0");
+  return `${naiveSeconds(unixMicros / 1_000_000n)}.${micros}`;
+}
+
+/** An amount of wei as the text of a decimal number in units of the native token: 10n ** 16n is `0.01`. */
+export function decimalOf(wei: bigint): string {
+  const digits = String(wei < 0n ? -wei : wei).padStart(19, "0");
+  const fraction = digits.slice(-18).replace(/0+$/, "");
+  return `${wei < 0n ? "-" : ""}${digits.slice(0, -18)}${fraction && `.${fraction}`}`;
+}
+
+/** A transaction and its link; a chain that was asked for by an alias keeps the alias in it: `rinkeby.etherscan.io`. */
+export function transactionMembers(
+  { chain, transactionHash: hash }: { chain: Chain; transactionHash: string | null },
+  asked: string,
+) {
+  const explorer = chain.explorerTxUrl.replace(`//${chain.name}.`, `//${asked}.`);
+  return { transaction_hash: hash, transaction_external_url: hash && `${explorer}/${hash}` };
+}
+
+/** Legacy names of the use cases' members, where they differ by more than the letter case. */
+const legacyNames: Record<string, string> = {
+  reservedSupply: "team_reserve",
+  mintPriceWei: "mint_price",
+  presaleMintPriceWei: "presale_mint_price",
+  allowlist: "presale_whitelisted_addresses",
+  royaltiesBps: "royalties_share",
+  collection: "contract_address",
+  exit: "exit_nftport",
+  idempotencyKey: "Idempotency-Key",
+};
+
+/** What a legacy client calls a member of a use case's input. */
+export function legacyName(field: string): string {
+  return legacyNames[field] ?? field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
