@@ -1,8 +1,9 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFile, execFileSync, spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { rm } from "node:fs/promises";
+import { cp, rm, symlink } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
+import { promisify } from "node:util";
 import ipaddr from "ipaddr.js";
 import { pino } from "pino";
 import { expect, test } from "vitest";
@@ -14,6 +15,7 @@ import { errorTable, isErrorCode } from "../src/errors/errors.ts";
 import { clientAddress, defaultGateways, warnOfTrustedGateway } from "../src/http/client-address.ts";
 import { makeCertificate, nginxVersion, writeConfiguration } from "./setup/nginx.ts";
 import { temporaryFolder } from "./setup/temporary-folder.ts";
+import { slowness } from "./setup/wait.ts";
 
 const root = resolve(import.meta.dirname, "..");
 const read = (path: string) => readFileSync(join(root, path), "utf8");
@@ -63,6 +65,25 @@ test("what the image, the compose file and the units start and copy is there", (
   const mounted = [...compose.matchAll(/[" ]\.\/([\w.-]+):/g)].map(([, path]) => `deploy/${path}`);
   expect([...programs, ...copied, ...mounted].filter((path) => !existsSync(join(root, path ?? "")))).toEqual([]);
 });
+
+test(
+  "the image's stage for the pages has all that they are built from",
+  async () => {
+    const [, stage = ""] = /^FROM \S+ AS pages\n([\s\S]*?)^FROM /m.exec(read("deploy/Dockerfile")) ?? [];
+    const folder = temporaryFolder();
+    for (const [, list = "", to = ""] of stage.matchAll(/^COPY (.+) (\S+)$/gm))
+      for (const path of list.split(" ")) {
+        const target = join(folder, to, to.endsWith("/") ? basename(path) : "");
+        await cp(join(root, path), target, { recursive: true, filter: (file) => !file.endsWith("/dist") });
+      }
+    await symlink(join(root, "node_modules"), join(folder, "node_modules"));
+    const [, command = ""] = /^RUN node (\S+)$/m.exec(stage) ?? [];
+    const { stdout } = await promisify(execFile)(process.execPath, [command], { cwd: folder });
+    expect(stdout).toContain("web pages: built");
+    expect(existsSync(join(folder, "web/dist/manifest.json"))).toBe(true);
+  },
+  120_000 * slowness,
+);
 
 /** The compose file's services and anchors with their text. */
 function composeBlocks(): Map<string, string> {
