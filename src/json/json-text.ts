@@ -58,6 +58,13 @@ export class JsonText {
     ).toString();
   }
 
+  /** The text; the memory of its pieces goes back. */
+  take(): string {
+    const text = this.toString();
+    this.release();
+    return text;
+  }
+
   #push(piece: string | Buffer): void {
     const last = this.#pieces.length - 1;
     const before = this.#pieces[last];

@@ -116,7 +116,7 @@ async function readPage(
   const facts = factsOf(services.config, request.chain, true);
   const written = (from: number, end: number) =>
     items ? itemsWriter(shape, layout)({ items, contracts, facts }, end, from) : new JsonText();
-  const part = (at: number) => ({ item: written(at, at + 1).toString(), cursor: sealed(placeOf(at)) });
+  const part = (at: number) => ({ item: written(at, at + 1).take(), cursor: sealed(placeOf(at)) });
   const record = request.wholeContract ? selected.whole : selected.own;
   const read: JsonPage = {
     items: split ? new JsonText() : written(0, count),

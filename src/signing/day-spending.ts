@@ -69,8 +69,10 @@ export class DaySpending {
     const spent = (this.#spent.get(chainId) ?? 0n) + more;
     if (spent > (this.#written.get(chainId) ?? 0n)) {
       const ahead = spent + allowed / partsOfDay;
-      this.#written.set(chainId, ahead < allowed ? ahead : allowed);
-      this.#write();
+      // Taken for written once it is: where the disk is full, nothing more is signed than the file has.
+      const next = new Map(this.#written).set(chainId, ahead < allowed ? ahead : allowed);
+      this.#write(next);
+      this.#written = next;
     }
     this.#spent.set(chainId, spent);
     this.#remember(name, cost > before ? cost : before);
@@ -93,8 +95,8 @@ export class DaySpending {
     if (this.#dearest.size > mostNonces && oldest !== undefined) this.#dearest.delete(oldest);
   }
 
-  #write(): void {
-    const wei = Object.fromEntries([...this.#written].map(([chainId, amount]) => [chainId, String(amount)]));
+  #write(amounts: ReadonlyMap<number, bigint>): void {
+    const wei = Object.fromEntries([...amounts].map(([chainId, amount]) => [chainId, String(amount)]));
     const next = `${this.#file}.new`;
     const file = openSync(next, "w", 0o600);
     try {

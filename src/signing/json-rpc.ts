@@ -14,11 +14,14 @@ import type { SigningKind, SigningOrder } from "./signer.ts";
  *
  * Beyond Web3Signer, which does not read them, `chainId` and `kind` are wanted: a signer has the wallets of several chains, and its
  * rules are those of a kind. A member that is not named here is refused. A batch of requests is answered by an array; Web3Signer
- * takes none. Errors of JSON-RPC have the HTTP status 200; 400 is no JSON or too many requests, 413 too many bytes. A key is in no
- * message.
+ * takes none. Errors of JSON-RPC have the HTTP status 200; 400 is no JSON or too many requests, 401 another token, 404 another
+ * path, 413 too many bytes. Each answer has the header `mintyard-signer`, by which a process knows that the rules are kept. A
+ * key is in no message.
  */
 
 export const paths = { rpc: "/", upcheck: "/upcheck" } as const;
+/** In each answer of a signer that keeps the rules itself. */
+export const rulesHeader = "mintyard-signer";
 
 /** Bytes of a request. The largest transaction that nodes take has 128 KiB, twice that in hex. */
 export const mostBytes = 300_000;

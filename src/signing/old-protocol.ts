@@ -62,8 +62,9 @@ function asParameter(order: unknown): unknown {
       ? { gasPrice: amount(maxFeePerGas) }
       : { maxFeePerGas: amount(maxFeePerGas), maxPriorityFeePerGas: amount(maxPriorityFeePerGas) };
   const amounts = { chainId: whole(chainId), nonce: whole(nonce), value: amount(value), gas: amount(gas), ...fees };
-  const odd = legacy === undefined || "gasPrice" in fees ? {} : { legacy };
-  return { ...rest, ...odd, from: wallet, ...amounts };
+  // Members of today's orders were none of those.
+  const isOdd = "from" in rest || "gasPrice" in rest || (legacy !== undefined && !("gasPrice" in fees));
+  return { ...rest, ...(isOdd ? { odd: true } : {}), from: wallet, ...amounts };
 }
 
 function invalid(error: string): OldAnswer {

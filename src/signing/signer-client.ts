@@ -6,7 +6,16 @@ import { publicKeyToAddress } from "viem/accounts";
 import { readAtMost } from "../read-at-most.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { type Endpoint, type Token, tokenOf } from "./endpoint.ts";
-import { errorCodes, mostBytes, mostRequests, parseJson, paths, type RpcError, writeOrder } from "./json-rpc.ts";
+import {
+  errorCodes,
+  mostBytes,
+  mostRequests,
+  parseJson,
+  paths,
+  type RpcError,
+  rulesHeader,
+  writeOrder,
+} from "./json-rpc.ts";
 import { type SigningPolicy, underRules } from "./rules.ts";
 import { encodeTransaction, type Signer, type SigningOrder } from "./signer.ts";
 import { SignerHealth, type SigningBackend } from "./signing-backend.ts";
@@ -93,6 +102,12 @@ function openClient({ endpoint, token, method, timeoutMs }: Access, log: Logger)
 
   async function expectOk(verb: "GET" | "POST", path: string, body = ""): Promise<string> {
     const answer = await ask(verb, path, headers(), body);
+    // A Web3Signer understands what our signer is asked, and would sign it without any rule.
+    if (answer.status === 200 && token && !answer.keepsRules)
+      throw new SignerError(
+        "wrong_answer",
+        "SIGNER_URL names no signer of this service; a Web3Signer is WEB3SIGNER_URL",
+      );
     if (answer.status === 200) return answer.body.trim();
     if (answer.status === 401) {
       // It may have been changed since.
@@ -149,7 +164,8 @@ function openClient({ endpoint, token, method, timeoutMs }: Access, log: Logger)
   }
 
   async function signTransaction(address: Address, order: SigningOrder): Promise<{ raw: string }> {
-    return { raw: String(await calls.load({ method: "eth_signTransaction", params: [writeOrder(address, order)] })) };
+    const raw = await calls.load({ method: "eth_signTransaction", params: [writeOrder(address, order)] });
+    return { raw: typeof raw === "string" ? raw : "" };
   }
 
   async function accounts(chainId: number): Promise<string[]> {
@@ -197,7 +213,7 @@ function openClient({ endpoint, token, method, timeoutMs }: Access, log: Logger)
 function resultOf(answer: unknown): unknown {
   const { result, error } = (answer ?? {}) as { result?: unknown; error?: Partial<RpcError> };
   if (!error) return result;
-  const why = String(error.message ?? "an error");
+  const why = typeof error.message === "string" ? error.message : "an error";
   if (error.code === errorCodes.unavailable || error.code === errorCodes.internal)
     return new SignerError("unreachable", why);
   const reason = error.data?.reason;
@@ -223,10 +239,14 @@ function openAsking(endpoint: Endpoint, timeoutMs: number) {
     given: Readonly<Record<string, string>>,
     body: string,
     isRepeated = false,
-  ): Promise<{ status: number; body: string }> {
+  ): Promise<{ status: number; body: string; keepsRules: boolean }> {
     const headers = { ...given, "content-length": String(Buffer.byteLength(body)) };
     return new Promise((done, failed) => {
+      let isOver = false;
+      // A connection that breaks within an answer fails both the request and the reading: the question is repeated once.
       const fail = (error: NodeJS.ErrnoException) => {
+        if (isOver) return;
+        isOver = true;
         clearTimeout(timer);
         const isClosed = request.reusedSocket && ["ECONNRESET", "EPIPE"].includes(error.code ?? "");
         // A kept connection turned out to be closed. Asking once more is safe: signing has no effects.
@@ -238,13 +258,15 @@ function openAsking(endpoint: Endpoint, timeoutMs: number) {
         { ...where, agent, method, headers },
         (answer) => {
           readAtMost(answer, answerBytes, tooLarge).then((read) => {
+            isOver = true;
             clearTimeout(timer);
-            done({ status: answer.statusCode ?? 0, body: read.toString("utf8") });
+            const keepsRules = answer.headers[rulesHeader] !== undefined;
+            done({ status: answer.statusCode ?? 0, body: read.toString("utf8"), keepsRules });
           }, fail);
         },
       );
       const timer = setTimeout(() => request.destroy(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
-      request.once("error", fail);
+      request.on("error", fail);
       request.end(body);
     });
   }

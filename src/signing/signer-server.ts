@@ -13,6 +13,7 @@ import {
   paths,
   type RpcError,
   readOrder,
+  rulesHeader,
 } from "./json-rpc.ts";
 import type { Keyring } from "./keyrings.ts";
 import { oldPaths, signManyOld, signOld } from "./old-protocol.ts";
@@ -46,13 +47,16 @@ export function createSignerServer(given: SignerServerOptions): Server {
   const server = createServer(
     { maxHeaderSize: 4_096, requestTimeout: requestMs, headersTimeout: requestMs, keepAliveTimeout: 60_000 },
     (request, response) => {
-      handle(options, request).then(
-        (answer) => reply(response, answer),
-        (error: unknown) => {
+      handle(options, request)
+        .catch((error: unknown) => {
           const status = error instanceof InvalidRequest ? error.status : 500;
-          reply(response, { status, body: { jsonrpc: "2.0", id: null, error: asRpcError(error, options.log) } });
-        },
-      );
+          return { status, body: { jsonrpc: "2.0", id: null, error: asRpcError(error, options.log) } };
+        })
+        .then((answer) => reply(response, answer))
+        .catch((error: unknown) => {
+          options.log.error({ err: error }, "an answer could not be written");
+          response.destroy();
+        });
     },
   );
   server.maxConnections = 256;
@@ -94,7 +98,9 @@ async function answerAll(options: Answering, text: string, admin: boolean): Prom
 }
 
 async function answer(options: Answering, request: unknown, admin: boolean) {
-  const { id = null, method, params } = (request ?? {}) as Record<string, unknown>;
+  const { id: given, method, params } = (request ?? {}) as Record<string, unknown>;
+  // Nothing else is repeated in an answer: what is nested deep enough can be read and not written.
+  const id = typeof given === "string" || typeof given === "number" ? given : null;
   const [parameter] = Array.isArray(params) && params.length < 2 ? (params as unknown[]) : [];
   try {
     if (method === "eth_signTransaction") return { jsonrpc: "2.0", id, result: await sign(options, parameter, admin) };
@@ -177,6 +183,7 @@ function reply(response: ServerResponse, { status, body }: HttpAnswer): void {
     .writeHead(status, {
       "content-type": isText ? "text/plain; charset=utf-8" : "application/json",
       "content-length": Buffer.byteLength(text),
+      [rulesHeader]: "rules",
     })
     .end(text);
 }

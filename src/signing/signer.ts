@@ -101,11 +101,15 @@ export function signatureIn(raw: string): Signature | null {
   const isTyped = raw.startsWith("0x02");
   try {
     const fields = fromRlp(isTyped ? `0x${raw.slice(4)}` : (raw as Hex), "hex");
-    const [v, r, s] = fields.slice(-3) as Hex[];
-    if (!v || ![r, s].every((part) => /^0x([0-9a-f]{2}){1,32}$/i.test(String(part)))) return null;
-    const yParity = isTyped ? Number(v === "0x" ? 0 : v) : (Number(v) + 1) % 2;
-    return { r: r as Hex, s: s as Hex, yParity };
+    const [v, r, s] = fields.slice(-3);
+    if (typeof v !== "string" || !isWord(r) || !isWord(s)) return null;
+    return { r, s, yParity: isTyped ? Number(v === "0x" ? 0 : v) : (Number(v) + 1) % 2 };
   } catch {
     return null;
   }
+}
+
+/** A list of RLP is none, whatever it has in it. */
+function isWord(part: unknown): part is Hex {
+  return typeof part === "string" && /^0x([0-9a-f]{2}){1,32}$/i.test(part);
 }

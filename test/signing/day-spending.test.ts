@@ -1,5 +1,5 @@
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import type { Address } from "viem";
 import { beforeEach, expect, test } from "vitest";
 import { DaySpending } from "../../src/signing/day-spending.ts";
@@ -38,6 +38,16 @@ test("a signer that starts anew forgets nothing of the day, and loses a part of 
   expect(next.room(137, day)).toBeLessThanOrEqual(100_000n);
   expect(next.room(137, day)).toBeGreaterThan(90_000n);
   expect(next.take(wallet, priced(2, 100_001n), day)).toBe(false);
+});
+
+test("what could not be written down is not signed, then or later", () => {
+  const spending = open();
+  rmSync(dirname(file), { recursive: true });
+  for (let tries = 0; tries < 2; tries += 1)
+    expect(() => spending.take(wallet, priced(1, 400_000n), day)).toThrow("ENOENT");
+  mkdirSync(dirname(file));
+  expect(spending.take(wallet, priced(1, 400_000n), day)).toBe(true);
+  expect(open().room(137, day)).toBeLessThanOrEqual(600_000n);
 });
 
 test("the next day begins with all of it; a clock that goes back begins none", () => {

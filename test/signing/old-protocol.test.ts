@@ -165,6 +165,8 @@ test("who has no token, or another one, gets nothing; what is no order is refuse
     "no json",
     "[]",
     { ...order, more: 1 },
+    { ...order, from: order["wallet"] },
+    { ...order, gasPrice: "0x1" },
     { ...order, kind: "transfer" },
     { ...order, nonce: -1 },
   ])

@@ -1,10 +1,12 @@
-import { createServer, type RequestListener, type Server } from "node:http";
+import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Address } from "viem";
 import { generatePrivateKey } from "viem/accounts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Chain, defaultRelayPolicy } from "../../src/chains.ts";
 import { DaySpending } from "../../src/signing/day-spending.ts";
+import { rulesHeader } from "../../src/signing/json-rpc.ts";
 import { keySigner } from "../../src/signing/keyrings.ts";
 import { deploySelector } from "../../src/signing/rules.ts";
 import { type Signer, type SigningOrder, signChecked } from "../../src/signing/signer.ts";
@@ -55,6 +57,14 @@ async function close(): Promise<void> {
   server = null;
   closing?.closeAllConnections();
   await new Promise((done) => (closing ? closing.close(done) : done(null)));
+}
+
+/** A server that says of itself that it keeps the rules. */
+function standIn(answer: RequestListener): Server {
+  return createServer((request, response) => {
+    response.setHeader(rulesHeader, "rules");
+    answer(request, response);
+  });
 }
 
 /** The signer's own server over a wallet that signs as it is told here. */
@@ -114,7 +124,7 @@ test("a signature under another transaction is found each time", async () => {
     const { raw } = await signChecked(wallet, numbered(8));
     response.end(JSON.stringify({ jsonrpc: "2.0", id: 0, result: raw }));
   };
-  await listen(createServer(wrong));
+  await listen(standIn(wrong));
   await expect(signChecked(signer, order)).rejects.toMatchObject({ trouble: "wrong_answer" });
 });
 
@@ -151,6 +161,35 @@ test("orders of one moment go in one request, and one that is refused leaves the
   expect(seen.slice(1)).toEqual(["/", "/", "/"]);
 });
 
+test("what signs and does not say that it keeps the rules is not asked: a Web3Signer at SIGNER_URL", async () => {
+  const { raw } = await signChecked(wallet, order);
+  const answer = (body: string) => (response: ServerResponse) => response.end(body);
+  const ok = answer("OK");
+  const signed = answer(JSON.stringify({ jsonrpc: "2.0", id: 0, result: raw }));
+  await listen(createServer(({ url }, response) => void (url === "/upcheck" ? ok : signed)(response)));
+  await expect(backend.requireAnswer()).rejects.toMatchObject({ trouble: "wrong_answer" });
+  const cause = { message: expect.stringContaining("WEB3SIGNER_URL") };
+  await expect(signChecked(signer, order)).rejects.toMatchObject({ trouble: "wrong_answer", cause });
+});
+
+test("an answer that breaks off on a kept connection is asked for once more, and fails once", async () => {
+  let asked = 0;
+  const { raw } = await signChecked(wallet, order);
+  const text = JSON.stringify({ jsonrpc: "2.0", id: 0, result: raw });
+  await listen(
+    standIn((_, response) => {
+      asked += 1;
+      if (asked === 1) return void response.end(text);
+      response.writeHead(200, { "content-length": text.length }).write(text.slice(0, 20));
+      setImmediate(() => response.destroy());
+    }),
+  );
+  await signChecked(signer, order);
+  await expect(signChecked(signer, order)).rejects.toMatchObject({ trouble: "unreachable" });
+  await sleep(100);
+  expect(asked).toBe(3);
+});
+
 test("signatures in another order than they were asked for are found", async () => {
   await listen(serverOf(wallet.sign));
   await signChecked(signer, order);
@@ -158,7 +197,7 @@ test("signatures in another order than they were asked for are found", async () 
   const [first, second] = await Promise.all([1, 2].map((nonce) => signChecked(wallet, numbered(nonce))));
   const wrong = { status: "rejected", reason: { trouble: "wrong_answer" } };
   const answer = async (answers: readonly unknown[]) => {
-    await listen(createServer((_, response) => void response.end(JSON.stringify(answers))));
+    await listen(standIn((_, response) => void response.end(JSON.stringify(answers))));
     const outcomes = await signAll([numbered(1), numbered(2)]);
     await close();
     return outcomes;
@@ -173,7 +212,7 @@ test("signatures in another order than they were asked for are found", async () 
 });
 
 test("requests wait while the signer has an earlier version, which does not know the path", async () => {
-  await listen(createServer((_, response) => void response.writeHead(404).end("{}")));
+  await listen(standIn((_, response) => void response.writeHead(404).end("{}")));
   await expect(backend.requireAnswer()).rejects.toMatchObject({ trouble: "unreachable" });
   const outcomes = await signAll([numbered(1), numbered(2)]);
   const cause = { message: expect.stringContaining("the signer has an earlier version") };
@@ -186,7 +225,7 @@ test("requests wait while the signer has an earlier version, which does not know
 
 test("what signs behind the signer and is away is unreachable; a rule's refusal and its reason come as they are", async () => {
   const answer = async (error: unknown) => {
-    await listen(createServer((_, response) => void response.end(JSON.stringify({ jsonrpc: "2.0", id: 0, error }))));
+    await listen(standIn((_, response) => void response.end(JSON.stringify({ jsonrpc: "2.0", id: 0, error }))));
     const failure = await signChecked(signer, order).catch((thrown: unknown) => thrown);
     await close();
     return failure;

@@ -202,6 +202,17 @@ test("who has no token, or another one, gets nothing; what is no order is refuse
   for (const path of ["/", "/v1/keys", "/upcheck?x"]) expect((await signer.ask("GET", path)).status).toBe(404);
 });
 
+test("an id that is no text and no number is not repeated, however deep it is", async () => {
+  const deep = "[".repeat(140_000) + "]".repeat(140_000);
+  const { status, body } = await signer.ask(
+    "POST",
+    "/",
+    `{"jsonrpc":"2.0","method":"eth_accounts","params":[],"id":${deep}}`,
+  );
+  expect([status, body]).toEqual([200, { jsonrpc: "2.0", id: null, result: signer.wallets }]);
+  expect((await post(call("eth_accounts", [], "a"))).body.id).toBe("a");
+});
+
 test("eth_accounts has the wallets, of one chain where it is named", async () => {
   const accounts = async (params: unknown) => (await post(call("eth_accounts", params))).body.result;
   expect(await accounts([])).toEqual(signer.wallets);

@@ -74,7 +74,9 @@ export function compilePlan(
   if (planned.length < answers.length) return null;
   return {
     prepare(variables) {
-      const { coerced: values, errors } = getVariableValues(schema, operation.variableDefinitions ?? [], variables);
+      // One fault is enough: a list of faults would be made before anything is counted.
+      const wanted = operation.variableDefinitions ?? [];
+      const { coerced: values, errors } = getVariableValues(schema, wanted, variables, { maxErrors: 1 });
       if (errors) throw errors[0];
       const calls = planned.map((answer) => answer(values)).filter((call) => call !== null);
       if (calls.length < planned.length) return null;
@@ -198,7 +200,7 @@ function planContract(schema: GraphQLSchema, root: Member, fragments: Fragments)
     const run: Run = async (services, caller) => {
       const request = { chain, contract: address, traits, page: pageRequestOf(args), ...write.request };
       const page = await contractPage(services, caller, { ...request, contractMembers: members, wholeContract: true });
-      const [before = "", after = ""] = page.contract?.toString().split(listMark) ?? [];
+      const [before = "", after = ""] = page.contract?.take().split(listMark) ?? [];
       return new JsonText().add(before).add(write.text(page)).add(after);
     };
     // What its conditions cost was looked at with as many of them.

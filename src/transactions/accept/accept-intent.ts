@@ -4,6 +4,7 @@ import type { Address, Hex } from "viem";
 import { toBytes } from "../../db/bytes.ts";
 import type { Database } from "../../db/database.ts";
 import type { IntentKind } from "../../db/tables/relay.ts";
+import { setTenant, withTenantScope } from "../../db/tenancy/tenant.ts";
 import { ServiceError } from "../../errors/errors.ts";
 import { batched } from "../store/batch.ts";
 import { failpoint } from "../store/failpoint.ts";
@@ -168,7 +169,15 @@ export function storedKey(given: string): IntentKey {
  *
  * @returns undefined when the key was used.
  */
-const insertTogether = batched(insertIntents, { most: 16, retryIndividually: true });
+const insertTogether = batched(
+  (db: Kysely<Database>, intents: readonly NewIntent[]) =>
+    // The scope of the first request may be of another account by now: one document can sign up as somebody else.
+    withTenantScope(() => {
+      setTenant(intents[0]?.tenantId ?? "");
+      return insertIntents(db, intents);
+    }),
+  { most: 16, retryIndividually: true },
+);
 
 async function insertIntents(
   db: Kysely<Database>,
