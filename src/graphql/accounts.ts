@@ -5,7 +5,7 @@ import {
 } from "../accounts/list-account-contracts.ts";
 import { listAcquiredOfEach } from "../accounts/list-acquired-nfts.ts";
 import { listNewestOfEach, listNftsOfEachAccount } from "../nfts/list-nfts.ts";
-import { type Builder, oncePerBuilder } from "./builder.ts";
+import { type Builder, chainArg, oncePerBuilder } from "./builder.ts";
 import {
   connectionCost,
   connectionOf,
@@ -25,33 +25,34 @@ export const accountType = oncePerBuilder((builder) => builder.objectRef<{ addre
 export function addAccounts(builder: Builder): void {
   const { connection, contract, standard } = nftTypes(builder);
   const held = builder.objectRef<HeldContract>("HeldContract").implement({
+    description: "A contract of which an account holds tokens, and how many.",
     fields: (t) => ({
-      contract: t.expose("contract", { type: contract }),
+      contract: t.expose("contract", { type: contract, description: "The contract whose tokens the account holds." }),
       tokenCount: t.int({
-        description: "Token ids of the contract that the account holds.",
+        description: "How many token ids of the contract the account holds; amounts of ERC-1155 are not added up.",
         resolve: (row) => Number(row.holdingCount),
       }),
     }),
   });
   const contracts = connectionOf<HeldContract, HeldContractPage>(builder, "HeldContract", held, {
-    description: "All contracts of the list.",
+    description: "How many contracts the whole list has.",
     of: (page) => page.total,
   });
 
   const account = builder.node(accountType(builder), {
-    description: "Any address; it need not have held anything yet.",
+    description: "A wallet or contract, by its address; it need not have held anything yet.",
     id: { resolve: ({ address }) => address },
     loadMany: async (ids: string[]) => ids.map((id) => ({ address: checkedAddress(id) })),
     fields: (t) => ({
-      address: t.expose("address", { type: "Address" }),
+      address: t.expose("address", { type: "Address", description: "The address of the account." }),
       nfts: t.field({
         type: connection,
         nullable: true,
         description: "What the account holds on one chain, by contract and token id.",
         args: {
-          chain: t.arg({ type: "ChainName", required: true }),
-          contract: t.arg({ type: "Address", description: "Only tokens of this contract." }),
-          exclude: t.arg({ type: [standard], description: "Kinds of tokens to leave out." }),
+          chain: t.arg(chainArg),
+          contract: t.arg({ type: "Address", description: "Only tokens of this contract; of all when absent." }),
+          exclude: t.arg({ type: [standard], description: "Token standards to leave out." }),
           ...pageArgs(builder),
         },
         complexity: connectionCost,
@@ -78,9 +79,12 @@ export function addAccounts(builder: Builder): void {
         nullable: true,
         description: "What the account holds on several chains, last acquired first.",
         args: {
-          chains: t.arg({ type: ["ChainName"], description: "Absent: all chains of this installation." }),
-          contracts: t.arg({ type: ["Address"], description: "Only tokens of these contracts." }),
-          exclude: t.arg({ type: [standard], description: "Kinds of tokens to leave out." }),
+          chains: t.arg({
+            type: ["ChainName"],
+            description: "Only tokens of these chains; all chains of this installation when absent.",
+          }),
+          contracts: t.arg({ type: ["Address"], description: "Only tokens of these contracts; of all when absent." }),
+          exclude: t.arg({ type: [standard], description: "Token standards to leave out." }),
           ...pageArgs(builder),
         },
         complexity: (args) => specialCost(args, prices.distinct),
@@ -100,9 +104,9 @@ export function addAccounts(builder: Builder): void {
       createdNfts: t.field({
         type: connection,
         nullable: true,
-        description: "Live tokens whose minting transaction the account sent, newest mint first.",
+        description: "Live tokens whose `creator` the account is, newest mint first.",
         args: {
-          chain: t.arg({ type: "ChainName", required: true }),
+          chain: t.arg(chainArg),
           ...pageArgs(builder),
         },
         complexity: connectionCost,
@@ -123,7 +127,7 @@ export function addAccounts(builder: Builder): void {
         nullable: true,
         description: "Contracts of which the account holds a token, by address.",
         args: {
-          chain: t.arg({ type: "ChainName", required: true }),
+          chain: t.arg(chainArg),
           ...pageArgs(builder),
         },
         complexity: (args) => specialCost(args, prices.distinct),
@@ -140,7 +144,10 @@ export function addAccounts(builder: Builder): void {
   builder.queryField("account", (t) =>
     t.field({
       type: account,
-      args: { address: t.arg({ type: "Address", required: true }) },
+      description: "Any account and what it holds, by its address.",
+      args: {
+        address: t.arg({ type: "Address", required: true, description: "The address of a wallet or contract." }),
+      },
       resolve: async (_root, { address }, context) => {
         await context.caller();
         return { address };

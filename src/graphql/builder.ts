@@ -45,15 +45,72 @@ export function createBuilder() {
       clientMutationId: "omit",
       encodeGlobalID: encodeId,
       decodeGlobalID: decodeId,
+      nodeTypeOptions: {
+        description: "An object that `node` returns by its id: an `Nft`, a `Contract` or an `Account`.",
+      },
+      idFieldOptions: {
+        description: "An opaque id of this object in the whole API, for `node` and for caches of clients.",
+      },
+      nodeQueryOptions: {
+        description: "The object with a node id of an earlier answer; null where there is none (any more).",
+        args: { id: { description: "The `id` of an `Nft`, a `Contract` or an `Account`." } },
+      },
+      pageInfoTypeOptions: {
+        description: "Whether a list goes on beyond this page, and the cursors to ask for more with.",
+      },
+      hasNextPageFieldOptions: { description: "Whether there are items after this page." },
+      hasPreviousPageFieldOptions: { description: "Whether there are items before this page." },
+      startCursorFieldOptions: {
+        description: "The cursor of the page's first item, for `before`; null for an empty page.",
+      },
+      endCursorFieldOptions: {
+        description: "The cursor of the page's last item, for `after`; null for an empty page.",
+      },
       nodesQueryOptions: {
+        description:
+          "The objects with these node ids, in the order of the ids; null in place of one that does not exist.",
+        args: {
+          ids: {
+            description:
+              "Values of `id` of an `Nft`, a `Contract` or an `Account`, up to 100 tokens and 100 contracts.",
+          },
+        },
         complexity: ({ ids }: { ids: readonly unknown[] }) => ({ field: 5, multiplier: ids.length }),
       },
     },
   });
-  builder.queryType({ description: "Reads. Every list is a keyset connection." });
-  builder.mutationType({ description: "Uploads and deployments." });
+  builder.queryType({
+    description:
+      "What can be read: NFT data of the chains, and what is the caller's own. Long lists are Relay connections.",
+  });
+  builder.mutationType({ description: "What changes something: uploads, collections, mints, keys and webhooks." });
   return builder;
 }
+
+/** The chain of what a field shows. */
+export const chainField = { type: "ChainName", description: "The name of its chain, such as polygon." } as const;
+
+/** The argument or the member of an input that names a chain. */
+export const chainArg = {
+  type: "ChainName",
+  required: true,
+  description: "The name of a chain of this installation, such as polygon.",
+} as const;
+
+/** The same for a contract with NFTs. */
+export const contractArg = {
+  type: "Address",
+  required: true,
+  description: "The address of the contract, in any letter case.",
+} as const;
+
+/** Descriptions of what several operations take. */
+export const sharedDescriptions = {
+  dryRun: "Check everything, simulate, and say what it would cost; nothing is stored or spent.",
+  idempotencyKey:
+    "Your own key for this request, 1 to 200 ASCII characters. Requests with one key are one request, for ever; without a key, equal requests within minutes are one.",
+  royaltiesBps: "The royalty share in basis points, 0 to 10000: 500 is 5 %.",
+};
 
 /** Types that `node` finds by id. */
 const nodeTypes = ["Nft", "Contract", "Account"];

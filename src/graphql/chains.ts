@@ -2,7 +2,7 @@ import { readFreshness } from "../accounts/freshness.ts";
 import { type Chain, findChain } from "../chains.ts";
 import { listNewestOfEach } from "../nfts/list-nfts.ts";
 import { single } from "../nfts/read-for-each.ts";
-import { type Builder, oncePerBuilder } from "./builder.ts";
+import { type Builder, chainArg, oncePerBuilder } from "./builder.ts";
 import { connectionCost, pageArgs, pageRequestOf, shownParts } from "./connection.ts";
 import { nftTypes } from "./nft-types.ts";
 
@@ -28,21 +28,28 @@ export function addChains(builder: Builder): void {
   const head = builder.objectRef<Head>("ChainHead").implement({
     description: "The last block that the index has taken in.",
     fields: (t) => ({
-      block: t.expose("block", { type: "Uint256" }),
-      hash: t.expose("hash", { type: "Hex", nullable: true, description: "Null where the journal does not have it." }),
-      timestamp: t.expose("timestamp", { type: "DateTime", description: "The block's own time." }),
-      lagSeconds: t.exposeInt("lagSeconds", { description: "Seconds since then." }),
+      block: t.expose("block", { type: "Uint256", description: "The number of the block." }),
+      hash: t.expose("hash", {
+        type: "Hex",
+        nullable: true,
+        description: "The hash of the block; null where the indexer's journal does not have it.",
+      }),
+      timestamp: t.expose("timestamp", { type: "DateTime", description: "The time of the block." }),
+      lagSeconds: t.exposeInt("lagSeconds", { description: "Seconds that have passed since the time of the block." }),
     }),
   });
   const type = chainType(builder).implement({
-    description: "A chain of this installation.",
+    description: "A blockchain that this installation serves.",
     fields: (t) => ({
-      name: t.expose("name", { type: "ChainName" }),
-      chainId: t.int({ description: "EIP-155.", resolve: ({ chain }) => chain.id }),
+      name: t.expose("name", { type: "ChainName", description: "The name of the chain, as the request spelled it." }),
+      chainId: t.int({
+        description: "The chain's id by EIP-155, such as 137 for Polygon.",
+        resolve: ({ chain }) => chain.id,
+      }),
       head: t.field({
         type: head,
         nullable: true,
-        description: "Null before the first block was indexed. It may be half a second old.",
+        description: "The last block that the index has taken in, up to half a second old; null before the first one.",
         resolve: async ({ chain }, _args, { services }) => {
           const known = (await readFreshness(services))[chain.name];
           return known ? { ...known, block: BigInt(known.block), timestamp: new Date(known.timestamp) } : null;
@@ -51,7 +58,7 @@ export function addChains(builder: Builder): void {
       latestNfts: t.field({
         type: connection,
         nullable: true,
-        description: "Live tokens of the chain, newest mint first (the last 90 days, unless the plan is enterprise).",
+        description: "Live tokens of the chain, newest mint first, as far back as `windowDays` of the plan says.",
         args: pageArgs(builder),
         complexity: connectionCost,
         resolve: async ({ name }, args, context, info) => {
@@ -70,7 +77,8 @@ export function addChains(builder: Builder): void {
     t.field({
       type,
       nullable: true,
-      args: { name: t.arg({ type: "ChainName", required: true }) },
+      description: "One chain of this installation, by its name.",
+      args: { name: t.arg(chainArg) },
       resolve: async (_root, { name }, { services, caller }) => {
         await caller();
         return { name, chain: findChain(services.chains, name) };
@@ -80,7 +88,7 @@ export function addChains(builder: Builder): void {
   builder.queryField("chains", (t) =>
     t.field({
       type: [type],
-      description: "The chains of this installation.",
+      description: "All chains of this installation.",
       complexity: { field: 1, multiplier: 5 },
       resolve: async (_root, _args, { services, caller }) => {
         await caller();

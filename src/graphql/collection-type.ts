@@ -4,7 +4,7 @@ import { type Chain, findChain } from "../chains.ts";
 import { type Collection, getCollection, getCollectionsAt, listCollections } from "../collections/collections.ts";
 import { getContractAbi } from "../collections/contract-abi.ts";
 import type { DeploymentPayload } from "../collections/deployment-input.ts";
-import { type Builder, type GraphQLContext, oncePerBuilder, type Types } from "./builder.ts";
+import { type Builder, chainArg, chainField, type GraphQLContext, oncePerBuilder, type Types } from "./builder.ts";
 import { loadTogether } from "./load-together.ts";
 import { loadContract, nftTypes } from "./nft-types.ts";
 import { viewerType } from "./viewer.ts";
@@ -25,30 +25,41 @@ export function addCollectionType(builder: Builder): void {
   collectionType(builder).implement({
     description: "A collection of the account that stands on its chain, as of the last update by the service.",
     fields: (t) => ({
-      id: t.exposeID("id"),
-      chain: t.field({ type: "ChainName", resolve: ({ chain }) => chain.name }),
-      address: t.field({ type: "Address", resolve: ({ address }) => address }),
+      id: t.exposeID("id", { description: "The id of the collection in this service." }),
+      chain: t.field({ ...chainField, resolve: ({ chain }) => chain.name }),
+      address: t.field({
+        type: "Address",
+        description: "The address of the collection's contract.",
+        resolve: ({ address }) => address,
+      }),
       contract: t.field({
         type: contract,
         nullable: true,
-        description: "What the index knows of it; null until it has seen a token.",
+        description: "What the index has of the contract, such as tokens and owners; null until it has seen a token.",
         resolve: async ({ chain, address }, _args, context) => await loadContract(context, chain.name, address),
       }),
       transactionHash: t.field({
         type: "Hex",
-        description: "Of the deployment.",
+        description: "The hash of the transaction that deployed it.",
         resolve: ({ transactionHash }) => transactionHash,
       }),
-      block: t.field({ type: "Uint256", resolve: ({ block }) => block }),
-      relayed: t.exposeBoolean("relayed", { description: "False: a wallet of the creator's deployed it." }),
+      block: t.field({
+        type: "Uint256",
+        description: "The number of the block in which it was deployed.",
+        resolve: ({ block }) => block,
+      }),
+      relayed: t.exposeBoolean("relayed", {
+        description: "Whether the service deployed it; false: a wallet of the creator's did.",
+      }),
       ...settingsFields<Collection>(t, ({ settings }) => settings),
       createdAt: t.field({
         type: "DateTime",
+        description: "When the service was asked to deploy or prepare it.",
         resolve: ({ createdMicros }) => new Date(Number(createdMicros / 1000n)),
       }),
       abi: t.field({
         type: "JSON",
-        description: "The compiler's ABI with selectors and topics.",
+        description: "The contract's ABI as JSON, with selectors and topics.",
         complexity: 50,
         resolve: async ({ chain, address }, _args, context) =>
           await getContractAbi(context.services, await context.caller(), { chain: chain.name, address }),
@@ -63,30 +74,88 @@ export function settingsFields<Parent>(
   of: (parent: Parent) => DeploymentPayload,
 ) {
   return {
-    name: t.string({ resolve: (root) => of(root).name }),
-    symbol: t.string({ resolve: (root) => of(root).symbol }),
-    owner: t.field({ type: "Address", resolve: (root) => of(root).ownerAddress }),
-    treasury: t.field({ type: "Address", resolve: (root) => of(root).treasuryAddress }),
-    maxSupply: t.field({ type: "Uint256", resolve: (root) => BigInt(of(root).maxSupply) }),
-    reservedSupply: t.field({ type: "Uint256", resolve: (root) => BigInt(of(root).reservedSupply) }),
-    tokensPerMint: t.field({ type: "Uint256", resolve: (root) => BigInt(of(root).tokensPerMint) }),
-    mintPriceWei: t.field({ type: "Wei", resolve: (root) => BigInt(of(root).publicMintPriceWei) }),
-    presaleMintPriceWei: t.field({ type: "Wei", resolve: (root) => BigInt(of(root).presaleMintPriceWei) }),
-    publicMintStart: t.field({ type: "DateTime", resolve: (root) => dateOf(of(root).publicMintStart) }),
+    name: t.string({
+      description: "The name of the collection, which never changes.",
+      resolve: (root) => of(root).name,
+    }),
+    symbol: t.string({
+      description: "The symbol of the collection, which never changes.",
+      resolve: (root) => of(root).symbol,
+    }),
+    owner: t.field({
+      type: "Address",
+      description: "The wallet that the contract is deployed for: its owner, until it passes the ownership on.",
+      resolve: (root) => of(root).ownerAddress,
+    }),
+    treasury: t.field({
+      type: "Address",
+      description: "The address that gets withdrawn mint fees, which never changes.",
+      resolve: (root) => of(root).treasuryAddress,
+    }),
+    maxSupply: t.field({
+      type: "Uint256",
+      description: "How many tokens there can ever be.",
+      resolve: (root) => BigInt(of(root).maxSupply),
+    }),
+    reservedSupply: t.field({
+      type: "Uint256",
+      description: "How many tokens of the supply only an admin can mint, free of charge.",
+      resolve: (root) => BigInt(of(root).reservedSupply),
+    }),
+    tokensPerMint: t.field({
+      type: "Uint256",
+      description: "The most tokens of one mint call.",
+      resolve: (root) => BigInt(of(root).tokensPerMint),
+    }),
+    mintPriceWei: t.field({
+      type: "Wei",
+      description: "The price of a token in the public sale, in wei of the chain's native token.",
+      resolve: (root) => BigInt(of(root).publicMintPriceWei),
+    }),
+    presaleMintPriceWei: t.field({
+      type: "Wei",
+      description: "The price of a token in the presale, in wei of the chain's native token.",
+      resolve: (root) => BigInt(of(root).presaleMintPriceWei),
+    }),
+    publicMintStart: t.field({
+      type: "DateTime",
+      description: "The public sale is open in blocks after this time.",
+      resolve: (root) => dateOf(of(root).publicMintStart),
+    }),
     presaleMintStart: t.field({
       type: "DateTime",
       nullable: true,
-      description: "Null: no presale.",
+      description: "The presale is open in blocks after this time; null: no presale.",
       resolve: (root) => (of(root).presaleMintStart === "0" ? null : dateOf(of(root).presaleMintStart)),
     }),
-    presaleMerkleRoot: t.field({ type: "Hex", resolve: (root) => of(root).presaleMerkleRoot }),
-    metadataUpdatable: t.boolean({ resolve: (root) => of(root).metadataUpdatable }),
-    baseUri: t.string({ resolve: (root) => of(root).baseUri }),
-    prerevealTokenUri: t.string({ resolve: (root) => of(root).prerevealTokenUri }),
-    royaltiesBps: t.int({ resolve: (root) => Number(of(root).royaltiesBps) }),
-    royaltiesAddress: t.field({ type: "Address", resolve: (root) => of(root).royaltiesAddress }),
+    presaleMerkleRoot: t.field({
+      type: "Hex",
+      description: "The Merkle root of the presale list; 32 zero bytes for an empty list.",
+      resolve: (root) => of(root).presaleMerkleRoot,
+    }),
+    metadataUpdatable: t.boolean({
+      description: "Whether the collection can still be updated; false: its metadata is frozen for good.",
+      resolve: (root) => of(root).metadataUpdatable,
+    }),
+    baseUri: t.string({
+      description: "What goes before the token id in token URIs, such as ipfs://…/; empty until the reveal.",
+      resolve: (root) => of(root).baseUri,
+    }),
+    prerevealTokenUri: t.string({
+      description: "The metadata URI of every token until the reveal; may be empty.",
+      resolve: (root) => of(root).prerevealTokenUri,
+    }),
+    royaltiesBps: t.int({
+      description: "The royalty share of a resale in basis points: 500 is 5 %.",
+      resolve: (root) => Number(of(root).royaltiesBps),
+    }),
+    royaltiesAddress: t.field({
+      type: "Address",
+      description: "The address that gets royalties (ERC-2981).",
+      resolve: (root) => of(root).royaltiesAddress,
+    }),
     serviceAdmin: t.boolean({
-      description: "Whether the service's wallet is an admin of the collection.",
+      description: "Whether the collection was deployed with the service's wallet as an admin, which can update it.",
       resolve: (root) => of(root).grantServiceAdmin,
     }),
   };
@@ -105,8 +174,8 @@ export function addCollectionReads(builder: Builder): void {
       nullable: true,
       description: "One collection of the caller's account, by its address.",
       args: {
-        chain: t.arg({ type: "ChainName", required: true }),
-        address: t.arg({ type: "Address", required: true }),
+        chain: t.arg(chainArg),
+        address: t.arg({ type: "Address", required: true, description: "The address of the collection." }),
       },
       resolve: async (_root, { chain, address }, context) =>
         await getCollection(context.services, await context.caller(), { chain, address }),
@@ -117,7 +186,7 @@ export function addCollectionReads(builder: Builder): void {
       type: [collection],
       nullable: true,
       description: "All collections of the caller's account on a chain that stand, newest first.",
-      args: { chain: t.arg({ type: "ChainName", required: true }) },
+      args: { chain: t.arg(chainArg) },
       complexity: { field: 5, multiplier: 10 },
       resolve: async (_viewer, { chain }, context) =>
         await listCollections(context.services, await context.caller(), chain, { allowlists: false }),

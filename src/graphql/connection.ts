@@ -6,9 +6,31 @@ import { type Builder, oncePerBuilder, type SchemaTypes } from "./builder.ts";
 
 const defaultPageSize = 20;
 
+const words = {
+  first: `How many items to return, from the beginning or after the cursor: 1 to ${maxPageSize}, ${defaultPageSize} by default.`,
+  after: "A cursor of an earlier answer: the page begins after it.",
+};
+
 /** Relay's arguments of a connection. */
 export const pageArgs = oncePerBuilder((builder) =>
-  builder.args((t) => ({ first: t.int(), after: t.string(), last: t.int(), before: t.string() })),
+  builder.args((t) => ({
+    first: t.int({ description: words.first }),
+    after: t.string({ description: words.after }),
+    last: t.int({
+      description: `How many items to return, from the end or before the cursor: 1 to ${maxPageSize}; not with first or after.`,
+    }),
+    before: t.string({
+      description: "A cursor of an earlier answer: the page ends before it; not with first or after.",
+    }),
+  })),
+);
+
+/** Those of a list that is read in one direction. */
+export const forwardArgs = oncePerBuilder((builder) =>
+  builder.args((t) => ({
+    first: t.int({ defaultValue: defaultPageSize, description: words.first }),
+    after: t.string({ description: words.after }),
+  })),
 );
 
 export interface ConnectionArgs {
@@ -109,22 +131,38 @@ export function connectionOf<T extends object, P extends Page<T>>(
   extend?: (edge: ObjectRef<Schema, { node: T; cursor: string }>) => void,
 ) {
   const edge = builder.objectRef<{ node: T; cursor: string }>(`${name}Edge`).implement({
+    description: `One item of a list: the \`${node.name}\` and its place.`,
     fields: (t) => ({
-      cursor: t.exposeString("cursor"),
-      node: t.field({ type: node, resolve: (item) => item.node as never }),
+      cursor: t.exposeString("cursor", { description: "The place of this item in the list, for `after` or `before`." }),
+      node: t.field({
+        type: node,
+        description: `The \`${node.name}\` at this place of the list.`,
+        resolve: (item) => item.node as never,
+      }),
     }),
   });
   extend?.(edge);
   return builder.objectRef<P>(`${name}Connection`).implement({
+    description: `A page of a list with items of the type \`${node.name}\`.`,
     fields: (t) => ({
       // The page size is in the connection's own cost.
-      edges: t.field({ type: [edge], complexity: { multiplier: 1 }, resolve: (page) => page.items }),
+      edges: t.field({
+        type: [edge],
+        description: "The items of this page in the order of the list, each with its cursor.",
+        complexity: { multiplier: 1 },
+        resolve: (page) => page.items,
+      }),
       nodes: t.field({
         type: [node],
+        description: "The items of this page in the order of the list, without their cursors.",
         complexity: { multiplier: 1 },
         resolve: (page) => page.items.map((item) => item.node) as never,
       }),
-      pageInfo: t.field({ type: builder.pageInfoRef(), resolve: pageInfoOf }),
+      pageInfo: t.field({
+        type: builder.pageInfoRef(),
+        description: "Whether there are more items, and the cursors to ask for them with.",
+        resolve: pageInfoOf,
+      }),
       ...(total && {
         totalCount: t.int({
           nullable: true,

@@ -16,7 +16,7 @@ import {
   type TraitFilter,
   type TraitSummary,
 } from "../nfts/traits.ts";
-import { type Builder, oncePerBuilder } from "./builder.ts";
+import { type Builder, chainArg, contractArg, oncePerBuilder } from "./builder.ts";
 import { connectionOf, pageArgs, pageRequestOf, prices, selects, shownParts, specialCost } from "./connection.ts";
 import { loadByAddress } from "./load-together.ts";
 import { type NftPage, nftTypes } from "./nft-types.ts";
@@ -31,8 +31,8 @@ export function addContracts(builder: Builder): void {
       description:
         "One contract with NFTs; null for one that is not indexed, and `notIndexed` says why. A contract whose Transfer event has other indexed parameters than ERC-721's (CryptoKitties, Axie) never is.",
       args: {
-        chain: t.arg({ type: "ChainName", required: true }),
-        address: t.arg({ type: "Address", required: true }),
+        chain: t.arg(chainArg),
+        address: t.arg(contractArg),
       },
       resolve: async (_root, key, context) =>
         (await getContracts(context.services, await context.caller(), [key], "whole"))[0] ?? null,
@@ -49,6 +49,7 @@ export function addContracts(builder: Builder): void {
 /** Why there is no contract, for whoever shows that to somebody. */
 function addNotIndexed(builder: Builder): void {
   const reason = builder.enumType("NotIndexedReason", {
+    description: "Why the index has nothing of a contract.",
     values: {
       NO_NFT_LOGS: {
         description:
@@ -62,8 +63,11 @@ function addNotIndexed(builder: Builder): void {
     } satisfies Record<NotIndexedReason, { description: string }>,
   });
   const type = builder.objectRef<NotIndexed>("NotIndexed").implement({
-    description: "Why the index has nothing of a contract.",
-    fields: (t) => ({ reason: t.expose("reason", { type: reason }), message: t.exposeString("message") }),
+    description: "Why the index has nothing of a contract, for programs and for people.",
+    fields: (t) => ({
+      reason: t.expose("reason", { type: reason, description: "The reason for programs." }),
+      message: t.exposeString("message", { description: "The reason in English, for people." }),
+    }),
   });
   builder.queryField("notIndexed", (t) =>
     t.field({
@@ -72,8 +76,8 @@ function addNotIndexed(builder: Builder): void {
       description:
         "Why `contract` is null, and the tokens of that contract are not found; null for a contract that is indexed. Ask for it beside them, in the same request.",
       args: {
-        chain: t.arg({ type: "ChainName", required: true }),
-        address: t.arg({ type: "Address", required: true }),
+        chain: t.arg(chainArg),
+        address: t.arg(contractArg),
       },
       resolve: async (_root, key, context) => whyNotIndexed(context.services, await context.caller(), key),
     }),
@@ -86,9 +90,9 @@ function addContractNfts(builder: Builder): void {
     t.field({
       type: connection,
       nullable: true,
-      description: "Its live tokens by token id.",
+      description: "The tokens of the contract that are not burned, by token id.",
       args: {
-        traits: t.arg({ type: traitFilter(builder), description: "Only tokens whose traits are like that." }),
+        traits: t.arg({ type: traitFilter(builder), description: "Only tokens whose traits meet this condition." }),
         owner: t.arg({
           type: "Address",
           description: "Only tokens that this account holds; not together with traits.",
@@ -136,16 +140,17 @@ function addContractNfts(builder: Builder): void {
 function addOwners(builder: Builder): void {
   const { contract } = nftTypes(builder);
   const owner = builder.objectRef<CollectionOwner>("ContractOwner").implement({
+    description: "An account that holds tokens of a contract.",
     fields: (t) => ({
-      address: t.field({ type: "Address", resolve: (row) => row.owner }),
+      address: t.field({ type: "Address", description: "The address of the owner.", resolve: (row) => row.owner }),
       tokenCount: t.int({
-        description: "Token ids it holds of the contract.",
+        description: "How many token ids of the contract the owner holds.",
         resolve: (row) => Number(row.holdingCount),
       }),
     }),
   });
   const connection = connectionOf<CollectionOwner, CollectionOwnerPage>(builder, "ContractOwner", owner, {
-    description: "Distinct owners. Counted, not looked up: ask once, not with each page.",
+    description: "How many distinct owners there are. Counting is expensive: ask once, not with each page.",
     of: (page) => page.total,
     price: prices.counted,
   });
@@ -169,19 +174,32 @@ function addOwners(builder: Builder): void {
 function addStatistics(builder: Builder): void {
   const { contract } = nftTypes(builder);
   const statistics = builder.objectRef<CollectionStatistics>("ContractStatistics").implement({
+    description: "Counts over all tokens and transfers of a contract, from the chain alone.",
     fields: (t) => ({
-      totalSupply: t.expose("totalSupply", { type: "Uint256", description: "Minted minus burned." }),
-      totalMinted: t.expose("totalMinted", { type: "Uint256" }),
-      ownerCount: t.int({ description: "Distinct holders now.", resolve: (row) => Number(row.ownerCount) }),
+      totalSupply: t.expose("totalSupply", {
+        type: "Uint256",
+        description: "Units minted minus units burned; of ERC-721 the number of live tokens.",
+      }),
+      totalMinted: t.expose("totalMinted", {
+        type: "Uint256",
+        description: "Units ever minted, with those that were burned since.",
+      }),
+      ownerCount: t.int({
+        description: "How many distinct accounts hold tokens of the contract now.",
+        resolve: (row) => Number(row.ownerCount),
+      }),
       tokenCount: t.int({
-        description: "Token ids with a supply above zero.",
+        description: "How many token ids have a supply above zero.",
         resolve: (row) => Number(row.tokenCount),
       }),
-      transferCount: t.int({ resolve: (row) => Number(row.transferCount) }),
+      transferCount: t.int({
+        description: "How many transfers there were, mints and burns included.",
+        resolve: (row) => Number(row.transferCount),
+      }),
       withheldTokens: t.expose("withheldTokens", {
         type: "Uint256",
         description:
-          "Tokens that ERC-2309 logs named beyond the index's allowances; those of them that moved since are listed and counted, the others are not.",
+          "Tokens minted in ranges (ERC-2309) that are too large for the index: those that moved since are listed and counted, the others are not.",
       }),
     }),
   });
@@ -189,7 +207,7 @@ function addStatistics(builder: Builder): void {
     t.field({
       type: statistics,
       nullable: true,
-      description: "The contract in numbers, from the chain alone.",
+      description: "Supply, owners and transfers of the contract in numbers.",
       complexity: prices.report,
       resolve: async ({ chain, address }, _args, context, info) =>
         await loadByAddress(context, info, address, chain, (caller, contracts) =>
@@ -202,21 +220,25 @@ function addStatistics(builder: Builder): void {
 function addTraits(builder: Builder): void {
   const { contract } = nftTypes(builder);
   const value = builder.objectRef<TraitSummary["values"][number]>("TraitValue").implement({
+    description: "One value of a trait, and how many tokens have it.",
     fields: (t) => ({
-      value: t.exposeString("value"),
-      tokenCount: t.int({ resolve: (row) => Number(row.tokenCount) }),
+      value: t.exposeString("value", { description: "The value as text, as it is written in the metadata." }),
+      tokenCount: t.int({ description: "How many tokens have this value.", resolve: (row) => Number(row.tokenCount) }),
     }),
   });
   const trait = builder.objectRef<TraitSummary>("Trait").implement({
+    description: "A trait that occurs in the metadata of a contract's tokens.",
     fields: (t) => ({
-      name: t.exposeString("name"),
+      name: t.exposeString("name", {
+        description: "The name of the trait, such as Fur (`trait_type` in the metadata).",
+      }),
       tokenCount: t.int({
-        description: "How often it occurs, with any value.",
+        description: "How often the trait occurs, with any value.",
         resolve: (row) => Number(row.tokenCount),
       }),
       values: t.expose("values", {
         type: [value],
-        description: "The 100 most frequent ones.",
+        description: "The values of the trait, the 100 most frequent ones.",
         complexity: { multiplier: 1 },
       }),
     }),
@@ -238,15 +260,23 @@ function addTraits(builder: Builder): void {
 function addMetadataProgress(builder: Builder): void {
   const { contract } = nftTypes(builder);
   const fault = builder.objectRef<MetadataProgress["faults"][number]>("MetadataFault").implement({
-    fields: (t) => ({ code: t.exposeString("code"), count: t.exposeInt("count") }),
+    description: "A reason why metadata could not be read, and for how many tokens of the contract.",
+    fields: (t) => ({
+      code: t.exposeString("code", {
+        description: "The code that `metadataError` of these tokens has, such as http_404.",
+      }),
+      count: t.exposeInt("count", { description: "How many tokens failed for this reason." }),
+    }),
   });
   const progress = builder.objectRef<MetadataProgress>("MetadataProgress").implement({
     description: "How far the metadata of a contract's live tokens has been read.",
     fields: (t) => ({
-      total: t.exposeInt("total"),
-      fresh: t.exposeInt("fresh"),
-      pending: t.exposeInt("pending", { description: "Counted up to 100,000." }),
-      failed: t.exposeInt("failed", { description: "Counted up to 100,000." }),
+      total: t.exposeInt("total", { description: "How many live tokens the contract has." }),
+      fresh: t.exposeInt("fresh", { description: "How many of them have metadata that was read." }),
+      pending: t.exposeInt("pending", {
+        description: "How many wait to be read, for the first time or again; counted up to 100,000.",
+      }),
+      failed: t.exposeInt("failed", { description: "How many could not be read; counted up to 100,000." }),
       faults: t.field({
         type: [fault],
         complexity: { multiplier: 1 },
@@ -259,6 +289,7 @@ function addMetadataProgress(builder: Builder): void {
     t.field({
       type: progress,
       nullable: true,
+      description: "How far the metadata of the contract's live tokens has been read.",
       complexity: prices.report,
       resolve: async ({ chain, address }, _args, context, info) =>
         await loadByAddress(context, info, address, chain, (caller, contracts) =>
@@ -280,13 +311,13 @@ const traitFilter = oncePerBuilder((builder) => {
     description:
       "A condition on a token's traits; members of one filter are joined by and. A request may have 8 conditions, every value counted.",
     fields: (t) => ({
-      and: t.field({ type: [filter] }),
-      or: t.field({ type: [filter] }),
-      not: t.field({ type: filter }),
-      name: t.string({ description: "The trait; alone: the token has it, with whatever value." }),
-      values: t.stringList({ description: "One of these values, as they are written." }),
-      min: t.float({ description: "For values that are numbers; inclusive, like max." }),
-      max: t.float(),
+      and: t.field({ type: [filter], description: "All of these conditions hold." }),
+      or: t.field({ type: [filter], description: "At least one of these conditions holds." }),
+      not: t.field({ type: filter, description: "This condition does not hold." }),
+      name: t.string({ description: "The name of the trait; alone, it matches tokens that have it with any value." }),
+      values: t.stringList({ description: "The trait has one of these values, as they are written in the metadata." }),
+      min: t.float({ description: "The trait is a number from this one on, itself included." }),
+      max: t.float({ description: "The trait is a number up to this one, itself included." }),
     }),
   });
   return filter;

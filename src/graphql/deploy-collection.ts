@@ -12,7 +12,7 @@ import {
 import { withFieldNames } from "../collections/problems.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
-import { type Builder, present, writtenInput } from "./builder.ts";
+import { type Builder, chainArg, present, sharedDescriptions, writtenInput } from "./builder.ts";
 import { deploymentType } from "./deployments.ts";
 import { costFields } from "./request-fields.ts";
 import { payloadType, withUserErrors } from "./user-errors.ts";
@@ -31,63 +31,109 @@ export function addDeployCollection(builder: Builder): void {
   const input = builder.inputType("DeployCollectionInput", {
     description: "An ERC-721 collection to launch. Supply and prices cannot be changed later.",
     fields: (t) => ({
-      chain: t.field({ type: "ChainName", required: true }),
-      name: t.string({ required: true }),
-      symbol: t.string({ required: true }),
-      maxSupply: t.field({ type: "Uint256", required: true, description: "Up to 5000 with a free key." }),
+      chain: t.field(chainArg),
+      name: t.string({ required: true, description: "The name of the collection." }),
+      symbol: t.string({ required: true, description: "The symbol of the collection, such as KEY." }),
+      maxSupply: t.field({
+        type: "Uint256",
+        required: true,
+        description:
+          "How many tokens there can ever be: 1 to 4294967295, or what your plan allows (5000 on a free one).",
+      }),
       reservedSupply: t.field({
         type: "Uint256",
-        description: "Part of the supply that only an admin mints; default 0.",
+        description: "How many tokens of the supply only an admin can mint, free of charge; 0 by default.",
       }),
-      tokensPerMint: t.field({ type: "Uint256", required: true, description: "Most tokens of one mint call." }),
-      mintPriceWei: t.field({ type: "Wei", required: true }),
-      presaleMintPriceWei: t.field({ type: "Wei", description: "Default: the mint price." }),
-      owner: t.field({ type: "Address", required: true }),
-      treasury: t.field({ type: "Address", required: true, description: "Where withdrawn fees go, for ever." }),
-      publicMintStart: t.field({ type: "DateTime", required: true }),
-      presaleMintStart: t.field({ type: "DateTime", description: "Absent: no presale." }),
-      allowlist: t.field({ type: ["Address"], description: "Wallets of the presale; repeats are dropped." }),
-      metadataUpdatable: t.boolean({ defaultValue: true }),
-      baseUri: t.string({ description: "URI of the metadata directory; absent: revealed later." }),
-      prerevealTokenUri: t.string({ description: "Metadata of every token until then." }),
-      royaltiesBps: t.int({ defaultValue: 0, description: "500 is 5 %." }),
-      royaltiesAddress: t.field({ type: "Address", description: "Default: the owner." }),
+      tokensPerMint: t.field({
+        type: "Uint256",
+        required: true,
+        description: "The most tokens of one mint call: 1 to `maxSupply`.",
+      }),
+      mintPriceWei: t.field({
+        type: "Wei",
+        required: true,
+        description: "The price of a token in the public sale, in wei of the chain's native token; 0 is a free mint.",
+      }),
+      presaleMintPriceWei: t.field({
+        type: "Wei",
+        description: "The price of a token in the presale, in wei; `mintPriceWei` by default.",
+      }),
+      owner: t.field({ type: "Address", required: true, description: "The wallet that will own the contract." }),
+      treasury: t.field({
+        type: "Address",
+        required: true,
+        description: "The address that gets withdrawn mint fees, for ever; it has to take payments.",
+      }),
+      publicMintStart: t.field({
+        type: "DateTime",
+        required: true,
+        description: "The public sale is open in blocks after this time.",
+      }),
+      presaleMintStart: t.field({
+        type: "DateTime",
+        description: "The presale is open in blocks after this time; absent: no presale.",
+      }),
+      allowlist: t.field({
+        type: ["Address"],
+        description: "The wallets of the presale, up to 100,000, each with one mint call; repeats are dropped.",
+      }),
+      metadataUpdatable: t.boolean({
+        defaultValue: true,
+        description: "Whether the collection can be updated later; false freezes it now, and needs a `baseUri`.",
+      }),
+      baseUri: t.string({
+        description:
+          "The URI of the metadata directory, with a slash at its end: ipfs://…/. Token ids are put behind it. Absent: revealed later.",
+      }),
+      prerevealTokenUri: t.string({
+        description: "The metadata URI of every token until the reveal, such as ipfs://….",
+      }),
+      royaltiesBps: t.int({ defaultValue: 0, description: sharedDescriptions.royaltiesBps }),
+      royaltiesAddress: t.field({
+        type: "Address",
+        description: "The address that gets royalties; the owner by default.",
+      }),
       serviceAdmin: t.boolean({
         defaultValue: true,
         description: "Make the service's wallet an admin, so that it can reveal and update the collection.",
       }),
-      idempotencyKey: t.string({
-        description:
-          "Requests with one key are one deployment, for ever. Without a key equal requests within minutes are.",
-      }),
+      idempotencyKey: t.string({ description: sharedDescriptions.idempotencyKey }),
     }),
   });
-  const payload = payloadType<Outcome>(builder, "DeployCollectionPayload", (t) => ({
+  const payload = payloadType<Outcome>(builder, "DeployCollectionPayload", "`deployCollection`", (t) => ({
     deployment: t.expose("deployment", {
       type: deploymentType(builder),
       nullable: true,
-      description: "Signed and stored: its transaction is sent until it is mined.",
+      description:
+        "The deployment, signed and stored: its transaction is sent until it is mined. Null with `dryRun` and `mode: SIGN`.",
     }),
     plan: t.expose("plan", {
       type: planType(builder),
       nullable: true,
-      description: "With `dryRun`: what the deployment would do.",
+      description: "What the deployment would do and cost; only with `dryRun`.",
     }),
     transaction: t.expose("transaction", {
       type: transactionType(builder),
       nullable: true,
-      description: "With `mode: SIGN`: what the creator's wallet sends.",
+      description: "The transaction for the creator's own wallet; only with `mode: SIGN`.",
     }),
-    idempotencyKey: t.exposeString("idempotencyKey", { nullable: true }),
+    idempotencyKey: t.exposeString("idempotencyKey", {
+      nullable: true,
+      description: "The key of this request, yours or a derived one; null with `mode: SIGN` and user errors.",
+    }),
     warnings: t.stringList({
-      description: "Legal, but probably not meant.",
+      description: "What is legal in the request, but probably not meant, in English.",
       resolve: ({ warnings }) => warnings ?? [],
     }),
   }));
   const mode = builder.enumType("DeployMode", {
+    description: "Who deploys a collection and pays for it.",
     values: {
-      RELAY: { description: "The service deploys and pays; a cheap clone, which it can update." },
-      SIGN: { description: "A wallet of the creator's deploys and pays; a standalone contract." },
+      RELAY: { description: "The service deploys and pays: a cheap clone (ERC-1167), which the service can update." },
+      SIGN: {
+        description:
+          "A wallet of the creator's deploys and pays: a standalone contract, which the service cannot update.",
+      },
     } satisfies Record<DeploymentMode, { description: string }>,
   });
   builder.mutationField("deployCollection", (t) =>
@@ -97,12 +143,13 @@ export function addDeployCollection(builder: Builder): void {
       description:
         "Deploys a collection. Answers when its transaction is signed and stored, before it is mined. With `mode: SIGN` the transaction comes back for a wallet, and the collection is detected when it stands.",
       args: {
-        input: t.arg({ type: input, required: true }),
-        mode: t.arg({ type: mode, defaultValue: "RELAY" }),
-        dryRun: t.arg.boolean({
-          defaultValue: false,
-          description: "Check everything, simulate, and say what it would cost; nothing is stored or spent.",
+        input: t.arg({ type: input, required: true, description: "The collection to deploy." }),
+        mode: t.arg({
+          type: mode,
+          defaultValue: "RELAY",
+          description: "Who deploys it and pays: the service (RELAY) or a wallet of yours (SIGN).",
         }),
+        dryRun: t.arg.boolean({ defaultValue: false, description: sharedDescriptions.dryRun }),
         sender: t.arg({
           type: "Address",
           description:
@@ -171,14 +218,16 @@ async function launch(
 
 function planType(builder: Builder) {
   return builder.objectRef<DeploymentPlan>("DeploymentPlan").implement({
-    description: "What a deployment would do.",
+    description: "What a deployment would do and cost; nothing of it was stored or spent.",
     fields: (t) => ({
       predictedAddress: t.field({
         type: "Address",
-        description: "Where the collection will be if this request is sent with this `idempotencyKey`.",
+        description: "The address that the collection will have if this request is sent with this `idempotencyKey`.",
         resolve: (plan) => plan.predictedAddress,
       }),
-      idempotencyKey: t.exposeString("idempotencyKey"),
+      idempotencyKey: t.exposeString("idempotencyKey", {
+        description: "The key to send the request with, so that it does what is planned.",
+      }),
       ...costFields(t),
     }),
   });
@@ -188,29 +237,54 @@ function transactionType(builder: Builder) {
   return builder.objectRef<PreparedDeployment>("DeploymentTransaction").implement({
     description: "A transaction that creates the collection, for `eth_sendTransaction` of any wallet.",
     fields: (t) => ({
-      chainId: t.int({ resolve: ({ chain }) => chain.id }),
-      to: t.field({ type: "Address", nullable: true, description: "Null: a creation.", resolve: ({ to }) => to }),
-      data: t.field({ type: "Hex", resolve: ({ data }) => data }),
-      valueWei: t.field({ type: "Wei", resolve: ({ valueWei }) => valueWei }),
-      gas: t.field({ type: "Uint256", nullable: true, resolve: ({ gas }) => gas }),
+      chainId: t.int({
+        description: "The id of the chain by EIP-155; the wallet has to be on that chain.",
+        resolve: ({ chain }) => chain.id,
+      }),
+      to: t.field({
+        type: "Address",
+        nullable: true,
+        description: "The receiver; always null, because the transaction creates a contract.",
+        resolve: ({ to }) => to,
+      }),
+      data: t.field({
+        type: "Hex",
+        description: "The code of the contract with its settings; send it unchanged.",
+        resolve: ({ data }) => data,
+      }),
+      valueWei: t.field({
+        type: "Wei",
+        description: "The amount to send, in wei: 0.",
+        resolve: ({ valueWei }) => valueWei,
+      }),
+      gas: t.field({
+        type: "Uint256",
+        nullable: true,
+        description: "An estimate of the gas with some room; null where the node gave none.",
+        resolve: ({ gas }) => gas,
+      }),
       expectedAddress: t.field({
         type: "Address",
         nullable: true,
-        description: "Where the collection will be if this is the sender's next transaction.",
+        description:
+          "The address that the collection will have if this is the next transaction of `sender`; null without one.",
         resolve: ({ expectedAddress }) => expectedAddress,
       }),
-      expiresAt: t.expose("expiresAt", { type: "DateTime" }),
+      expiresAt: t.expose("expiresAt", {
+        type: "DateTime",
+        description: "The service watches the chain for the transaction until this time.",
+      }),
     }),
   });
 }
 
 /** Which transaction of a creator's own wallet is the deployment of a request of mode SIGN. */
 function addReportDeployment(builder: Builder): void {
-  const payload = payloadType<ReportedDeployment>(builder, "ReportDeploymentPayload", (t) => ({
+  const payload = payloadType<ReportedDeployment>(builder, "ReportDeploymentPayload", "`reportDeployment`", (t) => ({
     collection: t.expose("address", {
       type: "Address",
       nullable: true,
-      description: "Where the collection stands, or will when the transaction is mined.",
+      description: "The address of the collection, which it has once the transaction is mined.",
     }),
   }));
   builder.mutationField("reportDeployment", (t) =>
@@ -220,8 +294,12 @@ function addReportDeployment(builder: Builder): void {
       description:
         "Names the transaction with which a wallet of the creator's deployed what `mode: SIGN` prepared. It decides, whoever else sent the same bytes; needed where the wallet is neither the owner nor the `sender` that was given.",
       args: {
-        chain: t.arg({ type: "ChainName", required: true }),
-        transactionHash: t.arg({ type: "Hex", required: true }),
+        chain: t.arg(chainArg),
+        transactionHash: t.arg({
+          type: "Hex",
+          required: true,
+          description: "The hash of the transaction, which a node has to know.",
+        }),
       },
       resolve: async (_root, input, { services, caller }) =>
         await withUserErrors(caller(), (account) => reportDeployment(services, account, input)),

@@ -6,9 +6,9 @@ import { ServiceError } from "../errors/errors.ts";
 import type { Page } from "../nfts/page.ts";
 import { readProgress } from "../requests/progress.ts";
 import { getRequest, listRequests, watchRequest } from "../requests/requests.ts";
-import { type Builder, oncePerBuilder } from "./builder.ts";
+import { type Builder, chainArg, oncePerBuilder } from "./builder.ts";
 import { collectionType, loadCollection, settingsFields } from "./collection-type.ts";
-import { connectionCost, connectionOf } from "./connection.ts";
+import { connectionCost, connectionOf, forwardArgs } from "./connection.ts";
 import { addCancel, progressField, requestFields } from "./request-fields.ts";
 import { viewerType } from "./viewer.ts";
 
@@ -20,30 +20,31 @@ export const deploymentType = oncePerBuilder((builder) =>
       ...requestFields(builder, t),
       predictedAddress: t.field({
         type: "Address",
-        description: "Where the collection will be. Send nothing there before `collection` is set.",
+        description: "The address that the collection will have. Send nothing there before `collection` is set.",
         resolve: ({ contract }) => contract,
       }),
       collection: t.field({
         type: collectionType(builder),
         nullable: true,
-        description: "The collection that stands; null until the deployment is confirmed.",
+        description: "The deployed collection; null until the deployment is confirmed.",
         resolve: async ({ chain, confirmed, contract }, _args, context) =>
           confirmed ? await loadCollection(context, chain, contract) : null,
       }),
       block: t.field({
         type: "Uint256",
         nullable: true,
-        description: "The block of the transaction.",
+        description: "The number of the block with the transaction; null while it is in none.",
         resolve: (deployment) => deployment.block,
       }),
       confirmationsRequired: t.int({
-        description: "Blocks that have to vouch for the transaction, its own being the first, before it is confirmed.",
+        description: "How many confirmations the transaction needs, its own block being the first.",
         resolve: ({ chain }) => chain.confirmations,
       }),
       confirmations: t.field({
         type: "Uint256",
         nullable: true,
-        description: "How many of them do; 0 while it is in no block, null while no node tells and once it has ended.",
+        description:
+          "How many confirmations the transaction has: 0 while it is in no block, null while no node answers and once there is nothing to wait for.",
         resolve: async (deployment, _args, { services }) =>
           (await readProgress(services, deployment))?.confirmations ?? null,
       }),
@@ -61,7 +62,11 @@ export function addDeployments(builder: Builder): void {
       type: deployment,
       nullable: true,
       description: "One deployment of the caller's account, by its id or by chain and collection address.",
-      args: { id: t.arg.id(), chain: t.arg({ type: "ChainName" }), collection: t.arg({ type: "Address" }) },
+      args: {
+        id: t.arg.id({ description: "The id of the deployment." }),
+        chain: t.arg({ type: "ChainName", description: "Without an id: the name of the collection's chain." }),
+        collection: t.arg({ type: "Address", description: "Without an id: the address of the collection." }),
+      },
       resolve: async (_root, { id, chain, collection }, context) => {
         const caller = await context.caller();
         const { services } = context;
@@ -80,8 +85,12 @@ export function addDeployments(builder: Builder): void {
       description:
         "Address of the collection that a deployment transaction of the caller's account made; fails with transaction_pending until it is confirmed. Any hash that was ever signed for the deployment leads there.",
       args: {
-        chain: t.arg({ type: "ChainName", required: true }),
-        transactionHash: t.arg({ type: "Hex", required: true }),
+        chain: t.arg(chainArg),
+        transactionHash: t.arg({
+          type: "Hex",
+          required: true,
+          description: "The hash of the transaction, in any letter case.",
+        }),
       },
       resolve: async (_root, input, context) =>
         await withFieldNames(findDeployedContract(context.services, await context.caller(), input), (field) =>
@@ -95,7 +104,7 @@ export function addDeployments(builder: Builder): void {
       type: connection,
       nullable: true,
       description: "The deployments of the caller's account, newest first.",
-      args: { first: t.arg.int({ defaultValue: 20 }), after: t.arg.string() },
+      args: forwardArgs(builder),
       complexity: connectionCost,
       resolve: async (_root, { first, after }, { services, caller }) =>
         await listRequests(services, await caller(), deployments, { first: first ?? 20, after: after ?? undefined }),
@@ -113,13 +122,13 @@ function addDeploymentChanges(builder: Builder): void {
     description:
       "Takes a deployment of the caller's account back while the chain has not decided: at once before it has a nonce; later the nonce is used for a transaction that does nothing, if that one is faster.",
   });
-  builder.subscriptionType({ description: "Streams, served as server-sent events." });
+  builder.subscriptionType({ description: "Streams, served as server-sent events: send `Accept: text/event-stream`." });
   builder.subscriptionField("deployment", (t) =>
     t.field({
       type: deployment,
       description:
         "A deployment of the caller's account, now and after each change, until it has ended or for half an hour. Served as server-sent events.",
-      args: { id: t.arg.id({ required: true }) },
+      args: { id: t.arg.id({ required: true, description: "The id of the deployment." }) },
       subscribe: async (_root, { id }, context) =>
         await watchRequest(context.services, await context.caller(), deployments, id),
       resolve: (state: Deployment) => state,

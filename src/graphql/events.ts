@@ -5,14 +5,19 @@ import { type Builder, type GraphQLContext, oncePerBuilder, sessionOf } from "./
 /** Which events a stream or an endpoint gets. */
 export const eventFilterType = oncePerBuilder((builder) =>
   builder.inputType("EventFilter", {
-    description: "Which events; a list that is absent or empty does not narrow.",
+    description:
+      "Which events to send; a list that is absent or empty lets all through. Only chains and types narrow `chain.finalized`.",
     fields: (t) => ({
-      types: t.stringList({ description: "Names or beginnings: `nft.transfer` brings its retractions too." }),
-      chains: t.field({ type: ["ChainName"] }),
-      contracts: t.field({ type: ["Address"] }),
-      accounts: t.field({ type: ["Address"], description: "Sender or receiver of a movement." }),
-      tokenIds: t.field({ type: ["TokenId"] }),
-      finality: t.string({ description: "latest (default), safe or finalized: when a movement is told." }),
+      types: t.stringList({
+        description: "Types of events, whole or by their beginning, up to 20: `nft.transfer` includes its retractions.",
+      }),
+      chains: t.field({ type: ["ChainName"], description: "Only events of these chains, up to 20." }),
+      contracts: t.field({ type: ["Address"], description: "Only events of these contracts, up to 100." }),
+      accounts: t.field({ type: ["Address"], description: "Only transfers from or to these accounts, up to 100." }),
+      tokenIds: t.field({ type: ["TokenId"], description: "Only events of tokens with these ids, up to 100." }),
+      finality: t.string({
+        description: "When a transfer is sent: latest (at once, the default), safe or finalized (when its block is).",
+      }),
     }),
   }),
 );
@@ -28,30 +33,33 @@ export function textsOf(filter: Given | null | undefined): EventFilterInput {
 export function addEvents(builder: Builder): void {
   const filter = eventFilterType(builder);
   const event = builder.objectRef<StreamItem>("Event").implement({
-    description: "One event, as webhooks and `GET /v1/events` tell it.",
+    description: "One event, the same as in webhooks and `GET /v1/events`.",
     fields: (t) => ({
       cursor: t.string({
-        description: "Pass it as `after` to go on behind this event.",
+        description: "The place of this event in the stream: pass it as `after` to go on behind it.",
         resolve: ({ sequence }) => String(sequence),
       }),
       type: t.string({
-        description: "`events.expired`: the stream was resumed from before what is kept; read the state anew.",
+        description:
+          "The type of the event, such as nft.transfer; `events.expired`: events before this one are gone, read the state anew.",
         resolve: (item) => (item.kind === "event" ? item.event.row.type : "events.expired"),
       }),
       id: t.id({
         nullable: true,
-        description: "The same event has the same id for ever.",
+        description:
+          "The id of the event, which stays the same; skip an event whose id you have. Null for `events.expired`.",
         resolve: (item) => (item.kind === "event" ? item.event.row.id : null),
       }),
       timestamp: t.field({
         type: "DateTime",
         nullable: true,
+        description: "When the event was written; null for `events.expired`.",
         resolve: (item) => (item.kind === "event" ? item.event.row.at : null),
       }),
       data: t.field({
         type: "JSON",
         nullable: true,
-        description: "What `data` of a webhook's body is.",
+        description: "The members of the event, the same as `data` in a webhook's body; null for `events.expired`.",
         resolve: (item) =>
           item.kind === "event" ? (JSON.parse(item.event.body) as { data: Record<string, unknown> }).data : null,
       }),
@@ -64,11 +72,17 @@ export function addEvents(builder: Builder): void {
       readFilter(context.services, input),
       after ? readPlace(after) : null,
     );
+  const streamArgs = builder.args((t) => ({
+    filter: t.field({ type: filter, description: "Which events to send; all when absent." }),
+    after: t.string({
+      description: "The `cursor` of the last event you have, to resume behind it; events from now on when absent.",
+    }),
+  }));
   builder.subscriptionField("events", (t) =>
     t.field({
       type: event,
-      description: "Events as they are committed, of everybody and of the caller's account.",
-      args: { filter: t.arg({ type: filter }), after: t.arg.string() },
+      description: "Events as they happen: of the chains, and of the caller's own requests.",
+      args: streamArgs,
       subscribe: async (_root, args, context) => await open(context, textsOf(args.filter), args.after),
       resolve: (item: StreamItem) => item,
     }),
@@ -76,8 +90,9 @@ export function addEvents(builder: Builder): void {
   builder.subscriptionField("transfers", (t) =>
     t.field({
       type: event,
-      description: "Movements of tokens, and what a reorganisation takes back of them.",
-      args: { filter: t.arg({ type: filter }), after: t.arg.string() },
+      description:
+        "Transfers of tokens as they happen, and retractions of those that a reorganisation takes back; `types` of the filter does not count.",
+      args: streamArgs,
       subscribe: async (_root, args, context) =>
         await open(context, { ...textsOf(args.filter), types: ["nft.transfer"] }, args.after),
       resolve: (item: StreamItem) => item,

@@ -10,10 +10,11 @@ import { nftTypes } from "./nft-types.ts";
 export function addHolders(builder: Builder): void {
   const { contract, nft } = nftTypes(builder);
   const holder = builder.objectRef<Holder>("Holder").implement({
+    description: "An account that holds a token, and how many units of it.",
     fields: (t) => ({
-      tokenId: t.expose("tokenId", { type: "TokenId" }),
-      address: t.field({ type: "Address", resolve: (row) => row.owner }),
-      amount: t.expose("amount", { type: "Uint256", description: "1 for ERC-721." }),
+      tokenId: t.expose("tokenId", { type: "TokenId", description: "The id of the token in its contract." }),
+      address: t.field({ type: "Address", description: "The address of the holder.", resolve: (row) => row.owner }),
+      amount: t.expose("amount", { type: "Uint256", description: "How many units the account holds; 1 for ERC-721." }),
     }),
   });
   const connection = connectionOf<Holder, Page<Holder>>(builder, "Holder", holder);
@@ -43,7 +44,10 @@ export function addHolders(builder: Builder): void {
 
 const holderArgs = oncePerBuilder((builder) => ({
   ...builder.args((t) => ({
-    atBlock: t.field({ type: "Uint256", description: "A block that the index has reached." }),
+    atBlock: t.field({
+      type: "Uint256",
+      description: "As it was after this block, which the index has to have reached; now when absent.",
+    }),
   })),
   ...pageArgs(builder),
 }));

@@ -8,8 +8,9 @@ import type { ProductRequest } from "../products/find-product.ts";
 import { type MintResult, mintMany } from "../products/mint-many.ts";
 import { mintTokens } from "../products/mint-tokens.ts";
 import type { RoleWord, TokensPayload } from "../transactions/store/payloads.ts";
-import { type Builder, type GraphQLContext, present } from "./builder.ts";
+import { type Builder, chainArg, contractArg, type GraphQLContext, present, sharedDescriptions } from "./builder.ts";
 import { mintRequestType } from "./mint-request.ts";
+import { standardWords } from "./nft-types.ts";
 import { costFields } from "./request-fields.ts";
 import { metadataInputType, readMetadata } from "./uploads.ts";
 import { payloadType, toUserErrors, type UserError, userErrorType, withUserErrors } from "./user-errors.ts";
@@ -24,59 +25,99 @@ interface Outcome {
 /** Minting on a client's behalf: contracts, mints, updates, burns and transfers. */
 export function addMints(builder: Builder): void {
   const payload = requestPayload(builder);
-  const shared = {
-    idempotencyKey: "Requests with one key are one request, for ever. Without a key equal requests within minutes are.",
-    dryRun: "Check everything, simulate, and say what it would cost; nothing is stored or spent.",
-  };
   const role = builder.enumType("ContractRole", {
-    values: ["MINT", "UPDATE_CONTRACT", "UPDATE_TOKEN", "BURN", "TRANSFER"] as const,
+    description:
+      "What accounts may be allowed to do in a contract of `createContract`, beside its owner and the service.",
+    values: {
+      MINT: { description: "Mint tokens to any account." },
+      UPDATE_CONTRACT: { description: "Change the settings of the contract, such as base URI and royalties." },
+      UPDATE_TOKEN: { description: "Change or freeze the metadata URI of a token." },
+      BURN: { description: "Burn tokens that the contract's owner holds." },
+      TRANSFER: { description: "Transfer tokens that the contract's owner holds." },
+    },
   });
   const roleList = builder.inputType("ContractRoleInput", {
+    description: "The accounts that get a role in a new contract.",
     fields: (t) => ({
-      role: t.field({ type: role, required: true }),
-      addresses: t.field({ type: ["Address"], required: true }),
-      freeze: t.boolean({ description: "The list never changes again." }),
+      role: t.field({ type: role, required: true, description: "The role; each may come once in a request." }),
+      addresses: t.field({
+        type: ["Address"],
+        required: true,
+        description: "The accounts that get it; 100 for all roles of the contract at most.",
+      }),
+      freeze: t.boolean({ description: "Whether the list never changes again; false by default." }),
     }),
   });
-  const standard = builder.enumType("ProductStandard", { values: ["ERC721", "ERC1155"] as const });
+  const standard = builder.enumType("ProductStandard", {
+    description: "The token standard of a contract to create.",
+    values: standardWords,
+  });
   const contractInput = builder.inputType("CreateContractInput", {
     description: "A contract in which the service mints for its account; nobody mints there for money.",
     fields: (t) => ({
-      chain: t.field({ type: "ChainName", required: true }),
-      name: t.string({ required: true }),
-      symbol: t.string({ required: true }),
-      owner: t.field({ type: "Address", required: true }),
-      standard: t.field({ type: standard, defaultValue: "ERC721" }),
-      metadataUpdatable: t.boolean({ defaultValue: false }),
-      baseUri: t.string({ description: "Goes before the URI of each token." }),
-      royaltiesBps: t.int({ defaultValue: 0, description: "500 is 5 %." }),
-      royaltiesAddress: t.field({ type: "Address", description: "Default: the owner." }),
-      roles: t.field({ type: [roleList] }),
-      idempotencyKey: t.string({ description: shared.idempotencyKey }),
+      chain: t.field(chainArg),
+      name: t.string({ required: true, description: "The name of the contract." }),
+      symbol: t.string({ required: true, description: "The symbol of the contract, such as TIX." }),
+      owner: t.field({
+        type: "Address",
+        required: true,
+        description: "The wallet that will own the contract and may do everything in it.",
+      }),
+      standard: t.field({ type: standard, defaultValue: "ERC721", description: "The token standard of the contract." }),
+      metadataUpdatable: t.boolean({
+        defaultValue: false,
+        description: "Whether metadata URIs of its tokens can be changed later.",
+      }),
+      baseUri: t.string({
+        description: "A text that the contract puts before the URI of each token, such as ipfs://; empty by default.",
+      }),
+      royaltiesBps: t.int({ defaultValue: 0, description: sharedDescriptions.royaltiesBps }),
+      royaltiesAddress: t.field({
+        type: "Address",
+        description: "The address that gets royalties; the owner by default.",
+      }),
+      roles: t.field({ type: [roleList], description: "Accounts that get roles in the contract; none by default." }),
+      idempotencyKey: t.string({ description: sharedDescriptions.idempotencyKey }),
     }),
   });
   const metadata = metadataInputType(builder);
   const tokenInput = builder.inputType("MintTokenInput", {
+    description: "A token to mint.",
     fields: (t) => ({
-      to: t.field({ type: "Address", required: true }),
-      uri: t.string({ description: "Of the metadata document; or send `metadata`." }),
-      metadata: t.field({ type: metadata, description: "Pinned first; the token points to it." }),
-      tokenId: t.field({ type: "TokenId", description: "Absent: drawn, and the request's own from then on." }),
-      quantity: t.field({ type: "Uint256", description: "Of an ERC-1155 contract; default 1." }),
+      to: t.field({ type: "Address", required: true, description: "The account that gets the token." }),
+      uri: t.string({
+        description: "The URI of the metadata document, such as ipfs://…, up to 2,048 bytes; send it or `metadata`.",
+      }),
+      metadata: t.field({
+        type: metadata,
+        description: "The metadata itself: it is stored on IPFS, and the token points to it.",
+      }),
+      tokenId: t.field({
+        type: "TokenId",
+        description: "The id of the token; when absent, one is drawn and belongs to the request from then on.",
+      }),
+      quantity: t.field({
+        type: "Uint256",
+        description: "How many units to mint, of an ERC-1155 contract; 1 by default.",
+      }),
     }),
   });
   const movedInput = builder.inputType("MovedTokenInput", {
+    description: "A token to burn or transfer, which the contract's owner holds.",
     fields: (t) => ({
-      tokenId: t.field({ type: "TokenId", required: true }),
-      quantity: t.field({ type: "Uint256" }),
-      to: t.field({ type: "Address", description: "Of a transfer." }),
+      tokenId: t.field({ type: "TokenId", required: true, description: "The id of the token in its contract." }),
+      quantity: t.field({ type: "Uint256", description: "How many units, of an ERC-1155 contract; 1 by default." }),
+      to: t.field({
+        type: "Address",
+        description: "The account that gets the token; needed for a transfer, and ignored for a burn.",
+      }),
     }),
   });
   const keyArgs = (t: ArgBuilder) => ({
-    chain: t.arg({ type: "ChainName", required: true }),
-    contract: t.arg({ type: "Address", required: true }),
-    idempotencyKey: t.arg.string({ description: shared.idempotencyKey }),
-    dryRun: t.arg.boolean({ defaultValue: false, description: shared.dryRun }),
+    chain: t.arg(chainArg),
+    contract: t.arg(contractArg),
+    idempotencyKey: t.arg.string({ description: sharedDescriptions.idempotencyKey }),
+    dryRun: t.arg.boolean({ defaultValue: false, description: sharedDescriptions.dryRun }),
   });
   builder.mutationFields((t) => ({
     createContract: t.field({
@@ -84,8 +125,8 @@ export function addMints(builder: Builder): void {
       nullable: true,
       description: "Deploys a contract for minting on the account's behalf. Answers when its transaction is signed.",
       args: {
-        input: t.arg({ type: contractInput, required: true }),
-        dryRun: t.arg.boolean({ defaultValue: false, description: shared.dryRun }),
+        input: t.arg({ type: contractInput, required: true, description: "The contract to create." }),
+        dryRun: t.arg.boolean({ defaultValue: false, description: sharedDescriptions.dryRun }),
       },
       resolve: async (_root, { input, dryRun }, context) =>
         await run(context, dryRun, async (services, caller) => {
@@ -110,7 +151,10 @@ export function addMints(builder: Builder): void {
       type: payload,
       nullable: true,
       description: "Mints one token to any recipient, exactly once. Answers when its transaction is signed and stored.",
-      args: { ...keyArgs(t as never), token: t.arg({ type: tokenInput, required: true }) },
+      args: {
+        ...keyArgs(t as never),
+        token: t.arg({ type: tokenInput, required: true, description: "The token to mint." }),
+      },
       resolve: async (_root, { token, dryRun, ...place }, context) =>
         await run(context, dryRun, async (services, caller) => {
           const pinned = token.metadata ? pinnedMetadata(services, caller, readMetadata(token.metadata)) : null;
@@ -127,9 +171,12 @@ export function addMints(builder: Builder): void {
       description: "Gives a token another metadata URI, or freezes the one it has.",
       args: {
         ...keyArgs(t as never),
-        tokenId: t.arg({ type: "TokenId", required: true }),
-        uri: t.arg.string(),
-        freeze: t.arg.boolean({ description: "True: never again another one." }),
+        tokenId: t.arg({ type: "TokenId", required: true, description: "The id of the token in its contract." }),
+        uri: t.arg.string({
+          description:
+            "The new metadata URI, such as ipfs://…, up to 2,048 bytes; absent: it stays, and `freeze` is needed.",
+        }),
+        freeze: t.arg.boolean({ description: "True freezes the metadata URI for good." }),
       },
       resolve: async (_root, { dryRun, ...given }, context) =>
         await run(context, dryRun, async (services, caller) => ({
@@ -141,7 +188,14 @@ export function addMints(builder: Builder): void {
       type: payload,
       nullable: true,
       description: "Burns tokens that the contract's owner holds.",
-      args: { ...keyArgs(t as never), tokens: t.arg({ type: [movedInput], required: true }) },
+      args: {
+        ...keyArgs(t as never),
+        tokens: t.arg({
+          type: [movedInput],
+          required: true,
+          description: "The tokens: 1 to 50 of an ERC-1155 contract, exactly one of an ERC-721 contract.",
+        }),
+      },
       resolve: async (_root, { dryRun, tokens, ...place }, context) =>
         await run(context, dryRun, async (services, caller) => ({
           operation: await burnTokens(services, caller, { ...present(place), tokens: tokens.map(present) }),
@@ -151,7 +205,14 @@ export function addMints(builder: Builder): void {
       type: payload,
       nullable: true,
       description: "Transfers tokens that the contract's owner holds.",
-      args: { ...keyArgs(t as never), tokens: t.arg({ type: [movedInput], required: true }) },
+      args: {
+        ...keyArgs(t as never),
+        tokens: t.arg({
+          type: [movedInput],
+          required: true,
+          description: "The tokens: 1 to 50 of an ERC-1155 contract, exactly one of an ERC-721 contract.",
+        }),
+      },
       resolve: async (_root, { dryRun, tokens, ...place }, context) =>
         await run(context, dryRun, async (services, caller) => ({
           operation: await transferTokens(services, caller, { ...present(place), tokens: tokens.map(present) }),
@@ -162,7 +223,10 @@ export function addMints(builder: Builder): void {
       nullable: true,
       description:
         "Mints several tokens: of an ERC-1155 contract by one request, of an ERC-721 contract by one for each. Those that wait at once share a transaction, in which each has its own outcome.",
-      args: { ...keyArgs(t as never), tokens: t.arg({ type: [tokenInput], required: true }) },
+      args: {
+        ...keyArgs(t as never),
+        tokens: t.arg({ type: [tokenInput], required: true, description: "The tokens to mint, 1 to 50." }),
+      },
       resolve: async (_root, { dryRun, tokens, ...place }, context) => {
         const { services } = context;
         return await withUserErrors(context.caller(), async (caller) => {
@@ -187,33 +251,48 @@ export function addMints(builder: Builder): void {
 type ArgBuilder = Parameters<Parameters<Builder["mutationField"]>[1]>[0];
 
 function requestPayload(builder: Builder) {
-  return payloadType<Outcome>(builder, "MintRequestPayload", (t) => ({
-    request: t.expose("request", {
-      type: mintRequestType(builder),
-      nullable: true,
-      description: "Signed and stored: it will be driven to an end.",
+  return payloadType<Outcome>(
+    builder,
+    "MintRequestPayload",
+    "`createContract`, `mint`, `updateToken`, `burn` and `transfer`",
+    (t) => ({
+      request: t.expose("request", {
+        type: mintRequestType(builder),
+        nullable: true,
+        description: "The request, signed and stored: its transaction is sent until it is mined. Null with `dryRun`.",
+      }),
+      plan: t.expose("plan", {
+        type: planType(builder),
+        nullable: true,
+        description: "What the request would do and cost; only with `dryRun`.",
+      }),
+      idempotencyKey: t.exposeString("idempotencyKey", {
+        nullable: true,
+        description: "The key of this request, yours or a derived one; null when there are user errors.",
+      }),
+      warnings: t.stringList({
+        description: "What is legal in the request, but probably not meant, in English.",
+        resolve: ({ warnings }) => [...(warnings ?? [])],
+      }),
     }),
-    plan: t.expose("plan", {
-      type: planType(builder),
-      nullable: true,
-      description: "With `dryRun`: what the request would do.",
-    }),
-    idempotencyKey: t.exposeString("idempotencyKey", { nullable: true }),
-    warnings: t.stringList({
-      description: "Legal, but probably not meant.",
-      resolve: ({ warnings }) => [...(warnings ?? [])],
-    }),
-  }));
+  );
 }
 
 function planType(builder: Builder) {
   return builder.objectRef<OperationPlan>("MintPlan").implement({
-    description: "What a request would do; send it with this `idempotencyKey`.",
+    description: "What a request would do and cost; nothing of it was stored or spent.",
     fields: (t) => ({
-      idempotencyKey: t.exposeString("idempotencyKey"),
-      contract: t.field({ type: "Address", resolve: ({ contract }) => contract }),
+      idempotencyKey: t.exposeString("idempotencyKey", {
+        description: "The key to send the request with, so that it does what is planned.",
+      }),
+      contract: t.field({
+        type: "Address",
+        description: "The address of the contract that is called, or that would be deployed.",
+        resolve: ({ contract }) => contract,
+      }),
       tokenIds: t.field({
         type: ["TokenId"],
+        description: "The ids of the request's tokens, those that were drawn for it too.",
         resolve: ({ payload }) =>
           ((payload as Partial<TokensPayload>).tokens ?? []).map(({ tokenId }) => BigInt(tokenId)),
       }),
@@ -254,28 +333,33 @@ function batchType(builder: Builder) {
       request: t.field({
         type: mintRequestType(builder),
         nullable: true,
+        description: "The request that mints the token; null when it is not minted and in a dry run.",
         resolve: ({ done }) => done?.request ?? null,
       }),
-      userErrors: t.field({ type: [userErrorType(builder)], resolve: ({ fault }) => errorsOf(fault) }),
+      userErrors: t.field({
+        type: [userErrorType(builder)],
+        description: "What keeps the token from being minted; empty when it is minted.",
+        resolve: ({ fault }) => errorsOf(fault),
+      }),
     }),
   });
-  return payloadType<{ results: readonly MintResult[] }>(builder, "MintBatchPayload", (t) => ({
+  return payloadType<{ results: readonly MintResult[] }>(builder, "MintBatchPayload", "`mintBatch`", (t) => ({
     requests: t.field({
       type: [mintRequestType(builder)],
       description:
-        "Those that were carried out, in the order of the tokens; one for all of an ERC-1155 contract. None in a dry run.",
+        "The requests that were accepted, in the order of the tokens; one for all tokens of an ERC-1155 contract, none in a dry run.",
       resolve: ({ results = [] }) => [
         ...new Map(results.flatMap(({ done }) => (done ? [[done.request.id, done.request]] : []))).values(),
       ],
     }),
     results: t.field({
       type: [each],
-      description: "One for each token, in their order; empty when the list was not begun.",
+      description: "One result for each token, in their order; empty when the list was not begun.",
       resolve: ({ results = [] }) => [...results],
     }),
     userErrors: t.field({
       type: [userErrorType(builder)],
-      description: "Of the list and of all its tokens; the tokens that have none are minted.",
+      description: "What is wrong with the list and with its tokens; tokens without an error are minted all the same.",
       resolve: ({ results = [], userErrors }) =>
         [...userErrors, ...new Set(results.map(({ fault }) => fault))].flatMap((item) =>
           item instanceof Error || item === null ? errorsOf(item) : [item],

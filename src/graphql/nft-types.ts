@@ -10,6 +10,12 @@ import { type Builder, type GraphQLContext, oncePerBuilder, type Types } from ".
 import { connectionOf } from "./connection.ts";
 import { loadTogether } from "./load-together.ts";
 
+/** The values of enums of token standards. */
+export const standardWords = {
+  ERC721: { description: "Each token is one of its kind and has one owner (ERC-721)." },
+  ERC1155: { description: "A token id may have many units and many holders (ERC-1155)." },
+} as const;
+
 /** A page of tokens; `total` is null where counting would cost more than the page. */
 export interface NftPage extends Page<Nft> {
   total: bigint | null;
@@ -19,9 +25,12 @@ export interface NftPage extends Page<Nft> {
 export const nftTypes = oncePerBuilder(makeNftTypes);
 
 function makeNftTypes(builder: Builder) {
-  const standard = builder.enumType("TokenStandard", { values: ["ERC721", "ERC1155"] as const });
+  const standard = builder.enumType("TokenStandard", {
+    description: "The token standard that a contract follows.",
+    values: standardWords,
+  });
   const contract = builder.node(builder.objectRef<ContractRecord>("Contract"), {
-    description: "A contract with NFTs, as the chain and the contract itself tell.",
+    description: "A contract with NFTs, with what it says of itself and what the chain has of it.",
     id: { resolve: (record) => `${record.chain}:${record.address}` },
     loadMany: async (ids: string[], { services, caller }) =>
       await getContracts(
@@ -36,24 +45,26 @@ function makeNftTypes(builder: Builder) {
     fields: (t) => tableFields(t, contractFields, { TokenStandard: standard }),
   });
   const fileInformation = builder.objectRef<NonNullable<Nft["fileInformation"]>>("FileInformation").implement({
+    description: "The size of a token's picture.",
     fields: (t) => ({
-      width: t.exposeInt("width"),
-      height: t.exposeInt("height"),
-      sizeBytes: t.exposeInt("sizeBytes"),
+      width: t.exposeInt("width", { description: "The width in pixels." }),
+      height: t.exposeInt("height", { description: "The height in pixels." }),
+      sizeBytes: t.exposeInt("sizeBytes", { description: "The size of the file in bytes." }),
     }),
   });
   const metadataStatus = builder.enumType("MetadataStatus", {
+    description: "Whether the metadata of a token has been read.",
     values: {
-      PENDING: { description: "Will be read, for the first time or again." },
-      FRESH: {},
+      PENDING: { description: "It will be read, for the first time or again." },
+      FRESH: { description: "It was read, and nothing says that it has changed since." },
       FAILED: {
         description:
-          "Could not be read, see `metadataError`; it is tried again some times, less and less often, and then when somebody asks for it.",
+          "It could not be read, see `metadataError`; it is tried again some times, less and less often, and then when somebody asks for it.",
       },
     },
   });
   const nft = builder.node(builder.objectRef<Nft>("Nft"), {
-    description: "One token. Texts come from its metadata and are null until that was read.",
+    description: "One token of a contract. Texts come from its metadata and are null until that was read.",
     id: { resolve: (token) => `${token.chain}:${token.contractAddress}:${token.tokenId}` },
     loadMany: async (ids: string[], { services, caller }) =>
       await getNfts(
@@ -74,13 +85,14 @@ function makeNftTypes(builder: Builder) {
       contract: t.field({
         type: contract,
         nullable: true,
+        description: "The contract of the token; null for one that the index does not list.",
         resolve: async (token, _args, context) =>
           token.contractRecord ?? (await loadContract(context, token.chain, token.contractAddress)),
       }),
     }),
   });
   const total = {
-    description: "All items of the list; null where counting them would cost more than the page.",
+    description: "How many items the whole list has; null where counting them would cost more than the page.",
     of: (page: NftPage) => page.total,
   };
   const connection = connectionOf<Nft, NftPage>(builder, "Nft", nft, total, (edge) =>
@@ -88,7 +100,7 @@ function makeNftTypes(builder: Builder) {
       t.field({
         type: "Uint256",
         nullable: true,
-        description: "How many the account of this list holds; null outside of an account's list.",
+        description: "How many units the account of this list holds; null outside of an account's list.",
         resolve: ({ node }) => node.amount,
       }),
     ),

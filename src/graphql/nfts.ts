@@ -2,7 +2,7 @@ import { ServiceError } from "../errors/errors.ts";
 import { getNft, getNfts } from "../nfts/get-nfts.ts";
 import { type RefreshStatus, refreshMessages, refreshMetadata } from "../nfts/refresh-metadata.ts";
 import { searchNfts } from "../nfts/search-nfts.ts";
-import { type Builder, present } from "./builder.ts";
+import { type Builder, chainArg, contractArg, present } from "./builder.ts";
 import { pageRequestOf, prices, shownParts, specialCost } from "./connection.ts";
 import { nftTypes } from "./nft-types.ts";
 
@@ -17,19 +17,20 @@ export function addNfts(builder: Builder): void {
       description:
         "One token, also a burned one. `not_found` for a contract or token the index has never seen; `notIndexed` tells the two apart.",
       args: {
-        chain: t.arg({ type: "ChainName", required: true }),
-        contract: t.arg({ type: "Address", required: true }),
-        tokenId: t.arg({ type: "TokenId", required: true }),
+        chain: t.arg(chainArg),
+        contract: t.arg(contractArg),
+        tokenId: t.arg({ type: "TokenId", required: true, description: "The id of the token in its contract." }),
       },
       resolve: async (_root, args, context) => getNft(context.services, await context.caller(), args),
     }),
   );
 
   const key = builder.inputType("NftKey", {
+    description: "What names one token: its chain, its contract and its id.",
     fields: (t) => ({
-      chain: t.field({ type: "ChainName", required: true }),
-      contract: t.field({ type: "Address", required: true }),
-      tokenId: t.field({ type: "TokenId", required: true }),
+      chain: t.field(chainArg),
+      contract: t.field(contractArg),
+      tokenId: t.field({ type: "TokenId", required: true, description: "The id of the token in its contract." }),
     }),
   });
   builder.queryField("nftBatch", (t) =>
@@ -37,7 +38,7 @@ export function addNfts(builder: Builder): void {
       type: [nft],
       nullable: { list: true, items: true },
       description: "Up to 100 tokens at once: one result for each key, null for a token the index has never seen.",
-      args: { keys: t.arg({ type: [key], required: true }) },
+      args: { keys: t.arg({ type: [key], required: true, description: "The tokens, 100 at most." }) },
       complexity: ({ keys }) => ({ field: 5, multiplier: keys.length }),
       resolve: async (_root, { keys }, context, info) =>
         await getNfts(context.services, await context.caller(), keys, shownParts(info)),
@@ -51,12 +52,24 @@ export function addNfts(builder: Builder): void {
       description:
         "Live tokens whose name or description has all words of the text, or their beginnings, in any case; best match first.",
       args: {
-        text: t.arg.string({ required: true }),
-        chain: t.arg({ type: "ChainName", description: "Absent: every chain but the test chain." }),
-        contract: t.arg({ type: "Address" }),
-        byMintDate: t.arg.boolean({ defaultValue: false, description: "Newest mint first instead." }),
-        first: t.arg.int({ defaultValue: 20 }),
-        page: t.arg.int({ defaultValue: 1, description: "From 1; 1,000 matches are reached." }),
+        text: t.arg.string({
+          required: true,
+          description: "The words to look for; at least one letter, digit or emoji.",
+        }),
+        chain: t.arg({
+          type: "ChainName",
+          description: "Only tokens of this chain; of every chain but the test chain when absent.",
+        }),
+        contract: t.arg({ type: "Address", description: "Only tokens of this contract; of all when absent." }),
+        byMintDate: t.arg.boolean({
+          defaultValue: false,
+          description: "Order by mint time, newest first, instead of best match first.",
+        }),
+        first: t.arg.int({ defaultValue: 20, description: "How many tokens a page has: 1 to 100." }),
+        page: t.arg.int({
+          defaultValue: 1,
+          description: "The number of the page, from 1; the first 1,000 matches can be reached.",
+        }),
       },
       complexity: ({ first }) => specialCost({ first }, prices.search),
       resolve: async (_root, args, context) => {
@@ -75,11 +88,20 @@ export function addNfts(builder: Builder): void {
     }),
   );
 
-  const status = builder.enumType("MetadataRefreshStatus", { values: Object.keys(refreshMessages) as RefreshStatus[] });
+  const status = builder.enumType("MetadataRefreshStatus", {
+    description: "What became of a request to read metadata again.",
+    values: Object.fromEntries(
+      Object.entries(refreshMessages).map(([name, description]) => [name, { description }]),
+    ) as Record<RefreshStatus, { description: string }>,
+  });
   const payload = builder.objectRef<{ status: RefreshStatus }>("RefreshMetadataPayload").implement({
+    description: "The answer of `refreshMetadata`.",
     fields: (t) => ({
-      status: t.expose("status", { type: status }),
-      message: t.string({ resolve: (refresh) => refreshMessages[refresh.status] }),
+      status: t.expose("status", { type: status, description: "What became of the request." }),
+      message: t.string({
+        description: "The same in English, for people.",
+        resolve: (refresh) => refreshMessages[refresh.status],
+      }),
     }),
   });
   builder.mutationField("refreshMetadata", (t) =>
@@ -88,9 +110,12 @@ export function addNfts(builder: Builder): void {
       nullable: true,
       description: "Has the metadata of a token, or of all tokens of a contract, read again.",
       args: {
-        chain: t.arg({ type: "ChainName", required: true }),
-        contract: t.arg({ type: "Address", required: true }),
-        tokenId: t.arg({ type: "TokenId" }),
+        chain: t.arg(chainArg),
+        contract: t.arg(contractArg),
+        tokenId: t.arg({
+          type: "TokenId",
+          description: "The id of the token; all tokens of the contract are read again when absent.",
+        }),
       },
       resolve: async (_root, args, context) => ({
         status: await refreshMetadata(context.services, await context.caller(), present(args)),

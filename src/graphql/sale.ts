@@ -2,41 +2,51 @@ import { admitReading } from "../accounts/admit-address.ts";
 import { findChain } from "../chains.ts";
 import { type Eligibility, getEligibility, type Ineligibility } from "../collections/eligibility.ts";
 import { type PublicSale, watchSale } from "../collections/public-sale.ts";
-import { askerOf, type Builder, present, sessionOf } from "./builder.ts";
+import { askerOf, type Builder, chainArg, chainField, present, sessionOf } from "./builder.ts";
 
 /** The counter of a minting page, told as it changes: from browsers, so it needs no key. */
 export function addSale(builder: Builder): void {
   const sale = builder.objectRef<PublicSale>("CollectionSale").implement({
-    description: "Supply and sale of a collection, as its contract says them.",
+    description: "Supply and sale of a collection, as its contract has them at one block.",
     fields: (t) => ({
-      chain: t.field({ type: "ChainName", resolve: ({ chain }) => chain.name }),
-      address: t.expose("address", { type: "Address" }),
-      name: t.exposeString("name"),
-      symbol: t.exposeString("symbol"),
-      maxSupply: t.expose("maxSupply", { type: "Uint256" }),
-      minted: t.expose("minted", { type: "Uint256" }),
+      chain: t.field({ ...chainField, resolve: ({ chain }) => chain.name }),
+      address: t.expose("address", { type: "Address", description: "The address of the collection." }),
+      name: t.exposeString("name", { description: "The name of the collection." }),
+      symbol: t.exposeString("symbol", { description: "The symbol of the collection." }),
+      maxSupply: t.expose("maxSupply", { type: "Uint256", description: "How many tokens there can ever be." }),
+      minted: t.expose("minted", { type: "Uint256", description: "How many tokens are minted so far." }),
       reserved: t.expose("reserved", {
         type: "Uint256",
-        description: "Of the tokens that are not minted, those that only an admin mints.",
+        description: "How many of the tokens that are not minted only an admin can mint.",
       }),
-      tokensPerMint: t.expose("tokensPerMint", { type: "Uint256" }),
-      publicPriceWei: t.expose("publicPriceWei", { type: "Wei" }),
-      presalePriceWei: t.expose("presalePriceWei", { type: "Wei" }),
+      tokensPerMint: t.expose("tokensPerMint", { type: "Uint256", description: "The most tokens of one mint call." }),
+      publicPriceWei: t.expose("publicPriceWei", {
+        type: "Wei",
+        description: "The price of a token in the public sale, in wei.",
+      }),
+      presalePriceWei: t.expose("presalePriceWei", {
+        type: "Wei",
+        description: "The price of a token in the presale, in wei.",
+      }),
       publicStart: t.expose("publicStart", {
         type: "Uint256",
         nullable: true,
-        description: "Unix seconds; the sale is open in blocks after it. Null: never.",
+        description: "Unix seconds: the public sale is open in blocks after it; null: never.",
       }),
       presaleStart: t.expose("presaleStart", {
         type: "Uint256",
         nullable: true,
-        description: "The same of the presale.",
+        description: "Unix seconds: the presale is open in blocks after it; null: no presale.",
       }),
-      revealed: t.boolean({ resolve: ({ baseUri }) => baseUri !== "" }),
-      block: t.expose("block", { type: "Uint256" }),
+      revealed: t.boolean({
+        description: "Whether the tokens have their final metadata: the contract has a base URI.",
+        resolve: ({ baseUri }) => baseUri !== "",
+      }),
+      block: t.expose("block", { type: "Uint256", description: "The number of the block that this was read at." }),
       blockTime: t.expose("blockTime", {
         type: "Uint256",
-        description: "Unix seconds, as of the reading, which may be a minute old: the clock that decides.",
+        description:
+          "The time of that block in Unix seconds: compare starts with it, not with your own clock. It may be a minute old.",
       }),
     }),
   });
@@ -44,11 +54,11 @@ export function addSale(builder: Builder): void {
     t.field({
       type: sale,
       description:
-        "Supply and sale of a collection, now and after each change, for half an hour. Needs no key. The counter is some seconds behind the index, and at most a minute old of a contract that the index does not tell of.",
+        "Supply and sale of a collection, now and after each change, for half an hour. Needs no key. The counter is some seconds behind the index, and at most a minute old for a contract that is not indexed.",
       complexity: 50,
       args: {
-        chain: t.arg({ type: "ChainName", required: true }),
-        collection: t.arg({ type: "Address", required: true }),
+        chain: t.arg(chainArg),
+        collection: t.arg({ type: "Address", required: true, description: "The address of the collection." }),
       },
       subscribe: async (_root, { chain, collection }, context) => {
         const { services, address } = context;
@@ -66,10 +76,11 @@ export function addSale(builder: Builder): void {
 /** The presale question of a wallet; minting pages ask it from browsers, so it needs no key. */
 export function addEligibility(builder: Builder): void {
   const reason = builder.enumType("IneligibilityReason", {
+    description: "Why a wallet may not mint in a presale.",
     values: {
       NO_PRESALE: { description: "The collection has no presale." },
-      NO_LIST: { description: "The collection has no presale list." },
-      NOT_LISTED: {},
+      NO_LIST: { description: "The collection has no presale list, or none with the root that was asked about." },
+      NOT_LISTED: { description: "The wallet is not on the presale list." },
       ALREADY_MINTED: { description: "The wallet has made its one presale mint." },
       LIST_REPLACED: { description: "The collection has another list by now than the one that was asked about." },
       LIST_CHANGED_ON_CHAIN: { description: "An admin of the collection replaced the list elsewhere." },
@@ -78,15 +89,26 @@ export function addEligibility(builder: Builder): void {
   const eligibility = builder.objectRef<Eligibility>("Eligibility").implement({
     description: "Whether a wallet is on the presale list, and what its mint needs.",
     fields: (t) => ({
-      eligible: t.exposeBoolean("eligible"),
-      reason: t.expose("reason", { type: reason, nullable: true }),
+      eligible: t.exposeBoolean("eligible", {
+        description: "Whether the wallet has a presale mint left; `presaleStart` says from when.",
+      }),
+      reason: t.expose("reason", {
+        type: reason,
+        nullable: true,
+        description: "Why the wallet is not eligible; null when it is.",
+      }),
       proof: t.field({
         type: ["Hex"],
         nullable: true,
-        description: "The argument of `presaleMint`; empty for a list of one; null for a wallet that is not listed.",
+        description:
+          "The Merkle proof for `presaleMint` of the contract; empty for a list of one wallet, null for a wallet that is not listed.",
         resolve: ({ proof }) => proof,
       }),
-      root: t.field({ type: "Hex", description: "The root that the proof leads to.", resolve: ({ root }) => root }),
+      root: t.field({
+        type: "Hex",
+        description: "The Merkle root of the list that was looked in.",
+        resolve: ({ root }) => root,
+      }),
       presaleStart: t.field({
         type: "DateTime",
         nullable: true,
@@ -104,12 +126,16 @@ export function addEligibility(builder: Builder): void {
       // Reads of a node. With the most aliases of a document it is still within the most of an operation.
       complexity: 50,
       args: {
-        chain: t.arg({ type: "ChainName", required: true }),
-        collection: t.arg({ type: "Address", required: true }),
-        wallet: t.arg({ type: "Address", required: true }),
+        chain: t.arg(chainArg),
+        collection: t.arg({ type: "Address", required: true, description: "The address of the collection." }),
+        wallet: t.arg({
+          type: "Address",
+          required: true,
+          description: "The address of the wallet that wants to mint.",
+        }),
         root: t.arg({
           type: "Hex",
-          description: "Of the list to look in, for proofs of lists that were replaced; default: the list in force.",
+          description: "The Merkle root of an earlier list to look in; the list in force when absent.",
         }),
       },
       resolve: async (_root, args, context) =>

@@ -47,7 +47,7 @@ export function addScalars(builder: Builder): void {
     parseValue: (value) => parseText(value, "CID", /^[a-zA-Z0-9]{10,200}$/, "value_error"),
   });
   builder.scalarType("JSON", {
-    description: "Any JSON value.",
+    description: "Any JSON value: an object, a list, a text, a number, a truth value or null.",
     serialize: (value) => value,
     parseValue: (value) => value,
   });

@@ -10,6 +10,7 @@ import { addDeployCollection } from "./deploy-collection.ts";
 import { addDeployments } from "./deployments.ts";
 import { addEvents } from "./events.ts";
 import { addHolders } from "./holders.ts";
+import { addKeys } from "./keys.ts";
 import { addMints } from "./mint.ts";
 import { addMintRequests } from "./mint-request.ts";
 import { addNfts } from "./nfts.ts";
@@ -19,7 +20,7 @@ import { createStatusSchema } from "./status.ts";
 import { addTransfers } from "./transfers.ts";
 import { addUpdateCollection } from "./update-collection.ts";
 import { addUploads } from "./uploads.ts";
-import { addKeys, addViewer } from "./viewer.ts";
+import { addViewer } from "./viewer.ts";
 import { addWebhooks } from "./webhooks.ts";
 
 /** The whole API: Pothos' types, joined with the SDL-first status slice. */

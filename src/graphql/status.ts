@@ -13,20 +13,25 @@ const statusTypeDefs = /* GraphQL */ `
     status: ServiceStatus!
   }
 
+  "How the service is."
   type ServiceStatus {
-    "ok or unreachable."
+    "The state of the database: ok, unreachable or refused."
     database: String!
+    "The chains of this installation, and how far the index has come on each."
     chains: [ChainStatus!]!
   }
 
+  "How far the index has come on a chain."
   type ChainStatus {
+    "The name of the chain, such as polygon."
     chain: String!
+    "The chain's id by EIP-155, such as 137 for Polygon."
     chainId: Int!
-    "Last block the index has taken in, decimal; null before the first."
+    "The last block that the index has taken in, decimal; null before the first."
     indexedBlock: String
-    "That block's own time, RFC 3339."
+    "The time of that block, RFC 3339; null before the first."
     indexedAt: String
-    "Seconds since that block's time; 0 while the index has the newest block of its nodes."
+    "Seconds since that block's time; 0 while the index has the newest block of its nodes, null before the first block."
     lagSeconds: Int
   }
 `;

@@ -7,7 +7,7 @@ import {
   type TransferWord,
 } from "../transfers/list-transfers.ts";
 import { accountType } from "./accounts.ts";
-import { type Builder, type GraphQLContext, oncePerBuilder } from "./builder.ts";
+import { type Builder, chainArg, chainField, type GraphQLContext, oncePerBuilder } from "./builder.ts";
 import { chainType } from "./chains.ts";
 import { connectionCost, connectionOf, pageArgs, pageRequestOf } from "./connection.ts";
 import { loadTogether } from "./load-together.ts";
@@ -29,7 +29,7 @@ export function addTransfers(builder: Builder): void {
   builder.objectField(chainType(builder), "transfers", (t) =>
     t.field({
       ...field,
-      description: `What moved on the chain. ${order}`,
+      description: `Transfers of tokens on the chain, mints and burns included. ${order}`,
       args: transferArgs(builder),
       resolve: async ({ name }, args, context) => await read(context, name, args, {}),
     }),
@@ -37,7 +37,7 @@ export function addTransfers(builder: Builder): void {
   builder.objectField(contract, "transfers", (t) =>
     t.field({
       ...field,
-      description: `What moved of its tokens. ${order}`,
+      description: `Transfers of the tokens of the contract, mints and burns included. ${order}`,
       args: transferArgs(builder),
       resolve: async ({ chain, address }, args, context) => await read(context, chain, args, { contract: address }),
     }),
@@ -45,7 +45,7 @@ export function addTransfers(builder: Builder): void {
   builder.objectField(nft, "transfers", (t) =>
     t.field({
       ...field,
-      description: `Its history. ${order}`,
+      description: `The history of the token: mints, transfers and burns. ${order}`,
       args: transferArgs(builder),
       resolve: async ({ chain, contractAddress: contract, tokenId }, args, context) =>
         await read(context, chain, args, { contract, tokenId }),
@@ -54,25 +54,25 @@ export function addTransfers(builder: Builder): void {
   builder.objectField(accountType(builder), "transfers", (t) =>
     t.field({
       ...field,
-      description: `What moved from or to the account. ${order}`,
-      args: { chain: t.arg({ type: "ChainName", required: true }), ...transferArgs(builder) },
+      description: `Transfers from or to the account, mints and burns included. ${order}`,
+      args: { chain: t.arg(chainArg), ...transferArgs(builder) },
       resolve: async ({ address }, { chain, ...args }, context) =>
         await read(context, chain, args, { account: address }),
     }),
   );
 }
 
-const order = "Newest first: block, then log. Ranges include both ends.";
+const order = "Newest first: by block, then by log. Ranges include both ends.";
 
 const transferArgs = oncePerBuilder((builder) => {
   const { kind } = transferTypes(builder);
   return {
     ...builder.args((t) => ({
-      kinds: t.field({ type: [kind], description: "Absent: all kinds." }),
-      fromBlock: t.field({ type: "Uint256" }),
-      toBlock: t.field({ type: "Uint256" }),
-      since: t.field({ type: "DateTime" }),
-      until: t.field({ type: "DateTime" }),
+      kinds: t.field({ type: [kind], description: "Only transfers of these kinds; of all kinds when absent." }),
+      fromBlock: t.field({ type: "Uint256", description: "Only transfers in this block or a later one." }),
+      toBlock: t.field({ type: "Uint256", description: "Only transfers in this block or an earlier one." }),
+      since: t.field({ type: "DateTime", description: "Only transfers at this time or later." }),
+      until: t.field({ type: "DateTime", description: "Only transfers at this time or earlier." }),
     })),
     ...pageArgs(builder),
   };
@@ -100,42 +100,71 @@ async function read(context: GraphQLContext, chain: string, args: TransferArgs, 
 const transferTypes = oncePerBuilder((builder) => {
   const { standard, contract, nft } = nftTypes(builder);
   const kind = builder.enumType("TransferKind", {
-    description: "TRANSFER_FROM and TRANSFER_TO: as seen from the account that was asked for.",
-    values: Object.keys(words) as (keyof typeof words)[],
+    description: "What a transfer did to a token. TRANSFER_FROM and TRANSFER_TO are for filters only.",
+    values: {
+      TRANSFER: { description: "Between two accounts, in either direction." },
+      MINT: { description: "From the zero address." },
+      BURN: { description: "To the zero address." },
+      TRANSFER_FROM: {
+        description: "From the account that the list is of, without burns; in other lists the same as TRANSFER.",
+      },
+      TRANSFER_TO: {
+        description: "To the account that the list is of, without mints; in other lists the same as TRANSFER.",
+      },
+    } satisfies Record<keyof typeof words, { description: string }>,
   });
   const transfer = builder.objectRef<Transfer>("Transfer").implement({
-    description: "One token that moved; a batch is one of these for each token id.",
+    description: "One token that moved; a batch transfer is one of these for each token id.",
     fields: (t) => ({
-      chain: t.expose("chain", { type: "ChainName" }),
+      chain: t.expose("chain", chainField),
       kind: t.field({
         type: kind,
-        description: "TRANSFER, MINT or BURN.",
+        description: "What it was: TRANSFER, MINT or BURN.",
         resolve: (row) => ({ transfer: "TRANSFER", mint: "MINT", burn: "BURN" })[row.kind] as "TRANSFER",
       }),
-      contractAddress: t.field({ type: "Address", resolve: (row) => row.contract }),
+      contractAddress: t.field({
+        type: "Address",
+        description: "The address of the token's contract.",
+        resolve: (row) => row.contract,
+      }),
       contract: t.field({
         type: contract,
         nullable: true,
+        description: "The contract of the token; null for one that the index does not list.",
         resolve: async (row, _args, context) => await loadContract(context, row.chain, row.contract),
       }),
-      tokenId: t.expose("tokenId", { type: "TokenId" }),
+      tokenId: t.expose("tokenId", { type: "TokenId", description: "The id of the token in its contract." }),
       nft: t.field({
         type: nft,
         nullable: true,
-        description: "The token as it is now.",
+        description: "The token as it is now; null for one that the index does not list.",
         resolve: async (row, _args, context) => await loadNft(context, row),
       }),
-      standard: t.expose("standard", { type: standard }),
-      from: t.expose("from", { type: "Address", description: "The zero address for a mint." }),
-      to: t.expose("to", { type: "Address", description: "The zero address for a burn." }),
-      operator: t.expose("operator", { type: "Address", nullable: true, description: "Of ERC-1155 only." }),
-      amount: t.expose("amount", { type: "Uint256" }),
-      transactionHash: t.expose("transactionHash", { type: "Hex" }),
-      sender: t.expose("sender", { type: "Address", description: "Sender of the transaction." }),
-      blockHash: t.expose("blockHash", { type: "Hex" }),
-      blockNumber: t.expose("blockNumber", { type: "Uint256" }),
-      timestamp: t.field({ type: "DateTime", resolve: (row) => new Date(Number(row.blockTimestamp) * 1000) }),
-      logIndex: t.exposeInt("logIndex"),
+      standard: t.expose("standard", { type: standard, description: "The token standard of the contract." }),
+      from: t.expose("from", {
+        type: "Address",
+        description: "Who held the token before; the zero address for a mint.",
+      }),
+      to: t.expose("to", {
+        type: "Address",
+        description: "Who holds the token after it; the zero address for a burn.",
+      }),
+      operator: t.expose("operator", {
+        type: "Address",
+        nullable: true,
+        description: "Who moved the token, of ERC-1155; null for ERC-721.",
+      }),
+      amount: t.expose("amount", { type: "Uint256", description: "How many units moved; 1 for ERC-721." }),
+      transactionHash: t.expose("transactionHash", { type: "Hex", description: "The hash of the transaction." }),
+      sender: t.expose("sender", { type: "Address", description: "The account that sent the transaction." }),
+      blockHash: t.expose("blockHash", { type: "Hex", description: "The hash of the block." }),
+      blockNumber: t.expose("blockNumber", { type: "Uint256", description: "The number of the block." }),
+      timestamp: t.field({
+        type: "DateTime",
+        description: "The time of the block.",
+        resolve: (row) => new Date(Number(row.blockTimestamp) * 1000),
+      }),
+      logIndex: t.exposeInt("logIndex", { description: "The index of the event log in its block." }),
     }),
   });
   return { kind, connection: connectionOf<Transfer, Page<Transfer>>(builder, "Transfer", transfer) };

@@ -9,7 +9,7 @@ import {
   updateCollection,
 } from "../collections/update-collection.ts";
 import { getRequest } from "../requests/requests.ts";
-import { type Builder, present, writtenInput } from "./builder.ts";
+import { type Builder, chainArg, present, sharedDescriptions, writtenInput } from "./builder.ts";
 import { collectionType, loadCollection } from "./collection-type.ts";
 import { addCancel, costFields, progressField, requestFields } from "./request-fields.ts";
 import { payloadType, withUserErrors } from "./user-errors.ts";
@@ -27,47 +27,61 @@ export function addUpdateCollection(builder: Builder): void {
       collection: t.field({
         type: collectionType(builder),
         nullable: true,
+        description: "The collection that is changed.",
         resolve: async ({ chain, contract }, _args, context) => await loadCollection(context, chain, contract),
       }),
       progress: progressField(t),
     }),
   });
   const input = builder.inputType("UpdateCollectionInput", {
-    description: "Absent members stay as they are.",
+    description: "What to change of a collection; settings that are absent stay as they are.",
     fields: (t) => ({
-      chain: t.field({ type: "ChainName", required: true }),
-      collection: t.field({ type: "Address", required: true }),
-      baseUri: t.string({ description: "Reveals the collection; an empty text hides it again." }),
-      prerevealTokenUri: t.string(),
-      publicMintStart: t.field({ type: "DateTime" }),
-      presaleMintStart: t.field({ type: "DateTime" }),
-      allowlist: t.field({ type: ["Address"], description: "Replaces the whole presale list; empty: nobody." }),
-      royaltiesBps: t.int({ description: "500 is 5 %." }),
-      royaltiesAddress: t.field({ type: "Address" }),
-      freezeMetadata: t.boolean({ description: "True freezes the collection for good." }),
-      idempotencyKey: t.string({ description: "Requests with one key are one update, for ever." }),
+      chain: t.field(chainArg),
+      collection: t.field({ type: "Address", required: true, description: "The address of the collection." }),
+      baseUri: t.string({
+        description:
+          "Reveals the collection: the URI of its metadata directory, such as ipfs://…/; an empty text hides it again.",
+      }),
+      prerevealTokenUri: t.string({
+        description: "The metadata URI of every token until the reveal, such as ipfs://….",
+      }),
+      publicMintStart: t.field({ type: "DateTime", description: "The public sale is open in blocks after this time." }),
+      presaleMintStart: t.field({ type: "DateTime", description: "The presale is open in blocks after this time." }),
+      allowlist: t.field({
+        type: ["Address"],
+        description: "The wallets of the presale, up to 100,000: they replace the whole list; empty: nobody.",
+      }),
+      royaltiesBps: t.int({ description: sharedDescriptions.royaltiesBps }),
+      royaltiesAddress: t.field({ type: "Address", description: "The address that gets royalties." }),
+      freezeMetadata: t.boolean({
+        description: "True freezes the collection for good: no later update is accepted. False changes nothing.",
+      }),
+      idempotencyKey: t.string({ description: sharedDescriptions.idempotencyKey }),
     }),
   });
   const plan = builder.objectRef<UpdatePlan>("UpdatePlan").implement({
-    description: "What an update would do.",
+    description: "What an update would cost; nothing of it was stored or spent.",
     fields: (t) => costFields(t),
   });
-  const payload = payloadType<Outcome>(builder, "UpdateCollectionPayload", (t) => ({
+  const payload = payloadType<Outcome>(builder, "UpdateCollectionPayload", "`updateCollection`", (t) => ({
     update: t.expose("update", {
       type: update,
       nullable: true,
-      description: "Signed and stored: its transaction is sent until it is mined.",
+      description: "The update, signed and stored: its transaction is sent until it is mined. Null with `dryRun`.",
     }),
     plan: t.expose("plan", {
       type: plan,
       nullable: true,
-      description: "With `dryRun`: what the update would do.",
+      description: "What the update would cost; only with `dryRun`.",
     }),
     warnings: t.stringList({
-      description: "With `dryRun`: legal, but probably not meant.",
+      description: "What is legal in the update, but probably not meant, in English; only with `dryRun`.",
       resolve: (outcome) => outcome.plan?.warnings ?? [],
     }),
-    idempotencyKey: t.exposeString("idempotencyKey", { nullable: true }),
+    idempotencyKey: t.exposeString("idempotencyKey", {
+      nullable: true,
+      description: "The key of this request, yours or a derived one; null with `dryRun` and user errors.",
+    }),
   }));
   builder.mutationField("updateCollection", (t) =>
     t.field({
@@ -76,11 +90,8 @@ export function addUpdateCollection(builder: Builder): void {
       description:
         "Changes a collection of the account: reveal, mint starts, presale list, royalties, freeze. One update per collection is under way at a time; each changes what it names and nothing else.",
       args: {
-        input: t.arg({ type: input, required: true }),
-        dryRun: t.arg.boolean({
-          defaultValue: false,
-          description: "Check everything, simulate, and say what it would cost; nothing is stored or spent.",
-        }),
+        input: t.arg({ type: input, required: true, description: "The collection, and what to change of it." }),
+        dryRun: t.arg.boolean({ defaultValue: false, description: sharedDescriptions.dryRun }),
       },
       resolve: async (_root, { input: given, dryRun }, context, info) =>
         await withUserErrors(context.caller(), async (caller) => {
@@ -111,7 +122,7 @@ export function addUpdateCollection(builder: Builder): void {
       type: update,
       nullable: true,
       description: "One update that the caller's account asked for.",
-      args: { id: t.arg.id({ required: true }) },
+      args: { id: t.arg.id({ required: true, description: "The id of the update." }) },
       resolve: async (_root, { id }, { services, caller }) =>
         await getRequest(services, await caller(), collectionUpdates, { id }),
     }),

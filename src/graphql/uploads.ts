@@ -4,7 +4,7 @@ import type { Page } from "../nfts/page.ts";
 import type { DirectoryWarning } from "../uploads/lint-directory.ts";
 import { getUpload, listUploads } from "../uploads/list-uploads.ts";
 import { uploadFile } from "../uploads/upload-file.ts";
-import { displayTypes, type MetadataInput, type Trait, uploadMetadata } from "../uploads/upload-metadata.ts";
+import { type DisplayType, type MetadataInput, type Trait, uploadMetadata } from "../uploads/upload-metadata.ts";
 import { type DirectoryResult, uploadMetadataDirectory } from "../uploads/upload-metadata-directory.ts";
 import type { FileInput, Upload } from "../uploads/upload-record.ts";
 import { type Builder, oncePerBuilder, present } from "./builder.ts";
@@ -23,7 +23,13 @@ export function addUploads(builder: Builder): void {
     uploadFile: t.field({
       type: payload,
       description: "Stores one file of any type on IPFS, unchanged.",
-      args: { file: t.arg({ type: "Upload", required: true }) },
+      args: {
+        file: t.arg({
+          type: "Upload",
+          required: true,
+          description: "The file, up to 20 MiB unless the installation has another limit.",
+        }),
+      },
       resolve: async (_root, { file }, { services, caller }) =>
         await withUserErrors(caller(), async (account) => ({
           upload: await uploadFile(services, account, await file.open()),
@@ -32,7 +38,13 @@ export function addUploads(builder: Builder): void {
     uploadMetadata: t.field({
       type: payload,
       description: "Stores one metadata document on IPFS.",
-      args: { input: t.arg({ type: metadataInput, required: true }) },
+      args: {
+        input: t.arg({
+          type: metadataInput,
+          required: true,
+          description: "The members of the document, up to 1 MiB as JSON.",
+        }),
+      },
       resolve: async (_root, { input }, { services, caller }) =>
         await withUserErrors(caller(), async (account) => ({
           upload: await uploadMetadata(services, account, readMetadata(input)),
@@ -43,8 +55,12 @@ export function addUploads(builder: Builder): void {
       description:
         "Stores JSON files as one directory. Each is linked under its name without the extension, which is what token URIs use, and in full: 0.json as 0 and 0.json.",
       args: {
-        files: t.arg({ type: ["Upload"], required: true }),
-        dryRun: t.arg.boolean({ description: "Check everything and tell the CID; nothing is stored." }),
+        files: t.arg({
+          type: ["Upload"],
+          required: true,
+          description: "The JSON files, named by token id: 0.json, 1.json and so on.",
+        }),
+        dryRun: t.arg.boolean({ description: "Check everything and compute the CID; nothing is stored." }),
       },
       resolve: async (_root, { files, dryRun }, { services, caller }) =>
         await withUserErrors<Caller, DirectoryResult>(
@@ -59,7 +75,7 @@ export function addUploads(builder: Builder): void {
       type: upload,
       nullable: true,
       description: "One upload of your account.",
-      args: { id: t.arg.id({ required: true }) },
+      args: { id: t.arg.id({ required: true, description: "The id of the upload." }) },
       resolve: async (_root, { id }, { services, caller }) => await getUpload(services, await caller(), String(id)),
     }),
   );
@@ -74,9 +90,9 @@ function addUploadList(builder: Builder, { upload, kind }: ReturnType<typeof add
       nullable: true,
       description: "The uploads of your account, newest first, each with its pin state.",
       args: {
-        kinds: t.arg({ type: [kind], description: "Only these kinds; all when absent." }),
-        from: t.arg({ type: "DateTime", description: "Uploaded at this time or later." }),
-        until: t.arg({ type: "DateTime", description: "Uploaded at this time or earlier." }),
+        kinds: t.arg({ type: [kind], description: "Only uploads of these kinds; of all when absent." }),
+        from: t.arg({ type: "DateTime", description: "Only uploads at this time or later." }),
+        until: t.arg({ type: "DateTime", description: "Only uploads at this time or earlier." }),
         ...pageArgs(builder),
       },
       complexity: connectionCost,
@@ -94,24 +110,41 @@ async function* opened(files: readonly UploadedFile[]): AsyncGenerator<FileInput
 
 /** A metadata document as an input, of uploads and mints. */
 export const metadataInputType = oncePerBuilder((builder: Builder) => {
-  const displayType = builder.enumType("TraitDisplayType", { values: displayTypes });
+  const displayType = builder.enumType("TraitDisplayType", {
+    description: "How marketplaces show a trait that is a number (`display_type` in the metadata).",
+    values: {
+      boost_number: { description: "A boost by a number, such as +5." },
+      boost_percentage: { description: "A boost by a share, such as +10 %." },
+      number: { description: "A plain number, such as a generation." },
+      date: { description: "A date, as Unix seconds." },
+    } satisfies Record<DisplayType, { description: string }>,
+  });
   const trait = builder.inputType("TraitInput", {
+    description: "A trait of a token, as an item of `attributes` in its metadata.",
     fields: (t) => ({
-      traitType: t.string({ required: true }),
-      value: t.field({ type: "JSON", required: true, description: "A string or a number." }),
-      maxValue: t.float(),
-      displayType: t.field({ type: displayType }),
+      traitType: t.string({ required: true, description: "The name of the trait, such as Fur (`trait_type`)." }),
+      value: t.field({ type: "JSON", required: true, description: "The value of the trait: a string or a number." }),
+      maxValue: t.float({ description: "The highest value that a number can have (`max_value`)." }),
+      displayType: t.field({ type: displayType, description: "How marketplaces show a number (`display_type`)." }),
     }),
   });
   return builder.inputType("MetadataInput", {
+    description: "The metadata document of a token.",
     fields: (t) => ({
-      name: t.string({ required: true }),
-      description: t.string({ required: true }),
-      fileUrl: t.string({ required: true, description: "Link of the image or other file; stored as image." }),
-      externalUrl: t.string(),
-      animationUrl: t.string(),
-      attributes: t.field({ type: [trait] }),
-      customFields: t.field({ type: "JSON", description: "An object; its members are added to the document." }),
+      name: t.string({ required: true, description: "The name of the token." }),
+      description: t.string({ required: true, description: "The description of the token; may be empty." }),
+      fileUrl: t.string({
+        required: true,
+        description: "The link of the picture or another file, such as ipfs://…; it becomes `image` of the document.",
+      }),
+      externalUrl: t.string({ description: "The link of a page about the token (`external_url`)." }),
+      animationUrl: t.string({ description: "The link of a video, a model or a page (`animation_url`)." }),
+      attributes: t.field({ type: [trait], description: "The traits of the token." }),
+      customFields: t.field({
+        type: "JSON",
+        description:
+          "An object whose members are added to the document; one with the name of another field replaces it.",
+      }),
     }),
   });
 });
@@ -151,41 +184,59 @@ function customFieldsOf(value: unknown): Record<string, unknown> | null {
 /** One upload and the words about it. */
 function addStoredUpload(builder: Builder) {
   const kind = builder.enumType("UploadKind", {
+    description: "What was uploaded.",
     values: {
-      FILE: { value: "file" },
-      METADATA: { value: "metadata" },
-      METADATA_DIRECTORY: { value: "metadata_directory" },
+      FILE: { value: "file", description: "A file, by `uploadFile`." },
+      METADATA: { value: "metadata", description: "A metadata document, by `uploadMetadata`." },
+      METADATA_DIRECTORY: {
+        value: "metadata_directory",
+        description: "A metadata directory, by `uploadMetadataDirectory`.",
+      },
     } as const,
   });
   const pinState = builder.enumType("PinState", {
     description: "Whether the content was handed on to a pinning service. Its bytes are stored here in every state.",
     values: {
       LOCAL: { value: "local", description: "No pinning service was configured." },
-      QUEUED: { value: "queued" },
-      PINNED: { value: "pinned" },
+      QUEUED: { value: "queued", description: "It waits to be handed to the pinning service." },
+      PINNED: { value: "pinned", description: "The pinning service has pinned it." },
       FAILED: { value: "failed", description: "The pinning service refused it; the operator sees why." },
     } as const,
   });
   const upload = builder.objectRef<Upload>("StoredUpload").implement({
     description: "Content that your account stored on IPFS.",
     fields: (t) => ({
-      id: t.exposeID("id"),
-      kind: t.expose("kind", { type: kind }),
-      cid: t.expose("cid", { type: "CID" }),
+      id: t.exposeID("id", { description: "The id of the upload." }),
+      kind: t.expose("kind", { type: kind, description: "What was uploaded." }),
+      cid: t.expose("cid", { type: "CID", description: "The CID of the content." }),
       uri: t.string({
-        description: "ipfs://<cid>; of a directory with a slash at its end, ready to be a base URI.",
+        description:
+          "The IPFS URI of the content, ipfs://<cid>; of a directory with a slash at its end, ready to be a base URI.",
         resolve: ({ kind, cid }) => `ipfs://${cid}${kind === "metadata_directory" ? "/" : ""}`,
       }),
       url: t.string({
-        description: "The content at the configured gateway.",
+        description: "The URL of the content at the installation's IPFS gateway.",
         resolve: ({ cid }, _args, { services }) => `${services.config.ipfs.gatewayBase}/${cid}`,
       }),
-      fileName: t.exposeString("fileName", { nullable: true }),
-      contentType: t.exposeString("contentType", { nullable: true }),
-      sizeBytes: t.exposeFloat("sizeBytes", { description: "Of the file; of a directory, of all its files together." }),
-      profile: t.exposeString("profile", { description: "How the bytes became CIDs (IPIP-499)." }),
-      pinState: t.expose("pinState", { type: pinState }),
-      createdAt: t.expose("createdAt", { type: "DateTime" }),
+      fileName: t.exposeString("fileName", {
+        nullable: true,
+        description: "The name that the file was sent with; null where it had none.",
+      }),
+      contentType: t.exposeString("contentType", {
+        nullable: true,
+        description: "The media type of the file, such as image/png; null where it is not known.",
+      }),
+      sizeBytes: t.exposeFloat("sizeBytes", {
+        description: "The size in bytes; of a directory, the sum of its files.",
+      }),
+      profile: t.exposeString("profile", {
+        description: "The rules by which bytes became CIDs (IPIP-499), such as unixfs-v1-2025.",
+      }),
+      pinState: t.expose("pinState", {
+        type: pinState,
+        description: "Whether the content was handed on to a pinning service.",
+      }),
+      createdAt: t.expose("createdAt", { type: "DateTime", description: "When it was uploaded." }),
     }),
   });
   return { upload, kind };
@@ -195,11 +246,11 @@ type StoredUpload = ReturnType<typeof addStoredUpload>["upload"];
 
 /** What uploads of files and documents answer. */
 function uploadPayload(builder: Builder, upload: StoredUpload) {
-  return payloadType<{ upload: Upload }>(builder, "UploadPayload", (t) => ({
+  return payloadType<{ upload: Upload }>(builder, "UploadPayload", "`uploadFile` and `uploadMetadata`", (t) => ({
     upload: t.expose("upload", {
       type: upload,
       nullable: true,
-      description: "On disk and committed; null when there are user errors, and then nothing was kept.",
+      description: "The upload, on disk and committed; null when there are user errors, and then nothing was kept.",
     }),
   }));
 }
@@ -207,40 +258,50 @@ function uploadPayload(builder: Builder, upload: StoredUpload) {
 /** What uploads of directories answer. */
 function directoryPayload(builder: Builder, upload: StoredUpload) {
   const warning = builder.objectRef<DirectoryWarning>("DirectoryWarning").implement({
-    description: "A rule that files of a directory break. It is stored all the same.",
+    description: "A rule that files of a directory break; the directory is stored all the same.",
     fields: (t) => ({
-      rule: t.exposeString("rule", { description: "Stable, for programs; docs/storage.md lists them." }),
-      message: t.exposeString("message"),
-      count: t.exposeFloat("count", { description: "Files that break it." }),
-      examples: t.exposeStringList("examples", { description: "The first of them." }),
+      rule: t.exposeString("rule", {
+        description: "The name of the rule, stable for programs, such as image_missing.",
+      }),
+      message: t.exposeString("message", { description: "What the files do wrong, in English." }),
+      count: t.exposeFloat("count", {
+        description: "How many files break the rule, or how many token ids it is about.",
+      }),
+      examples: t.exposeStringList("examples", {
+        description: "The first cases, up to ten: names of files, with what is wrong there, or missing token ids.",
+      }),
     }),
   });
-  return payloadType<DirectoryResult>(builder, "MetadataDirectoryPayload", (t) => ({
+  return payloadType<DirectoryResult>(builder, "MetadataDirectoryPayload", "`uploadMetadataDirectory`", (t) => ({
     upload: t.expose("upload", {
       type: upload,
       nullable: true,
-      description: "On disk and committed; null of a dry run, and when there are user errors: then nothing was kept.",
+      description:
+        "The upload, on disk and committed; null in a dry run, and when there are user errors: then nothing was kept.",
     }),
     cid: t.expose("cid", {
       type: "CID",
       nullable: true,
-      description: "Of the directory; of a dry run the one that an upload of these files will have.",
+      description: "The CID of the directory; in a dry run the one that an upload of these files will have.",
     }),
     uri: t.string({
       nullable: true,
-      description: "ipfs://<cid>/, ready to be a base URI.",
+      description: "The IPFS URI of the directory, ipfs://<cid>/, ready to be a base URI.",
       resolve: ({ cid }) => (cid === undefined ? null : `ipfs://${cid}/`),
     }),
-    fileCount: t.exposeInt("files", { nullable: true }),
-    sizeBytes: t.exposeFloat("sizeBytes", { nullable: true, description: "Of all files together." }),
+    fileCount: t.exposeInt("files", {
+      nullable: true,
+      description: "How many files the directory has; null when there are user errors.",
+    }),
+    sizeBytes: t.exposeFloat("sizeBytes", { nullable: true, description: "The size of all files in bytes." }),
     warnings: t.field({
       type: [warning],
-      description: "What wallets and markets will stumble over, by rule.",
+      description: "What wallets and marketplaces will have trouble with, by rule.",
       resolve: async ({ warnings }) => [...((await warnings?.()) ?? [])],
     }),
     userErrors: t.field({
       type: [userErrorType(builder)],
-      description: "Every fault of every file, up to a hundred; `field` is the file.",
+      description: "The faults of the files, up to a hundred; `field` is the name of the file.",
       resolve: ({ userErrors }) => [...userErrors],
     }),
   }));

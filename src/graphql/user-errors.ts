@@ -17,13 +17,18 @@ export interface UserError {
 /** The type of `userErrors`, which each mutation's payload shows. */
 export const userErrorType = oncePerBuilder((builder) =>
   builder.objectRef<UserError>("UserError").implement({
-    description: "A failure that the caller can mend. Everything else is in the answer's `errors`.",
+    description: "A failure of a mutation that the caller can mend. Everything else is in the answer's `errors`.",
     fields: (t) => ({
-      code: t.exposeString("code", { description: "The same codes as in `/v0`." }),
-      field: t.exposeString("field", { nullable: true, description: "The input member at fault." }),
-      message: t.exposeString("message"),
+      code: t.exposeString("code", {
+        description: "A stable code for programs, such as value_error; the REST API has the same.",
+      }),
+      field: t.exposeString("field", {
+        nullable: true,
+        description: "The argument or input field at fault; null where it is none in particular.",
+      }),
+      message: t.exposeString("message", { description: "What is wrong, in English, for people." }),
       fix: t.string({
-        description: "What to do about it, by the code.",
+        description: "What the caller can do about it, in English.",
         resolve: ({ code, fix }) => fix ?? guideOf(isErrorCode(code) ? code : "value_error").fix,
       }),
     }),
@@ -33,15 +38,21 @@ export const userErrorType = oncePerBuilder((builder) =>
 /** What a mutation answers: the members of its result, or why there is none. */
 export type Payload<T> = Partial<T> & { userErrors: readonly UserError[] };
 
-/** The type of a mutation's payload: the given fields, and `userErrors`. */
+/** The type of a mutation's payload: the given fields, and `userErrors`. @param mutations those that answer with it, in words. */
 export function payloadType<T extends object>(
   builder: Builder,
   name: string,
+  mutations: string,
   fields: (t: ObjectFieldBuilder<Types, Payload<T>>) => Record<string, ReturnType<typeof t.field>>,
 ) {
   return builder.objectRef<Payload<T>>(name).implement({
+    description: `The answer of ${mutations}: the result, or the errors that the caller can mend.`,
     fields: (t) => ({
-      userErrors: t.field({ type: [userErrorType(builder)], resolve: ({ userErrors }) => [...userErrors] }),
+      userErrors: t.field({
+        type: [userErrorType(builder)],
+        description: "What the caller has to mend; empty when the mutation was carried out.",
+        resolve: ({ userErrors }) => [...userErrors],
+      }),
       ...fields(t),
     }),
   });

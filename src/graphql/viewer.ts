@@ -1,10 +1,6 @@
-import type { ObjectFieldBuilder } from "@pothos/core";
 import { type Account, type ChainUsage, type Charge, getAccount, listCharges } from "../accounts/get-account.ts";
-import { type ApiKey, type CreatedKey, createKey, listKeys, revokeKey, rotateKey } from "../accounts/keys.ts";
-import { type SignedUp, signUp } from "../accounts/sign-up.ts";
 import type { Plan } from "../auth/plan.ts";
-import { type Builder, type GraphQLContext, oncePerBuilder, present, sessionOf, type Types } from "./builder.ts";
-import { type Payload, payloadType, withUserErrors } from "./user-errors.ts";
+import { type Builder, type GraphQLContext, oncePerBuilder, sessionOf } from "./builder.ts";
 
 /** The caller; its account is read once, and only where a field shows it. */
 interface Viewer {
@@ -27,18 +23,48 @@ function viewerOf(context: GraphQLContext): Viewer {
 /** The caller's account: its plan, what it has used, and what it owes. */
 export function addViewer(builder: Builder): void {
   const plan = builder.objectRef<Plan>("Plan").implement({
-    description: "What the account's tier allows; null is no limit. Mints and contracts count per chain.",
+    description: "What the account's plan allows; null is no limit. Mints and contracts count for each chain.",
     fields: (t) => ({
-      tier: t.exposeString("tier"),
-      readsPerSecond: t.exposeInt("readsPerSecond", { nullable: true }),
-      uploadsPerMinute: t.exposeInt("uploadsPerMinute", { nullable: true }),
-      deploysPerMinute: t.exposeInt("deploysPerMinute", { nullable: true }),
-      requestsPerMonth: t.field({ type: "Uint256", nullable: true, resolve: (item) => item.requestsPerMonth }),
-      maxContracts: t.exposeInt("maxContracts", { nullable: true }),
-      maxMints: t.exposeInt("maxMints", { nullable: true }),
-      maxSupply: t.field({ type: "Uint256", nullable: true, resolve: (item) => item.maxSupply }),
-      paidChains: t.exposeBoolean("paidChains"),
-      windowDays: t.exposeInt("windowDays", { nullable: true }),
+      tier: t.exposeString("tier", { description: "The name of the plan: free, growth, scale or enterprise." }),
+      readsPerSecond: t.exposeInt("readsPerSecond", {
+        nullable: true,
+        description: "Requests in a second that only read; an expensive query counts as several.",
+      }),
+      uploadsPerMinute: t.exposeInt("uploadsPerMinute", {
+        nullable: true,
+        description: "Uploads in a minute; a large directory counts as several.",
+      }),
+      deploysPerMinute: t.exposeInt("deploysPerMinute", {
+        nullable: true,
+        description: "Mutations in a minute, without uploads and metadata refreshes.",
+      }),
+      requestsPerMonth: t.field({
+        type: "Uint256",
+        nullable: true,
+        description: "Read requests in a calendar month (UTC).",
+        resolve: (item) => item.requestsPerMonth,
+      }),
+      maxContracts: t.exposeInt("maxContracts", {
+        nullable: true,
+        description: "Contracts that the account may have the service deploy on a chain.",
+      }),
+      maxMints: t.exposeInt("maxMints", {
+        nullable: true,
+        description: "Tokens that the account may have the service mint, burn or transfer on a chain.",
+      }),
+      maxSupply: t.field({
+        type: "Uint256",
+        nullable: true,
+        description: "The largest `maxSupply` of a collection.",
+        resolve: (item) => item.maxSupply,
+      }),
+      paidChains: t.exposeBoolean("paidChains", {
+        description: "Whether the account may deploy on chains where a deployment has a fee.",
+      }),
+      windowDays: t.exposeInt("windowDays", {
+        nullable: true,
+        description: "How many days the list of a chain's latest NFTs goes back.",
+      }),
       storageBytes: t.field({
         type: "Uint256",
         nullable: true,
@@ -47,105 +73,172 @@ export function addViewer(builder: Builder): void {
       }),
       maxAwaitedDeployments: t.exposeInt("maxAwaitedDeployments", {
         nullable: true,
-        description: "Deployments of mode SIGN that were prepared and not sent.",
+        description: "Deployments of mode SIGN that may be prepared and not yet sent.",
       }),
-      maxAllowlists: t.exposeInt("maxAllowlists", { nullable: true, description: "Presale lists that are kept." }),
+      maxAllowlists: t.exposeInt("maxAllowlists", {
+        nullable: true,
+        description: "How many presale lists the service keeps for the account.",
+      }),
       allowlistBytes: t.field({
         type: "Uint256",
         nullable: true,
-        description: "Bytes of all presale lists together.",
+        description: "How many bytes all presale lists of the account may have.",
         resolve: (item) => item.allowlistBytes,
       }),
       uploadsAtOnce: t.exposeInt("uploadsAtOnce", {
         nullable: true,
-        description: "Of one account in one process; further uploads wait for a while.",
+        description: "Uploads at the same time in one server process; further ones wait for a while.",
       }),
       transactionsPerDay: t.exposeInt("transactionsPerDay", {
         nullable: true,
-        description: "Deployments and updates together, on all chains; a day is one of UTC.",
+        description:
+          "Deployments and updates in a day (UTC), on all chains; one that takes much gas counts as several.",
       }),
-      transactionsPerMonth: t.exposeInt("transactionsPerMonth", { nullable: true }),
+      transactionsPerMonth: t.exposeInt("transactionsPerMonth", {
+        nullable: true,
+        description:
+          "Deployments and updates in a calendar month (UTC), on all chains; one that takes much gas counts as several.",
+      }),
       deployRequestsPerDay: t.exposeInt("deployRequestsPerDay", {
         nullable: true,
-        description: "Requests to deploy or update, dry runs and refused ones included.",
+        description: "Mutations in a day, without uploads and metadata refreshes; dry runs and refused ones count too.",
       }),
-      uploadRequestsPerDay: t.exposeInt("uploadRequestsPerDay", { nullable: true }),
-      maxWebhooks: t.exposeInt("maxWebhooks", { nullable: true }),
+      uploadRequestsPerDay: t.exposeInt("uploadRequestsPerDay", {
+        nullable: true,
+        description: "Uploads in a day; dry runs and refused ones count too.",
+      }),
+      maxWebhooks: t.exposeInt("maxWebhooks", {
+        nullable: true,
+        description: "How many webhook endpoints the account may have.",
+      }),
       webhookTriesPerDay: t.exposeInt("webhookTriesPerDay", {
         nullable: true,
-        description: "Messages to all endpoints in a day (UTC), whatever becomes of them; the rest waits.",
+        description: "Messages to all webhook endpoints in a day (UTC), failed ones included; the rest waits.",
       }),
       wholeChainWebhooks: t.exposeBoolean("wholeChainWebhooks", {
-        description: "Whether an endpoint may get events of whole chains; without it one names contracts.",
+        description:
+          "Whether a webhook endpoint may get events of whole chains; false: its filter has to name contracts.",
       }),
     }),
   });
   const chainUsage = builder.objectRef<ChainUsage>("ChainUsage").implement({
+    description:
+      "What the account has used on one chain; requests that failed, expired or were cancelled do not count.",
     fields: (t) => ({
-      chain: t.expose("chain", { type: "ChainName" }),
-      contractsTotal: t.exposeInt("contractsTotal"),
-      contractsThisPeriod: t.exposeInt("contractsThisPeriod"),
-      mintsTotal: t.exposeInt("mintsTotal"),
-      mintsThisPeriod: t.exposeInt("mintsThisPeriod"),
+      chain: t.expose("chain", { type: "ChainName", description: "The name of the chain, such as polygon." }),
+      contractsTotal: t.exposeInt("contractsTotal", {
+        description: "Contracts that the service deployed for the account, ever.",
+      }),
+      contractsThisPeriod: t.exposeInt("contractsThisPeriod", {
+        description: "Contracts that the service deployed for the account this calendar month (UTC).",
+      }),
+      mintsTotal: t.exposeInt("mintsTotal", {
+        description: "Tokens that the service minted, burned or transferred for the account, ever.",
+      }),
+      mintsThisPeriod: t.exposeInt("mintsThisPeriod", {
+        description: "Tokens that the service minted, burned or transferred for the account this calendar month (UTC).",
+      }),
       gasTodayWei: t.expose("gasTodayWei", {
         type: "Wei",
-        description: "What the transactions of today (UTC) cost or have reserved.",
+        description: "What the account's transactions of today (UTC) cost or have reserved, in wei.",
       }),
-      maxGasPerDayWei: t.expose("maxGasPerDayWei", { type: "Wei", description: "What they may cost." }),
+      maxGasPerDayWei: t.expose("maxGasPerDayWei", {
+        type: "Wei",
+        description: "What the account's transactions of a day (UTC) may cost, in wei.",
+      }),
       gasThisMonthWei: t.expose("gasThisMonthWei", {
         type: "Wei",
-        description: "The same of this calendar month (UTC), where the plan has a limit for it.",
+        description:
+          "What the account's transactions of this calendar month (UTC) cost or have reserved, in wei; counted only where `maxGasPerMonthWei` is set.",
       }),
       maxGasPerMonthWei: t.expose("maxGasPerMonthWei", {
         type: "Wei",
         nullable: true,
-        description: "What they may cost in a month; null: no limit but the day's.",
+        description:
+          "What the account's transactions of a calendar month (UTC) may cost, in wei; null: no limit but that of the day.",
       }),
     }),
   });
   const usage = builder.objectRef<Account>("Usage").implement({
     description: "What the account has used; a period is a calendar month, UTC.",
     fields: (t) => ({
-      periodStart: t.expose("periodStart", { type: "DateTime" }),
-      periodEnd: t.expose("periodEnd", { type: "DateTime" }),
-      requestsThisPeriod: t.exposeInt("requestsThisPeriod"),
+      periodStart: t.expose("periodStart", {
+        type: "DateTime",
+        description: "The beginning of this calendar month (UTC).",
+      }),
+      periodEnd: t.expose("periodEnd", { type: "DateTime", description: "The end of this calendar month (UTC)." }),
+      requestsThisPeriod: t.exposeInt("requestsThisPeriod", {
+        description: "Read requests of this calendar month; it may be a second old.",
+      }),
       storedBytes: t.expose("storedBytes", {
         type: "Uint256",
-        description: "Of all uploads, the same content counted once.",
+        description: "Bytes of all uploads that the account keeps, the same content counted once.",
       }),
       transactionsToday: t.exposeInt("transactionsToday", {
-        description: "Deployments and updates on all chains, without those that ended before they had a nonce.",
+        description:
+          "Deployments and updates of today (UTC) on all chains, without those that ended before they had a nonce.",
       }),
-      transactionsThisPeriod: t.exposeInt("transactionsThisPeriod"),
-      webhooks: t.exposeInt("webhooks"),
-      webhookTriesToday: t.exposeInt("webhookTriesToday", { description: "Messages to endpoints." }),
-      chains: t.field({ type: [chainUsage], complexity: { multiplier: 5 }, resolve: (account) => account.usage }),
+      transactionsThisPeriod: t.exposeInt("transactionsThisPeriod", {
+        description:
+          "Deployments and updates of this calendar month on all chains, without those that ended before they had a nonce.",
+      }),
+      webhooks: t.exposeInt("webhooks", { description: "How many webhook endpoints the account has." }),
+      webhookTriesToday: t.exposeInt("webhookTriesToday", {
+        description: "Messages that were sent to the account's webhook endpoints today (UTC).",
+      }),
+      chains: t.field({
+        type: [chainUsage],
+        description: "What was used on each chain of this installation.",
+        complexity: { multiplier: 5 },
+        resolve: (account) => account.usage,
+      }),
     }),
   });
   const charge = builder.objectRef<Charge>("Charge").implement({
-    description: "A fee that a deployment on a paid chain booked; the operator settles it.",
+    description: "A fee for a deployment or an update on a chain with fees; the operator of the service settles it.",
     fields: (t) => ({
-      id: t.exposeID("id"),
-      chain: t.expose("chain", { type: "ChainName" }),
-      kind: t.exposeString("kind"),
-      usdCents: t.exposeInt("usdCents"),
-      state: t.exposeString("state"),
-      createdAt: t.expose("createdAt", { type: "DateTime" }),
+      id: t.exposeID("id", { description: "The id of the charge, `chg_…`." }),
+      chain: t.expose("chain", { type: "ChainName", description: "The name of the chain, such as polygon." }),
+      kind: t.exposeString("kind", { description: "What the fee is for: deploy or update." }),
+      usdCents: t.exposeInt("usdCents", { description: "The amount in US cents." }),
+      state: t.exposeString("state", {
+        description: "The state of the fee: open, settled, void, refund_due or refunded.",
+      }),
+      createdAt: t.expose("createdAt", { type: "DateTime", description: "When the fee was booked." }),
     }),
   });
   const viewer = viewerType(builder).implement({
     description: "The account behind the request's key.",
     fields: (t) => ({
-      id: t.id({ resolve: async ({ account }) => (await account()).id }),
-      name: t.string({ resolve: async ({ account }) => (await account()).name }),
-      email: t.string({ nullable: true, resolve: async ({ account }) => (await account()).email }),
-      createdAt: t.field({ type: "DateTime", resolve: async ({ account }) => (await account()).createdAt }),
-      plan: t.field({ type: plan, resolve: async ({ account }) => (await account()).plan }),
-      usage: t.field({ type: usage, resolve: async ({ account }) => await account() }),
+      id: t.id({ description: "The id of the account.", resolve: async ({ account }) => (await account()).id }),
+      name: t.string({
+        description: "The name of the account.",
+        resolve: async ({ account }) => (await account()).name,
+      }),
+      email: t.string({
+        nullable: true,
+        description: "The e-mail address of the account; null where none was given.",
+        resolve: async ({ account }) => (await account()).email,
+      }),
+      createdAt: t.field({
+        type: "DateTime",
+        description: "When the account was opened.",
+        resolve: async ({ account }) => (await account()).createdAt,
+      }),
+      plan: t.field({
+        type: plan,
+        description: "What the account's plan allows.",
+        resolve: async ({ account }) => (await account()).plan,
+      }),
+      usage: t.field({
+        type: usage,
+        description: "What the account has used of its plan.",
+        resolve: async ({ account }) => await account(),
+      }),
       charges: t.field({
         type: [charge],
         nullable: true,
-        description: "The newest 200.",
+        description: "The newest 200 fees of the account.",
         resolve: async (_viewer, _args, context) => await listCharges(context.services, await sessionOf(context)),
       }),
     }),
@@ -154,124 +247,11 @@ export function addViewer(builder: Builder): void {
     t.field({
       type: viewer,
       nullable: true,
+      description: "The account behind the request's key, and what is its own.",
       resolve: async (_root, _args, context) => {
         await context.caller();
         return viewerOf(context);
       },
     }),
   );
-}
-
-/** How an account begins, and its keys. Secrets are in the answer of the mutation that made them, and never again. */
-export function addKeys(builder: Builder): void {
-  const scope = builder.enumType("Scope", {
-    description: "What a key may be used for; ADMIN manages the keys of its own account.",
-    values: {
-      READ: { value: "read" },
-      UPLOAD: { value: "upload" },
-      DEPLOY: { value: "deploy" },
-      ADMIN: { value: "admin" },
-    } as const,
-  });
-  const apiKey = builder.objectRef<ApiKey>("ApiKey").implement({
-    description: "A key without its secret.",
-    fields: (t) => ({
-      id: t.exposeID("id"),
-      name: t.exposeString("name"),
-      scopes: t.field({ type: [scope], complexity: { multiplier: 1 }, resolve: ({ scopes }) => [...scopes] }),
-      createdAt: t.expose("createdAt", { type: "DateTime" }),
-      expiresAt: t.expose("expiresAt", { type: "DateTime", nullable: true }),
-      revokedAt: t.expose("revokedAt", { type: "DateTime", nullable: true }),
-      lastUsedAt: t.expose("lastUsedAt", { type: "DateTime", nullable: true }),
-      wallet: t.expose("wallet", {
-        type: "Address",
-        nullable: true,
-        description: "Of a browser's session: the wallet that signed in; null for a key.",
-      }),
-    }),
-  });
-  builder.objectField(viewerType(builder), "keys", (t) =>
-    t.field({
-      type: [apiKey],
-      nullable: true,
-      description: "The keys of the account, revoked ones too; needs the scope ADMIN.",
-      resolve: async (_viewer, _args, context) => await listKeys(context.services, await sessionOf(context)),
-    }),
-  );
-
-  const created = payloadType<CreatedKey>(builder, "CreatedKeyPayload", (t) => ({
-    apiKey: t.expose("apiKey", { type: apiKey, nullable: true }),
-    ...secretFields(t),
-  }));
-  const revoked = payloadType<{ apiKey: ApiKey }>(builder, "RevokeKeyPayload", (t) => ({
-    apiKey: t.expose("apiKey", { type: apiKey, nullable: true }),
-  }));
-  builder.mutationField("createKey", (t) =>
-    t.field({
-      type: created,
-      nullable: true,
-      args: {
-        name: t.arg.string({ required: true }),
-        scopes: t.arg({ type: [scope], required: true, defaultValue: ["read"] }),
-        expiresAt: t.arg({ type: "DateTime" }),
-      },
-      resolve: async (_root, args, context) =>
-        await withUserErrors(sessionOf(context), (session) => createKey(context.services, session, present(args))),
-    }),
-  );
-  builder.mutationField("rotateKey", (t) =>
-    t.field({
-      type: created,
-      nullable: true,
-      description: "A new key in place of one that works on for a while, so that clients can be moved over.",
-      args: {
-        id: t.arg.id({ required: true }),
-        overlapSeconds: t.arg.int({ description: "0 to 2592000; default a day." }),
-      },
-      resolve: async (_root, args, context) =>
-        await withUserErrors(sessionOf(context), (session) => rotateKey(context.services, session, present(args))),
-    }),
-  );
-  builder.mutationField("revokeKey", (t) =>
-    t.field({
-      type: revoked,
-      nullable: true,
-      description: "Ends a key, everywhere within a second.",
-      args: { id: t.arg.id({ required: true }) },
-      resolve: async (_root, { id }, context) =>
-        await withUserErrors(sessionOf(context), async (session) => ({
-          apiKey: await revokeKey(context.services, session, id),
-        })),
-    }),
-  );
-  addSignUp(builder);
-}
-
-function addSignUp(builder: Builder): void {
-  const payload = payloadType<SignedUp>(builder, "SignUpPayload", (t) => ({
-    accountId: t.exposeID("accountId", { nullable: true }),
-    ...secretFields(t),
-  }));
-  builder.mutationField("signUp", (t) =>
-    t.field({
-      type: payload,
-      nullable: true,
-      description: "Opens a free account with its first key. Needs no key.",
-      args: { name: t.arg.string({ required: true }), email: t.arg.string() },
-      resolve: async (_root, args, { services, address = null, requestId }) =>
-        await withUserErrors(undefined, () => signUp(services, present(args), { address, requestId })),
-    }),
-  );
-}
-
-/** A key's secret, in both its spellings. */
-function secretFields<T extends { key: string; legacyKey: string }>(t: ObjectFieldBuilder<Types, Payload<T>>) {
-  return {
-    key: t.string({ nullable: true, description: "`mty_live_…`", resolve: ({ key }) => key ?? null }),
-    legacyKey: t.string({
-      nullable: true,
-      description: "The same key for clients that can only send a UUID.",
-      resolve: ({ legacyKey }) => legacyKey ?? null,
-    }),
-  };
 }

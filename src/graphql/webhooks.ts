@@ -26,20 +26,34 @@ interface Made {
   secret?: string;
 }
 
+const endpointId = { required: true, description: "The id of the webhook endpoint, `wh_…`." } as const;
+const words = {
+  url: "The http or https URL that messages are posted to, up to 2,000 characters.",
+  description: "A note of yours, up to 500 characters.",
+};
+
 const webhookType = oncePerBuilder((builder) => builder.objectRef<Webhook>("Webhook"));
 
 const tryType = oncePerBuilder((builder) =>
   builder.objectRef<DeliveryTry>("WebhookTry").implement({
+    description: "One try to send a message to a webhook endpoint, and what came of it.",
     fields: (t) => ({
-      attempt: t.exposeInt("attempt"),
-      at: t.expose("at", { type: "DateTime" }),
-      status: t.exposeInt("status", { nullable: true }),
+      attempt: t.exposeInt("attempt", { description: "The number of the try to send this message." }),
+      at: t.expose("at", { type: "DateTime", description: "When the try was made." }),
+      status: t.exposeInt("status", {
+        nullable: true,
+        description: "The HTTP status of the answer; null where there was none.",
+      }),
       fault: t.exposeString("fault", {
         nullable: true,
-        description: "Why there was no answer; no_challenge: it is not that of a challenge.",
+        description:
+          "A code for what went wrong where it is not the status, such as no_challenge (the answer did not repeat the challenge); null otherwise.",
       }),
-      milliseconds: t.exposeInt("milliseconds"),
-      answer: t.exposeString("answer", { nullable: true, description: "Its first kilobyte." }),
+      milliseconds: t.exposeInt("milliseconds", { description: "How long the try took, in milliseconds." }),
+      answer: t.exposeString("answer", {
+        nullable: true,
+        description: "The first kilobyte of the answer; null where there was none.",
+      }),
     }),
   }),
 );
@@ -54,75 +68,116 @@ export function addWebhooks(builder: Builder): void {
 
 function addTypes(builder: Builder): void {
   webhookType(builder).implement({
-    description: "An endpoint that the service sends events to.",
+    description: "A webhook endpoint: a URL that the service sends events to.",
     fields: (t) => ({
-      id: t.exposeID("id"),
-      url: t.exposeString("url"),
-      description: t.exposeString("description"),
-      types: t.stringList({ description: "Empty: all.", resolve: ({ types }) => [...types] }),
-      chains: t.stringList({ resolve: ({ chains }) => [...chains] }),
-      contracts: t.stringList({ resolve: ({ contracts }) => [...contracts] }),
-      accounts: t.stringList({ resolve: ({ accounts }) => [...accounts] }),
-      tokenIds: t.stringList({ resolve: ({ tokenIds }) => [...tokenIds] }),
-      finality: t.exposeString("finality", { description: "latest, safe or finalized: when a movement is told." }),
-      state: t.exposeString("state", { description: "enabled, unverified, paused or disabled." }),
+      id: t.exposeID("id", { description: "The id of the endpoint, `wh_…`." }),
+      url: t.exposeString("url", { description: "The URL that messages are posted to." }),
+      description: t.exposeString("description", { description: "A note of yours; empty where there is none." }),
+      types: t.stringList({
+        description: "Types of events that it gets, whole or by their beginning; empty: all.",
+        resolve: ({ types }) => [...types],
+      }),
+      chains: t.stringList({
+        description: "Names of chains whose events it gets; empty: all.",
+        resolve: ({ chains }) => [...chains],
+      }),
+      contracts: t.stringList({
+        description: "Addresses of contracts whose events it gets; empty: all.",
+        resolve: ({ contracts }) => [...contracts],
+      }),
+      accounts: t.stringList({
+        description: "Addresses of accounts whose transfers it gets; empty: all.",
+        resolve: ({ accounts }) => [...accounts],
+      }),
+      tokenIds: t.stringList({
+        description: "Token ids, decimal, whose events it gets; empty: all.",
+        resolve: ({ tokenIds }) => [...tokenIds],
+      }),
+      finality: t.exposeString("finality", {
+        description: "When a transfer is sent: latest (at once), safe or finalized (when its block is).",
+      }),
+      state: t.exposeString("state", {
+        description: "The state of the endpoint: enabled, unverified, paused or disabled.",
+      }),
       disabledReason: t.exposeString("disabledReason", {
         nullable: true,
-        description: "gone: it answered 410; failing: for five days.",
+        description:
+          "Why it was disabled: gone (it answered 410) or failing (no success for five days); null while it is not.",
       }),
       disabledAt: t.expose("disabledAt", {
         type: "DateTime",
         nullable: true,
-        description: "When it was disabled last.",
+        description: "When it was disabled last; null: never.",
       }),
       waiting: t.exposeString("waiting", {
         nullable: true,
         description:
-          "Why what waits is not sent although it is enabled. failed: a thousand messages failed and wait; tries: the plan's messages of the day are used; rate: its host gets no more in a second; storage: the service's is nearly full; verification: it has not answered its challenge.",
+          "Why messages wait although it is enabled: failed (1,000 failed messages wait), tries (the plan's messages of the day are used), rate (its host gets no more in a second), storage (the service's disk is nearly full) or verification (it has not answered its challenge); null otherwise.",
       }),
       verifiedAt: t.expose("verifiedAt", {
         type: "DateTime",
         nullable: true,
-        description: "When it answered its challenge. Until then it is sent nothing else.",
+        description: "When it answered its challenge; null: not yet, and it is sent nothing else until then.",
       }),
       verificationTry: t.field({
         type: tryType(builder),
         nullable: true,
-        description: "The last challenge that was sent to it.",
+        description: "The last try to send it a challenge; null before the first.",
         resolve: ({ verificationTry }) => verificationTry,
       }),
       verificationAt: t.expose("verificationAt", {
         type: "DateTime",
         nullable: true,
-        description: "When the next one is sent; null: none is, until you ask by `verifyWebhook`.",
+        description: "When the next challenge is sent; null: none is, until you ask by `verifyWebhook`.",
       }),
-      failingSince: t.expose("failingSince", { type: "DateTime", nullable: true }),
-      publicKey: t.exposeString("publicKey", { description: "`whpk_…`: of the v1a signatures." }),
-      createdAt: t.expose("createdAt", { type: "DateTime" }),
+      failingSince: t.expose("failingSince", {
+        type: "DateTime",
+        nullable: true,
+        description: "When its messages began to fail; null: the last one did not.",
+      }),
+      publicKey: t.exposeString("publicKey", {
+        description: "The public key of the v1a (ed25519) signatures, `whpk_…`.",
+      }),
+      createdAt: t.expose("createdAt", { type: "DateTime", description: "When the endpoint was made." }),
     }),
   });
 }
 
 function addReads(builder: Builder): void {
   const delivery = builder.objectRef<Delivery>("WebhookDelivery").implement({
-    description: "One event on its way to one endpoint.",
+    description: "One event on its way to one webhook endpoint.",
     fields: (t) => ({
-      id: t.exposeID("id"),
-      eventId: t.exposeID("eventId"),
-      type: t.exposeString("type"),
-      sequence: t.exposeString("sequence", { nullable: true }),
-      state: t.exposeString("state", { description: "pending, delivered or dead." }),
-      attempts: t.exposeInt("attempts"),
-      nextAt: t.expose("nextAt", { type: "DateTime", nullable: true }),
-      createdAt: t.expose("createdAt", { type: "DateTime" }),
-      tries: t.field({ type: [tryType(builder)], complexity: { multiplier: 2 }, resolve: ({ tries }) => [...tries] }),
+      id: t.exposeID("id", { description: "The id of the delivery." }),
+      eventId: t.exposeID("eventId", { description: "The id of the event, the `webhook-id` of the message." }),
+      type: t.exposeString("type", { description: "The type of the event, such as nft.transfer." }),
+      sequence: t.exposeString("sequence", {
+        nullable: true,
+        description:
+          "The place of the event in the order of all events, decimal; null for one that is not in it, such as a test.",
+      }),
+      state: t.exposeString("state", {
+        description: "The state of the delivery: pending, delivered or dead (given up).",
+      }),
+      attempts: t.exposeInt("attempts", { description: "How many tries were made." }),
+      nextAt: t.expose("nextAt", {
+        type: "DateTime",
+        nullable: true,
+        description: "When the next try is due; null unless it is pending.",
+      }),
+      createdAt: t.expose("createdAt", { type: "DateTime", description: "When the delivery was made." }),
+      tries: t.field({
+        type: [tryType(builder)],
+        description: "The tries to send it so far.",
+        complexity: { multiplier: 2 },
+        resolve: ({ tries }) => [...tries],
+      }),
     }),
   });
   builder.objectField(viewerType(builder), "webhooks", (t) =>
     t.field({
       type: [webhookType(builder)],
       nullable: true,
-      description: "All of the account.",
+      description: "All webhook endpoints of the account, the oldest first.",
       resolve: async (_viewer, _args, context) => await listWebhooks(context.services, await sessionOf(context)),
     }),
   );
@@ -130,11 +185,11 @@ function addReads(builder: Builder): void {
     t.field({
       type: [delivery],
       nullable: true,
-      description: "The newest 50 of an endpoint, with their tries.",
+      description: "The newest 50 deliveries of a webhook endpoint, with their tries.",
       args: {
-        webhook: t.arg.id({ required: true }),
-        state: t.arg.string({ description: "Only these: pending, delivered or dead." }),
-        before: t.arg.id({ description: "The last one of the page before." }),
+        webhook: t.arg.id(endpointId),
+        state: t.arg.string({ description: "Only deliveries in this state: pending, delivered or dead." }),
+        before: t.arg.id({ description: "The id of the last delivery of the page before, to get older ones." }),
       },
       resolve: async (_viewer, { webhook, ...which }, context) =>
         await listDeliveries(context.services, await sessionOf(context), webhook, present(which)),
@@ -143,20 +198,34 @@ function addReads(builder: Builder): void {
 }
 
 function addChanges(builder: Builder): void {
-  const payload = payloadType<Made>(builder, "WebhookPayload", (t) => ({
-    webhook: t.expose("webhook", { type: webhookType(builder), nullable: true }),
-    secret: t.exposeString("secret", {
-      nullable: true,
-      description: "`whsec_…`: of a new endpoint and of a rotation, in this answer only.",
+  const payload = payloadType<Made>(
+    builder,
+    "WebhookPayload",
+    "mutations that make, change or delete a webhook endpoint",
+    (t) => ({
+      webhook: t.expose("webhook", {
+        type: webhookType(builder),
+        nullable: true,
+        description: "The endpoint as it is after the call; null when there are user errors.",
+      }),
+      secret: t.exposeString("secret", {
+        nullable: true,
+        description:
+          "The secret that messages are signed with, `whsec_…`, in the answer of `createWebhook` and `rotateWebhookSecret` only.",
+      }),
     }),
-  }));
+  );
   const filter = eventFilterType(builder);
   builder.mutationField("createWebhook", (t) =>
     t.field({
       type: payload,
       nullable: true,
-      description: "Makes an endpoint; it gets what happens from now on, once it has answered a challenge.",
-      args: { url: t.arg.string({ required: true }), description: t.arg.string(), filter: t.arg({ type: filter }) },
+      description: "Makes a webhook endpoint; it gets what happens from now on, once it has answered a challenge.",
+      args: {
+        url: t.arg.string({ required: true, description: words.url }),
+        description: t.arg.string({ description: words.description }),
+        filter: t.arg({ type: filter, description: "Which events it gets; all when absent." }),
+      },
       resolve: async (_root, { url, description, filter: wanted }, context) =>
         await withUserErrors(sessionOf(context), (session) =>
           createWebhook(context.services, session, { url, description, ...textsOf(wanted) }),
@@ -167,12 +236,12 @@ function addChanges(builder: Builder): void {
     t.field({
       type: payload,
       nullable: true,
-      description: "Changes what is given; a list replaces a list.",
+      description: "Changes a webhook endpoint: what is given replaces what there is.",
       args: {
-        id: t.arg.id({ required: true }),
-        url: t.arg.string(),
-        description: t.arg.string(),
-        filter: t.arg({ type: filter }),
+        id: t.arg.id(endpointId),
+        url: t.arg.string({ description: words.url }),
+        description: t.arg.string({ description: words.description }),
+        filter: t.arg({ type: filter, description: "Which events it gets; members that are absent stay as they are." }),
       },
       resolve: async (_root, { id, url, description, filter: wanted }, context) =>
         await withUserErrors(sessionOf(context), async (session) => ({
@@ -181,17 +250,21 @@ function addChanges(builder: Builder): void {
     }),
   );
   for (const [name, description, change] of [
-    ["pauseWebhook", "Stops sending; events wait.", pauseWebhook],
-    ["resumeWebhook", "Goes on sending, also after it was disabled.", resumeWebhook],
-    ["verifyWebhook", "Asks it anew whether it wants messages, by a challenge.", verifyWebhook],
-    ["deleteWebhook", "Deletes it with what waits for it.", deleteWebhook],
+    ["pauseWebhook", "Stops sending to a webhook endpoint; events wait.", pauseWebhook],
+    [
+      "resumeWebhook",
+      "Goes on sending to a webhook endpoint where it stopped, also after it was disabled.",
+      resumeWebhook,
+    ],
+    ["verifyWebhook", "Sends a webhook endpoint a new challenge, to ask whether it wants messages.", verifyWebhook],
+    ["deleteWebhook", "Deletes a webhook endpoint with the messages that wait for it.", deleteWebhook],
   ] as const)
     builder.mutationField(name, (t) =>
       t.field({
         type: payload,
         nullable: true,
         description,
-        args: { id: t.arg.id({ required: true }) },
+        args: { id: t.arg.id(endpointId) },
         resolve: async (_root, { id }, context) =>
           await withUserErrors(sessionOf(context), async (session) => ({
             webhook: await change(context.services, session, id),
@@ -202,10 +275,12 @@ function addChanges(builder: Builder): void {
     t.field({
       type: payload,
       nullable: true,
-      description: "A new secret. Messages are signed with both until the overlap is over.",
+      description: "Gives a webhook endpoint a new secret; messages are signed with both until the overlap is over.",
       args: {
-        id: t.arg.id({ required: true }),
-        overlapSeconds: t.arg.int({ description: "0 to 604800; default a day." }),
+        id: t.arg.id(endpointId),
+        overlapSeconds: t.arg.int({
+          description: "How long the old secret still signs, in seconds: 0 to 604800; a day by default.",
+        }),
       },
       resolve: async (_root, { id, overlapSeconds }, context) =>
         await withUserErrors(sessionOf(context), (session) =>
@@ -216,41 +291,59 @@ function addChanges(builder: Builder): void {
 }
 
 function addSending(builder: Builder): void {
-  const sent = payloadType<{ eventId: string }>(builder, "TestEventPayload", (t) => ({
-    eventId: t.exposeID("eventId", { nullable: true }),
+  const sent = payloadType<{ eventId: string }>(builder, "TestEventPayload", "`sendTestEvent`", (t) => ({
+    eventId: t.exposeID("eventId", {
+      nullable: true,
+      description: "The id of the invented event; null when there are user errors.",
+    }),
   }));
   builder.mutationField("sendTestEvent", (t) =>
     t.field({
       type: sent,
       nullable: true,
-      description: "Sends an invented event, with `test: true` in its data.",
-      args: { webhook: t.arg.id({ required: true }), type: t.arg.string({ description: "Default webhook.test." }) },
+      description: "Sends a webhook endpoint an invented event, with `test: true` in its data.",
+      args: {
+        webhook: t.arg.id(endpointId),
+        type: t.arg.string({ description: "The type of the event, such as mint.confirmed; webhook.test by default." }),
+      },
       resolve: async (_root, { webhook, type }, context) =>
         await withUserErrors(sessionOf(context), async (session) => ({
           eventId: await sendTestEvent(context.services, session, webhook, type ?? undefined),
         })),
     }),
   );
-  const replayed = payloadType<{ replayed: number }>(builder, "ReplayEventsPayload", (t) => ({
-    replayed: t.exposeInt("replayed", { nullable: true, description: "How many." }),
+  const replayed = payloadType<{ replayed: number }>(builder, "ReplayEventsPayload", "`replayEvents`", (t) => ({
+    replayed: t.exposeInt("replayed", {
+      nullable: true,
+      description: "How many events are sent again; null when there are user errors.",
+    }),
   }));
   const which = builder.inputType("ReplayEventsInput", {
-    description: "What is sent again: one event, a time, blocks, or all that was given up.",
+    description:
+      "What to send again: one event, the events of a time, the transfers of blocks, or all that was given up.",
     fields: (t) => ({
-      eventId: t.id(),
-      since: t.field({ type: "DateTime" }),
-      until: t.field({ type: "DateTime" }),
-      fromBlock: t.field({ type: "Uint256" }),
-      toBlock: t.field({ type: "Uint256" }),
-      failed: t.boolean(),
+      eventId: t.id({ description: "The id of one event, `evt_…`." }),
+      since: t.field({ type: "DateTime", description: "Events from this time on." }),
+      until: t.field({ type: "DateTime", description: "Events before this time; only with `since`." }),
+      fromBlock: t.field({ type: "Uint256", description: "Transfers from this block on; only with `toBlock`." }),
+      toBlock: t.field({
+        type: "Uint256",
+        description: "Transfers up to this block, itself included; only with `fromBlock`.",
+      }),
+      failed: t.boolean({
+        description: "True: all deliveries that were given up (dead); the other members do not count then.",
+      }),
     }),
   });
   builder.mutationField("replayEvents", (t) =>
     t.field({
       type: replayed,
       nullable: true,
-      description: "Sends events again with their ids, 10,000 at most.",
-      args: { webhook: t.arg.id({ required: true }), events: t.arg({ type: which, required: true }) },
+      description: "Sends a webhook endpoint events again, with the same ids; 10,000 at most.",
+      args: {
+        webhook: t.arg.id(endpointId),
+        events: t.arg({ type: which, required: true, description: "What to send again." }),
+      },
       resolve: async (_root, { webhook, events }, context) =>
         await withUserErrors(sessionOf(context), async (session) => ({
           replayed: await replay(context.services, session, webhook, events as ReplayInput),

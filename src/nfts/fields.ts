@@ -87,7 +87,6 @@ export function toNaiveSeconds(seconds: string): string {
   return toIso(seconds).slice(0, 19);
 }
 
-type Told = Omit<Field<unknown>["graphql"], "type" | "nullable">;
 /** A part that is JSON but for what stands around it. */
 function surrounded(before: string, after: string, cut = 0) {
   const json = (text: string) => (text === "" ? "null" : `${before}${cut ? text.slice(0, -cut) : text}${after}`);
@@ -98,21 +97,21 @@ const quoted = surrounded('"', '"');
 const address = surrounded('"0x', '"');
 
 /** A text of a third party. Lists leave it out where it is too long: its part is empty then. */
-function text(column: string, told: Told = {}): Field<string | null> {
+function text(column: string, description: string): Field<string | null> {
   const json = (row: string) => `coalesce(to_json(${row}.${column})::text, 'null')`;
   const tooLong = (row: string) => `octet_length(${row}.${column}) > ${listedTextBytes}`;
   return {
-    ...{ from: "stored", ...jsonOr, graphql: { type: "String", nullable: true, ...told } },
+    ...{ from: "stored", ...jsonOr, graphql: { type: "String", nullable: true, description } },
     tooLong,
     sql: (row, whole) => (whole ? json(row) : `CASE WHEN ${tooLong(row)} THEN '' ELSE ${json(row)} END`),
   };
 }
 
 /** A whole number of a column. */
-function count(column: string, told: Told = {}): Field<number | null> {
+function count(column: string, description: string): Field<number | null> {
   return {
     ...{ from: "stored", ...jsonOr, sql: (row) => `coalesce(${row}.${column}::text, '')` },
-    graphql: { type: "Int", nullable: true, ...told },
+    graphql: { type: "Int", nullable: true, description },
   };
 }
 
@@ -122,21 +121,30 @@ function inV0<V>(name: string, group: V0Group, field: Field<V>): Field<V> {
 }
 
 /** A text of our own, which is short. */
-function shortText(column: string, told: Told = {}): Field<string | null> {
-  const { tooLong: _, ...field } = text(column, told);
+function shortText(column: string, description: string): Field<string | null> {
+  const { tooLong: _, ...field } = text(column, description);
   return { ...field, sql: (row) => `coalesce(to_json(${row}.${column})::text, 'null')` };
 }
 
 /** The URL of our own copy: what is stored is its path. */
-function copyUrl(column: string, told: Told = {}): Field<string | null> {
+function copyUrl(column: string, description: string): Field<string | null> {
   const json = (part: string, { cachedBase }: Facts) =>
     part === "null" || part === "" ? "null" : `"${cachedBase}${part.slice(1)}`;
-  return { ...shortText(column, told), json, around: undefined, copy: true };
+  return { ...shortText(column, description), json, around: undefined, copy: true };
 }
 
-const chain: Field<string> = { from: "request", json: (_, facts) => facts.chain, graphql: { type: "ChainName" } };
-const keyAddress: Field<string> = { from: "key", ...address, graphql: { type: "Address" } };
-const standard: Field<Standard> = { from: "key", ...quoted, graphql: { type: "TokenStandard" } };
+const chain: Field<string> = {
+  from: "request",
+  json: (_, facts) => facts.chain,
+  graphql: { type: "ChainName", description: "The name of its chain, as the request spelled it." },
+};
+const keyAddress: Field<string> = {
+  ...{ from: "key", ...address, graphql: { type: "Address", description: "The address of the contract." } },
+};
+const standard: Field<Standard> = {
+  ...{ from: "key", ...quoted },
+  graphql: { type: "TokenStandard", description: "The token standard of the contract: ERC-721 or ERC-1155." },
+};
 const liveAddress = (description: string): Field<string | null> => ({
   ...{ from: "live", ...address, graphql: { type: "Address", nullable: true, description } },
 });
@@ -154,7 +162,12 @@ export const tokenFields = {
   chain: inV0("chain", "chain", chain),
   contractAddress: inV0("contract_address", "key", keyAddress),
   tokenId: inV0<bigint>("token_id", "key", {
-    ...{ from: "key", ...quoted, value: BigInt, graphql: { type: "TokenId" } },
+    ...{
+      from: "key",
+      ...quoted,
+      value: BigInt,
+      graphql: { type: "TokenId", description: "The token's id in its contract." },
+    },
   }),
   standard,
   owner: inV0(
@@ -163,14 +176,22 @@ export const tokenFields = {
     liveAddress("Holder of a live ERC-721 token; null for ERC-1155 and for a burned token."),
   ),
   supply: {
-    ...{ from: "live", ...quoted, value: BigInt, graphql: { type: "Uint256", description: "0: burned." } },
+    ...{
+      from: "live",
+      ...quoted,
+      value: BigInt,
+      graphql: {
+        type: "Uint256",
+        description: "How many units of the token exist now: 0 or 1 of ERC-721; 0 when it is burned.",
+      },
+    },
   } as Field<bigint>,
   amount: {
     ...{ from: "live", ...quoted, value: (part) => (part === "" ? null : BigInt(part)) },
     graphql: {
       type: "Uint256",
       nullable: true,
-      description: "How many the account of this list holds; null outside of an account's list.",
+      description: "How many units the account of this list holds; null outside of an account's list.",
       deprecationReason:
         "It depends on the account, and a client's cache keeps one value per token: read `amount` of the edge.",
     },
@@ -179,33 +200,58 @@ export const tokenFields = {
     "creator_address",
     "creator",
     liveAddress(
-      "Sender of the transaction that minted it; in a contract that this service deployed to mint in, the owner it was deployed for.",
+      "Sender of the transaction that minted it; in a contract that this service deployed to mint in, the owner it was deployed for. Null where the index does not have the mint.",
     ),
   ),
   mintedAt: {
     ...{ from: "live", json: (part) => (part === "" ? "null" : `"${toIso(part)}"`) },
     value: (part) => (part === "" ? null : new Date(Number(part) * 1000)),
-    graphql: { type: "DateTime", nullable: true },
+    graphql: {
+      type: "DateTime",
+      nullable: true,
+      description: "The time of the block with its first mint; null where the index does not have that mint.",
+    },
   } as Field<Date | null>,
-  name: inV0("name", "texts", text("name")),
-  description: inV0("description", "texts", text("description")),
-  metadataUrl: inV0("metadata_url", "document", text("token_uri", { description: "As the contract returns it." })),
+  name: inV0("name", "texts", text("name", "The token's name in its metadata; null where it has none.")),
+  description: inV0(
+    "description",
+    "texts",
+    text("description", "The token's description in its metadata; null where it has none."),
+  ),
+  metadataUrl: inV0(
+    "metadata_url",
+    "document",
+    text("token_uri", "The metadata URI as the contract returns it (`tokenURI` or `uri`), such as ipfs://…/1."),
+  ),
   metadata: inV0<string | null>("metadata", "document", {
     ...{ from: "document", ...jsonOr, value: (part) => (part === "" ? null : part) },
     graphql: {
       type: "JSON",
       nullable: true,
-      description: "The JSON object behind metadataUrl; every number as it was written.",
+      description:
+        "The JSON object behind `metadataUrl`, every number as it was written; null until it was read, and in lists when it is over 64 KB.",
     },
   }),
-  fileUrl: inV0("file_url", "files", text("image")),
-  animationUrl: inV0("animation_url", "files", text("animation_url")),
+  fileUrl: inV0(
+    "file_url",
+    "files",
+    text("image", "The link of the picture in the metadata: an ipfs:, https: or data: URI."),
+  ),
+  animationUrl: inV0(
+    "animation_url",
+    "files",
+    text("animation_url", "The link of a video, a model or a page in the metadata (`animation_url`)."),
+  ),
   cachedFileUrl: inV0(
     "cached_file_url",
     "files",
-    copyUrl("cached_image", { description: "This service's own copy; null when it holds none." }),
+    copyUrl("cached_image", "The URL of this service's own copy of the picture; null when it holds none."),
   ),
-  cachedAnimationUrl: inV0("cached_animation_url", "files", copyUrl("cached_animation")),
+  cachedAnimationUrl: inV0(
+    "cached_animation_url",
+    "files",
+    copyUrl("cached_animation", "The URL of this service's own copy of `animationUrl`; null when it holds none."),
+  ),
   fileInformation: {
     ...{ from: "stored", ...jsonOr },
     sql: (row) => `coalesce(${row}.file_width || ',' || ${row}.file_height || ',' || ${row}.file_size, '')`,
@@ -213,18 +259,23 @@ export const tokenFields = {
       const [width = 0, height = 0, sizeBytes = 0] = part.split(",").map(Number);
       return part === "" ? null : { width, height, sizeBytes };
     },
-    graphql: { type: "FileInformation", nullable: true },
+    graphql: {
+      type: "FileInformation",
+      nullable: true,
+      description: "The size of the picture; null where it is not known.",
+    },
   } as Field<FileInformation | null>,
   metadataStatus: inV0<MetadataStatus>("metadata_status", "reading", {
     ...{ from: "live", json: (part) => `"${part === "" ? "PENDING" : part.toUpperCase()}"` },
-    graphql: { type: "MetadataStatus" },
+    graphql: { type: "MetadataStatus", description: "Whether the metadata has been read." },
   }),
   metadataError: inV0<string | null>("metadata_error", "reading", {
     ...{ from: "live", ...quoted },
     graphql: {
       type: "String",
       nullable: true,
-      description: "Code of why the last try failed; the metadata of an earlier one is still shown.",
+      description:
+        "A code for why the last reading failed, such as http_404; the metadata of an earlier one is still shown. Null unless it failed.",
     },
   }),
   metadataWarnings: inV0<string[]>("metadata_warnings", "reading", {
@@ -241,25 +292,52 @@ export const tokenFields = {
     // Kept to microseconds, shown to milliseconds.
     ...surrounded('"', 'Z"', 3),
     value: (part) => (part === "" ? null : new Date(`${part.slice(0, -3)}Z`)),
-    graphql: { type: "DateTime", nullable: true, description: "Last fetch of the metadata." },
+    graphql: { type: "DateTime", nullable: true, description: "When the shown metadata was read; null until then." },
   } as Field<Date | null>,
 };
 
 export const contractFields = {
   chain,
   address: keyAddress,
-  name: inV0("name", "record", text("name")),
-  symbol: inV0("symbol", "record", text("symbol")),
+  name: inV0("name", "record", text("name", "The name that the contract gives itself; null where it has none.")),
+  symbol: inV0(
+    "symbol",
+    "record",
+    text("symbol", "The symbol that the contract gives itself; null where it has none."),
+  ),
   standard: inV0("type", "record", standard),
-  description: inV0("description", "recordMetadata", text("description")),
-  thumbnailUrl: inV0("thumbnail_url", "recordMetadata", text("thumbnail_url")),
-  cachedThumbnailUrl: inV0("cached_thumbnail_url", "recordMetadata", shortText("cached_thumbnail_url")),
-  bannerUrl: inV0("banner_url", "recordMetadata", text("banner_url")),
-  cachedBannerUrl: inV0("cached_banner_url", "recordMetadata", shortText("cached_banner_url")),
+  description: inV0(
+    "description",
+    "recordMetadata",
+    text("description", "The description in the contract's own metadata (`contractURI`, ERC-7572)."),
+  ),
+  thumbnailUrl: inV0(
+    "thumbnail_url",
+    "recordMetadata",
+    text("thumbnail_url", "The link of the picture in the contract's own metadata."),
+  ),
+  cachedThumbnailUrl: inV0(
+    "cached_thumbnail_url",
+    "recordMetadata",
+    shortText("cached_thumbnail_url", "The URL of this service's own copy of the thumbnail; null when it holds none."),
+  ),
+  bannerUrl: inV0(
+    "banner_url",
+    "recordMetadata",
+    text("banner_url", "The link of the banner in the contract's own metadata."),
+  ),
+  cachedBannerUrl: inV0(
+    "cached_banner_url",
+    "recordMetadata",
+    shortText("cached_banner_url", "The URL of this service's own copy of the banner; null when it holds none."),
+  ),
   royaltyBps: inV0(
     "royalty_bps",
     "recordMetadata",
-    count("royalty_bps", { description: "Hundredths of a percent of a sale, by ERC-2981; null where it tells none." }),
+    count(
+      "royalty_bps",
+      "The royalty in basis points of a sale's price, by ERC-2981: 500 is 5 %; null where the contract has none.",
+    ),
   ),
 };
 

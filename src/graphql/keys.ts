@@ -1,0 +1,169 @@
+import type { ObjectFieldBuilder } from "@pothos/core";
+import { type ApiKey, type CreatedKey, createKey, listKeys, revokeKey, rotateKey } from "../accounts/keys.ts";
+import { type SignedUp, signUp } from "../accounts/sign-up.ts";
+import { type Builder, present, sessionOf, type Types } from "./builder.ts";
+import { type Payload, payloadType, withUserErrors } from "./user-errors.ts";
+import { viewerType } from "./viewer.ts";
+
+/** How an account begins, and its keys. Secrets are in the answer of the mutation that made them, and never again. */
+export function addKeys(builder: Builder): void {
+  const scope = builder.enumType("Scope", {
+    description: "What a key may be used for.",
+    values: {
+      READ: { value: "read", description: "Reading, streams and refreshes of metadata." },
+      UPLOAD: { value: "upload", description: "Uploads to IPFS." },
+      DEPLOY: { value: "deploy", description: "Deployments, updates, mints, burns and transfers." },
+      ADMIN: { value: "admin", description: "Keys and webhooks of the account." },
+    } as const,
+  });
+  const apiKey = builder.objectRef<ApiKey>("ApiKey").implement({
+    description: "An API key of the account, without its secret.",
+    fields: (t) => ({
+      id: t.exposeID("id", { description: "The id of the key, `key_…`." }),
+      name: t.exposeString("name", { description: "The name that the key was given." }),
+      scopes: t.field({
+        type: [scope],
+        description: "What the key may be used for.",
+        complexity: { multiplier: 1 },
+        resolve: ({ scopes }) => [...scopes],
+      }),
+      createdAt: t.expose("createdAt", { type: "DateTime", description: "When the key was made." }),
+      expiresAt: t.expose("expiresAt", {
+        type: "DateTime",
+        nullable: true,
+        description: "The key works until this time; null: it does not expire.",
+      }),
+      revokedAt: t.expose("revokedAt", {
+        type: "DateTime",
+        nullable: true,
+        description: "When the key was revoked; null: it was not.",
+      }),
+      lastUsedAt: t.expose("lastUsedAt", {
+        type: "DateTime",
+        nullable: true,
+        description: "When the key was last used, to about a second; null: never.",
+      }),
+      wallet: t.expose("wallet", {
+        type: "Address",
+        nullable: true,
+        description: "The wallet that signed in, for a session of a browser; null for a key.",
+      }),
+    }),
+  });
+  builder.objectField(viewerType(builder), "keys", (t) =>
+    t.field({
+      type: [apiKey],
+      nullable: true,
+      description: "The keys of the account, revoked ones too; needs the scope ADMIN.",
+      resolve: async (_viewer, _args, context) => await listKeys(context.services, await sessionOf(context)),
+    }),
+  );
+
+  const created = payloadType<CreatedKey>(builder, "CreatedKeyPayload", "`createKey` and `rotateKey`", (t) => ({
+    apiKey: t.expose("apiKey", {
+      type: apiKey,
+      nullable: true,
+      description: "The new key; null when there are user errors.",
+    }),
+    ...secretFields(t),
+  }));
+  const revoked = payloadType<{ apiKey: ApiKey }>(builder, "RevokeKeyPayload", "`revokeKey`", (t) => ({
+    apiKey: t.expose("apiKey", {
+      type: apiKey,
+      nullable: true,
+      description: "The revoked key; null when there are user errors.",
+    }),
+  }));
+  builder.mutationField("createKey", (t) =>
+    t.field({
+      type: created,
+      nullable: true,
+      description: "Makes a further key of the account, 100 working ones at most. Needs the scope ADMIN.",
+      args: {
+        name: t.arg.string({ required: true, description: "A name for people, 1 to 100 characters on one line." }),
+        scopes: t.arg({
+          type: [scope],
+          required: true,
+          defaultValue: ["read"],
+          description: "What the new key may be used for; only scopes that your own key has.",
+        }),
+        expiresAt: t.arg({
+          type: "DateTime",
+          description: "The key works until this time; absent: it does not expire.",
+        }),
+      },
+      resolve: async (_root, args, context) =>
+        await withUserErrors(sessionOf(context), (session) => createKey(context.services, session, present(args))),
+    }),
+  );
+  builder.mutationField("rotateKey", (t) =>
+    t.field({
+      type: created,
+      nullable: true,
+      description: "A new key in place of one that works on for a while, so that clients can be moved over.",
+      args: {
+        id: t.arg.id({ required: true, description: "The id of the key to replace." }),
+        overlapSeconds: t.arg.int({
+          description: "How long the old key still works, in seconds: 0 to 2592000; a day by default.",
+        }),
+      },
+      resolve: async (_root, args, context) =>
+        await withUserErrors(sessionOf(context), (session) => rotateKey(context.services, session, present(args))),
+    }),
+  );
+  builder.mutationField("revokeKey", (t) =>
+    t.field({
+      type: revoked,
+      nullable: true,
+      description: "Ends a key, everywhere within a second.",
+      args: { id: t.arg.id({ required: true, description: "The id of the key to revoke." }) },
+      resolve: async (_root, { id }, context) =>
+        await withUserErrors(sessionOf(context), async (session) => ({
+          apiKey: await revokeKey(context.services, session, id),
+        })),
+    }),
+  );
+  addSignUp(builder);
+}
+
+function addSignUp(builder: Builder): void {
+  const payload = payloadType<SignedUp>(builder, "SignUpPayload", "`signUp`", (t) => ({
+    accountId: t.exposeID("accountId", {
+      nullable: true,
+      description: "The id of the new account; null when there are user errors.",
+    }),
+    ...secretFields(t),
+  }));
+  builder.mutationField("signUp", (t) =>
+    t.field({
+      type: payload,
+      nullable: true,
+      description: "Opens a free account with its first key. Needs no key.",
+      args: {
+        name: t.arg.string({
+          required: true,
+          description: "The name of the account, 1 to 100 characters on one line.",
+        }),
+        email: t.arg.string({ description: "An e-mail address, up to 254 characters; none when absent." }),
+      },
+      resolve: async (_root, args, { services, address = null, requestId }) =>
+        await withUserErrors(undefined, () => signUp(services, present(args), { address, requestId })),
+    }),
+  );
+}
+
+/** A key's secret, in both its spellings. */
+function secretFields<T extends { key: string; legacyKey: string }>(t: ObjectFieldBuilder<Types, Payload<T>>) {
+  return {
+    key: t.string({
+      nullable: true,
+      description: "The secret of the new key, `mty_live_…`, in this answer only; null when there are user errors.",
+      resolve: ({ key }) => key ?? null,
+    }),
+    legacyKey: t.string({
+      nullable: true,
+      description: "The same secret for clients that can only send a UUID; null when there are user errors.",
+      resolve: ({ legacyKey }) => legacyKey ?? null,
+    }),
+  };
+}
