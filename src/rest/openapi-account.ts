@@ -1,21 +1,13 @@
 import * as z from "zod";
-import type { errorTable } from "../errors/errors.ts";
+import type { ErrorCode } from "../errors/errors.ts";
 import {
+  anyFailure,
   anyObject,
-  date,
-  errorSchema,
-  integer,
   type Json,
   jsonContent,
   jsonSchemaOf,
-  list,
   type Members,
-  nullableText,
-  operation,
-  pageNumberQuery,
   path,
-  query,
-  read,
   success,
   text,
 } from "./openapi-parts.ts";
@@ -27,36 +19,136 @@ const wei = z
   .string()
   .regex(/^[0-9]+$/)
   .nullable();
-const key = z.object({
-  id: z.string().regex(/^key_[0-9a-f]{32}$/),
-  name: text,
-  scopes: createKeyBody.shape.scopes.unwrap(),
-  created_at: moment.optional(),
-  expires_at: moment.optional(),
-  revoked_at: moment.optional(),
-  last_used_at: moment.optional(),
-  wallet: z
-    .string()
-    .nullable()
-    .meta({ description: "Of a browser's session: the wallet that signed in; null for a key." })
-    .optional(),
-});
+const key = z
+  .object({
+    id: z
+      .string()
+      .regex(/^key_[0-9a-f]{32}$/)
+      .describe("Id of the key: `key_` and 32 hex digits; it is no secret."),
+    name: text.describe("Name that was given to the key."),
+    scopes: createKeyBody.shape.scopes.unwrap().describe("What the key may do."),
+    created_at: moment.describe("When the key was made (UTC).").optional(),
+    expires_at: moment.describe("When the key ends (UTC); null: not by itself.").optional(),
+    revoked_at: moment.describe("When the key was revoked (UTC); null: it was not.").optional(),
+    last_used_at: moment.describe("When the key was used last (UTC), to about a second; null: never.").optional(),
+    wallet: text
+      .nullable()
+      .describe("Of a browser's session: the wallet that signed in, lower case; null for a key.")
+      .optional(),
+  })
+  .describe("A key, without its secret.");
 const spellings = {
-  api_key: text.describe("mty_live_…, shown this once"),
-  legacy_api_key: text.meta({ format: "uuid", description: "the same key for clients that only send a UUID" }),
+  api_key: text.describe("The key, `mty_live_…`: send it as `Authorization`; it is shown in this answer only."),
+  legacy_api_key: text.meta({ format: "uuid", description: "The same key for clients that can only send a UUID." }),
 };
+const noLimit = "2147483647: no limit";
 const minting = z
   .object({
-    minting_usage: counts("total_nfts_minted", "subscription_nfts_minted"),
-    minting_limits: counts("subscription_mints_included", "max_mints"),
-    contract_deployment_usage: counts("total_contracts_deployed", "subscription_contracts_deployed"),
-    contract_deployment_limits: counts("subscription_contracts_included", "max_contracts"),
-    gas_usage: z.object({ wei_today: wei, wei_this_month: wei }).partial(),
-    gas_limits: z.object({ max_wei_per_day: wei, max_wei_per_month: wei }).partial(),
+    minting_usage: counts("What was minted, burned and transferred on this chain.", {
+      total_nfts_minted:
+        "Tokens of mints, burns and transfers so far; a request that takes more gas counts once for each 500,000 gas that it begins.",
+      subscription_nfts_minted: "The same in this calendar month (UTC).",
+    }),
+    minting_limits: counts("What the plan has for that.", {
+      subscription_mints_included: `Tokens that the plan includes; ${noLimit}.`,
+      max_mints: `Tokens that may be minted, burned and transferred on this chain at most; ${noLimit}.`,
+    }),
+    contract_deployment_usage: counts("What was deployed on this chain.", {
+      total_contracts_deployed: "Collections and product contracts so far.",
+      subscription_contracts_deployed: "The same in this calendar month (UTC).",
+    }),
+    contract_deployment_limits: counts("What the plan has for that.", {
+      subscription_contracts_included: `Contracts that the plan includes; ${noLimit}.`,
+      max_contracts: `Contracts that may be deployed on this chain at most; ${noLimit}.`,
+    }),
+    gas_usage: z
+      .object({
+        wei_today: wei.describe(
+          "Wei that the transactions of today (UTC) cost or have reserved; null where the chain is not served.",
+        ),
+        wei_this_month: wei.describe("The same for this calendar month (UTC)."),
+      })
+      .partial()
+      .describe("Gas that this service paid for the account."),
+    gas_limits: z
+      .object({
+        max_wei_per_day: wei.describe("Wei that they may cost in a day (UTC); null where the chain is not served."),
+        max_wei_per_month: wei.describe("Wei that they may cost in a month; null: no limit but that of the day."),
+      })
+      .partial()
+      .describe("Gas that this service pays for the account at most."),
   })
   .partial();
-const keyId = path("id", text);
-const serviceInfo = z.object({ title: text, description: text, version: text });
+const keyId = path("id", text, "Id of the key: `key_` and 32 hex digits.");
+const serviceInfo = z.object({
+  title: text.describe("Name of the API."),
+  description: text.describe("What the API is for."),
+  version: text.describe("Version of the original service's API that `/v0` keeps to; it is not that of this software."),
+});
+const settings = {
+  profile: z
+    .object({
+      name: text.describe("Name of the account."),
+      email: text.describe("E-mail address; empty when there is none."),
+      joined_date: text.describe("When the account was opened, as `2026-01-31T12:00:00+00:00`."),
+    })
+    .partial()
+    .describe("Who the account is."),
+  subscription_period: z
+    .object({
+      start_date: text.describe("First moment of the calendar month (UTC), without an offset."),
+      end_date: text.describe("First moment of the next one."),
+    })
+    .partial()
+    .describe("The month that counts are made for."),
+  data_usage_and_limits: anyObject.describe(
+    `Reads: \`data_usage\` has those of this month, \`data_limits\` what the plan includes in a second and a month; ${noLimit}.`,
+  ),
+  storage_usage_and_limits: anyObject.describe(
+    "Uploads: `storage_usage` has the bytes that are stored, the same content counted once, `storage_limits` the bytes and the uploads at once that the plan includes; null: no limit.",
+  ),
+  transaction_usage_and_limits: z
+    .object({
+      transaction_usage: counts("What was used.", {
+        transactions_made_today: "Transactions of today.",
+        subscription_transactions_made: "Transactions of this calendar month.",
+      }),
+      transaction_limits: counts("What the plan includes.", {
+        max_transactions_per_day: "Transactions in a day; null: no limit.",
+        max_transactions_per_month: "Transactions in a month; null: no limit.",
+      }),
+    })
+    .partial()
+    .describe("Deployments and updates on all chains; days and months are those of UTC."),
+  request_limits: counts("Requests that the plan includes, dry runs and refused ones among them.", {
+    max_deploy_requests_per_minute: "Requests in a minute that may deploy, mint or change something; null: no limit.",
+    max_deploy_requests_per_day: "The same in a day; null: no limit.",
+    max_upload_requests_per_minute: "Uploads in a minute; null: no limit.",
+    max_upload_requests_per_day: "Uploads in a day; null: no limit.",
+  }),
+  webhook_usage_and_limits: z
+    .object({
+      webhook_usage: counts("What was used.", {
+        webhooks: "Endpoints of the account.",
+        tries_made_today: "Messages that were sent to all of them today, failed ones included.",
+      }),
+      webhook_limits: counts("What the plan includes.", {
+        max_webhooks: "Endpoints that the account may have; null: no limit of the plan.",
+        max_tries_per_day: "Messages to all of them in a day; null: no limit.",
+      }),
+    })
+    .partial()
+    .describe("Webhook endpoints and the messages to them; a day is one of UTC."),
+  deployment_limits: counts("What the plan allows for deployments.", {
+    max_supply: "Largest `max_supply` of a collection; null: no limit.",
+    max_awaited_deployments: "Deployments from the account's own wallets that are watched for at once; null: no limit.",
+    max_allowlists: "Presale lists that are kept; null: no limit.",
+    max_allowlist_bytes: "Bytes of all presale lists; null: no limit.",
+  }),
+  minting_usage_and_limits: z
+    .record(z.string(), minting)
+    .describe("What was used and what the plan allows, by the chain's name."),
+};
 
 /** The operations of `/v0` on accounts and their keys. */
 export function accountPaths(): Json {
@@ -72,67 +164,56 @@ export function accountPaths(): Json {
       post: {
         ...accountOperation(
           "Open a free account and get its first key",
-          { account_id: text, tier: text, ...spellings },
-          { body: signUpBody },
+          {
+            account_id: text.describe("Id of the account."),
+            tier: text.describe("Plan of the account: `free`."),
+            ...spellings,
+          },
+          { body: signUpBody, failures: ["file_too_large", "storage_full"] },
         ),
         security: [],
       },
     },
     "/v0/me/settings": {
-      get: accountOperation("What the account may do and has used", {
-        profile: z.object({ name: text, email: text, joined_date: text }).partial(),
-        subscription_period: z.object({ start_date: text, end_date: text }).partial(),
-        data_usage_and_limits: anyObject,
-        storage_usage_and_limits: anyObject,
-        transaction_usage_and_limits: z
-          .object({
-            transaction_usage: counts("transactions_made_today", "subscription_transactions_made"),
-            transaction_limits: counts("max_transactions_per_day", "max_transactions_per_month"),
-          })
-          .partial()
-          .describe("deployments and updates on all chains together; days and months of UTC"),
-        request_limits: counts(
-          ...["max_deploy_requests_per_minute", "max_deploy_requests_per_day"],
-          ...["max_upload_requests_per_minute", "max_upload_requests_per_day"],
-        ),
-        webhook_usage_and_limits: z
-          .object({
-            webhook_usage: counts("webhooks", "tries_made_today"),
-            webhook_limits: counts("max_webhooks", "max_tries_per_day"),
-          })
-          .partial()
-          .describe("endpoints, and messages to all of them in a day of UTC, whatever becomes of them"),
-        deployment_limits: counts(
-          ...["max_supply", "max_awaited_deployments", "max_allowlists", "max_allowlist_bytes"],
-        ),
-        minting_usage_and_limits: z.record(z.string(), minting),
-      }),
+      get: accountOperation("What the account may do and has used", settings),
     },
     "/v0/me/keys": {
-      get: accountOperation("Keys of the account", { keys: z.array(key) }),
-      post: accountOperation("Make a further key", { ...spellings, key }, { body: createKeyBody }),
+      get: accountOperation("Keys of the account", {
+        keys: z.array(key).describe("Keys and browsers' sessions, oldest first, revoked ones too; 1,000 at most."),
+      }),
+      post: accountOperation(
+        "Make a further key",
+        { ...spellings, key },
+        { body: createKeyBody, failures: ["file_too_large"] },
+      ),
     },
     "/v0/me/keys/{id}/rotate": {
       post: accountOperation(
         "Replace a key; the old one works on for a while",
         { ...spellings, key },
-        { body: rotateKeyBody, parameters: [keyId] },
+        { body: rotateKeyBody, parameters: [keyId], failures: ["not_found", "file_too_large"] },
       ),
     },
     "/v0/me/keys/{id}": {
-      delete: accountOperation("End a key, everywhere within a second", { key }, { parameters: [keyId] }),
+      delete: accountOperation(
+        "End a key, everywhere within a second",
+        { key },
+        { parameters: [keyId], failures: ["not_found"] },
+      ),
     },
   };
 }
 
-function counts(...names: string[]): z.ZodType {
-  return z.object(Object.fromEntries(names.map((name) => [name, count]))).partial();
+/** Whole numbers by name; null where a plan has no limit. @param names with their descriptions. */
+function counts(description: string, names: Record<string, string>): z.ZodType {
+  const members = Object.entries(names).map(([name, says]) => [name, count.describe(says)]);
+  return z.object(Object.fromEntries(members)).partial().describe(description);
 }
 
 function accountOperation(
   summary: string,
   members: Members,
-  input: { body?: z.ZodType; parameters?: readonly Json[] } = {},
+  input: { body?: z.ZodType; parameters?: readonly Json[]; failures?: readonly ErrorCode[] } = {},
 ): Json {
   return {
     summary,
@@ -140,114 +221,7 @@ function accountOperation(
     ...(input.body ? { requestBody: jsonContent(jsonSchemaOf(input.body)) } : {}),
     responses: {
       200: { description: "OK", ...jsonContent(success(members)) },
-      default: { description: "What went wrong, by code", ...jsonContent(errorSchema) },
+      default: anyFailure(...(input.failures ?? [])),
     },
   };
-}
-
-const file = text.meta({ format: "binary" });
-
-const kind = z.enum(["file", "metadata", "metadata_directory"]);
-const storageItem = z.object({
-  storage_type: kind,
-  type: kind,
-  file_name: nullableText.optional(),
-  ipfs_uri: text,
-  ipfs_url: text,
-  uploaded_date: text,
-  content_type: nullableText.optional(),
-  file_size: integer.optional(),
-  file_size_mb: z.number().optional(),
-  metadata: anyObject.nullable().optional(),
-});
-/** Of a directory, when it was asked for. */
-export const directoryWarning = z.object({ rule: text, message: text, count: integer, examples: z.array(text) });
-const directoryReport = {
-  dry_run: z.literal(true).optional(),
-  files: integer.optional(),
-  size_bytes: integer.optional(),
-  warnings: z.array(directoryWarning).optional(),
-};
-
-const attribute = z.object({
-  trait_type: text,
-  value: z.union([z.string(), z.number()]),
-  max_value: z.number().nullable().optional(),
-  display_type: z.enum(["boost_number", "boost_percentage", "number", "date"]).nullable().optional(),
-});
-const uploadedFile = {
-  ipfs_url: text,
-  file_name: nullableText,
-  content_type: nullableText,
-  file_size: integer,
-  file_size_mb: z.number(),
-};
-const metadataMembers = {
-  name: text,
-  description: text,
-  file_url: text,
-  external_url: nullableText,
-  animation_url: nullableText,
-  custom_fields: anyObject.nullable(),
-  attributes: z.array(attribute).nullable(),
-};
-const metadataBody = z
-  .object(metadataMembers)
-  .partial({ external_url: true, animation_url: true, custom_fields: true, attributes: true });
-
-/** Files, metadata and what an account stored. */
-export function uploadPaths(): Json {
-  return {
-    "/v0/files": {
-      post: upload("Store a file on IPFS", "file", file, uploadedFile, ["file_too_large", "storage_full"]),
-    },
-    "/v0/metadata": {
-      post: operation(
-        "Store one metadata document on IPFS",
-        [],
-        { metadata_uri: text, ...metadataMembers },
-        ["file_too_large", "storage_full"],
-        metadataBody,
-      ),
-    },
-    "/v0/metadata/directory": {
-      post: upload(
-        "Store a folder of metadata files on IPFS",
-        "metadata_files",
-        z.array(file),
-        { metadata_directory_ipfs_uri: text, metadata_directory_ipfs_url: text, ...directoryReport },
-        ["file_too_large", "storage_full"],
-        [
-          query("dry_run", z.boolean().default(false), "check and tell the CID; nothing is stored"),
-          query("warnings", z.boolean().default(false), "add what wallets and markets will stumble over"),
-        ],
-      ),
-    },
-    "/v0/me/storage": {
-      get: read(
-        "Your uploads, newest first",
-        [
-          list("type", ["file", "metadata", "metadata_directory", "all"], true),
-          pageNumberQuery,
-          query("page_size", z.int().min(1).max(500).default(50), "items per page"),
-          query("start_date", date, "uploaded at this time or later"),
-          query("end_date", date, "uploaded at this time or earlier"),
-        ],
-        { storage: z.array(storageItem) },
-      ),
-    },
-  };
-}
-
-function upload(
-  summary: string,
-  part: string,
-  schema: z.ZodType,
-  members: Members,
-  failures: readonly (keyof typeof errorTable)[],
-  queries: readonly Json[] = [],
-): Json {
-  const form = jsonSchemaOf(z.object({ [part]: schema }));
-  const described = operation(summary, queries, members, [...failures, "unsupported_media_type", "request_timeout"]);
-  return { ...described, requestBody: { required: true, content: { "multipart/form-data": { schema: form } } } };
 }

@@ -2,11 +2,11 @@ import * as z from "zod";
 import { eventTypeNames, mostInFilter } from "../events/event-input.ts";
 import { sampleTypes } from "../events/sample-event.ts";
 import {
+  anyFailure,
   date,
-  errorSchema,
+  dateFormat,
   integer,
   type Json,
-  jsonContent,
   nullableText,
   operation,
   path,
@@ -14,105 +14,158 @@ import {
   text,
 } from "./openapi-parts.ts";
 
+const finalityWords =
+  "`latest`: at once, with a retraction where the chain takes the movement back; `safe`: when its block is safe; `finalized`: when its block is final, and no retraction comes";
 const finality = z.enum(["latest", "safe", "finalized"]);
-const texts = (most: number) => z.array(text).max(most);
+const lists = (name: keyof typeof mostInFilter, what: string) =>
+  z
+    .array(text)
+    .max(mostInFilter[name])
+    .describe(`${what}, ${mostInFilter[name]} at most; an empty list does not narrow.`);
 const filter = {
-  types: texts(mostInFilter.types).describe(`names or beginnings of names: ${eventTypeNames.join(", ")}`),
-  chains: texts(mostInFilter.chains),
-  contracts: texts(mostInFilter.contracts),
-  accounts: texts(mostInFilter.accounts).describe("sender or receiver of a movement"),
-  tokenIds: texts(mostInFilter.tokenIds).describe("whole numbers as text"),
-  finality,
+  types: lists("types", `Types of events, or beginnings of their names (${eventTypeNames.join(", ")})`),
+  chains: lists("chains", "Names of chains"),
+  contracts: lists("contracts", "Addresses of contracts"),
+  accounts: lists("accounts", "Addresses that send or receive"),
+  tokenIds: lists("tokenIds", "Token ids, whole numbers as text"),
+  finality: finality.describe(`When a movement is sent. ${finalityWords}.`),
 };
-const input = z.object({ url: text, description: text, ...filter }).partial();
-const attempt = z.object({
-  attempt: integer,
-  at: date,
-  status: integer.nullable(),
-  fault: nullableText.describe("why there was no answer; no_challenge: it is not that of a challenge"),
-  milliseconds: integer,
-  answer: nullableText.describe("its first kilobyte"),
-});
-const webhook = z.object({
-  id: text,
-  url: text,
-  description: text,
-  ...filter,
-  state: z.enum(["enabled", "unverified", "paused", "disabled"]),
-  disabledReason: nullableText.describe("gone: it answered 410; failing: for five days"),
-  disabledAt: nullableText.describe("when it was disabled last"),
-  waiting: nullableText.describe(
-    "why what waits is not sent although it is enabled; failed: a thousand messages failed and wait; tries: the plan's messages of the day are used; rate: its host gets no more in a second; storage: the service's is nearly full; verification: it has not answered its challenge",
-  ),
-  verifiedAt: nullableText.describe("when it answered its challenge; until then it is sent nothing else"),
-  verificationTry: attempt.nullable().describe("the last challenge that was sent to it"),
-  verificationAt: nullableText.describe("when the next one is sent; null: none is, until you ask with verify"),
-  failingSince: nullableText,
-  publicKey: text.describe("whpk_…: of the v1a signatures"),
-  createdAt: date,
-});
-const secret = text.describe("whsec_…, shown in this answer only");
-const deliveryState = z.enum(["pending", "delivered", "dead"]);
-const delivery = z.object({
-  id: text,
-  eventId: text,
-  type: text,
-  sequence: nullableText,
-  state: deliveryState,
-  attempts: integer,
-  nextAt: nullableText,
-  createdAt: date,
-  tries: z.array(attempt),
-});
-const rotation = z.object({ overlapSeconds: z.int().min(0).max(604_800).default(86_400) }).partial();
-const replayed = z
+const endpointUrl = "http or https, at a public host and at port 80 or 443 unless the operator allows others";
+const input = z
   .object({
-    eventId: text,
-    since: date,
-    until: date,
-    fromBlock: integer,
-    toBlock: integer,
-    failed: z.boolean().describe("all that was given up"),
+    url: text.describe(`Address that messages are posted to, 2,000 characters at most: ${endpointUrl}.`),
+    description: text.describe("Note for yourself, 500 characters at most; the default is empty."),
+    ...filter,
+    finality: finality.describe(`When a movement is sent, \`latest\` by default. ${finalityWords}.`),
   })
   .partial();
-const tried = z.object({ type: z.string().default("webhook.test").describe(sampleTypes.join(", ")) }).partial();
-const id = path("id", z.string().regex(/^wh_[0-9a-f]{32}$/));
+const attempt = z.object({
+  attempt: integer.describe("Number of the try, from 1."),
+  at: date.describe("When it was made (UTC)."),
+  status: integer.nullable().describe("HTTP status of the answer; null when there was none."),
+  fault: nullableText.describe(
+    "Why there was no answer; `no_challenge`: it is not that of the challenge; null when there was an answer.",
+  ),
+  milliseconds: integer.describe("How long it took."),
+  answer: nullableText.describe("First kilobyte of the answer's body; null when there was none."),
+});
+const webhook = z.object({
+  id: text.describe("Id of the endpoint: `wh_` and 32 hex digits."),
+  url: text.describe("Address that messages are posted to."),
+  description: text.describe("Note that was given to it."),
+  ...filter,
+  state: z
+    .enum(["enabled", "unverified", "paused", "disabled"])
+    .describe("`unverified`: it has not answered its challenge yet, and is sent nothing else."),
+  disabledReason: nullableText.describe(
+    "Why it is disabled: `gone`: it answered 410; `failing`: for five days; null: it is not.",
+  ),
+  disabledAt: nullableText.describe("When it was disabled last (UTC); null: never."),
+  waiting: nullableText.describe(
+    "Why what waits is not sent although it is enabled: `failed`: a thousand messages failed and wait; `tries`: the plan's messages of the day are used; `rate`: its host gets no more in a second; `storage`: the service's is nearly full; `verification`: it has not answered its challenge; null: nothing is held.",
+  ),
+  verifiedAt: nullableText.describe("When it answered its challenge (UTC); null: not yet."),
+  verificationTry: attempt.nullable().describe("The last challenge that was sent to it; null: none was."),
+  verificationAt: nullableText.describe(
+    "When the next challenge is sent (UTC); null: none is, until you ask with `verify`.",
+  ),
+  failingSince: nullableText.describe("When its tries began to fail (UTC); null: the last one did not."),
+  publicKey: text.describe("Key, `whpk_…`, that verifies `v1a` signatures of its messages."),
+  createdAt: date.describe("When it was made (UTC)."),
+});
+const webhookAnswer = webhook.describe("The endpoint.");
+const secret = text.describe("Secret, `whsec_…`, that verifies `v1` signatures; it is shown in this answer only.");
+const deliveryState = z.enum(["pending", "delivered", "dead"]);
+const delivery = z.object({
+  id: text.describe("Id of the delivery."),
+  eventId: text.describe("Id of the event, `evt_…`; all tries and replays have it."),
+  type: text.describe("Type of the event."),
+  sequence: nullableText.describe("Place of the event in the order of all events; null for a test event."),
+  state: deliveryState.describe(
+    "`pending`: it waits for its next try; `delivered`: it was answered with 200 to 299; `dead`: it was given up.",
+  ),
+  attempts: integer.describe("How often it was tried."),
+  nextAt: nullableText.describe("When it is tried next (UTC); null when it is not pending."),
+  createdAt: date.describe("When the delivery was made (UTC)."),
+  tries: z.array(attempt).describe("The tries, oldest first."),
+});
+const rotation = z
+  .object({
+    overlapSeconds: z
+      .int()
+      .min(0)
+      .max(604_800)
+      .default(86_400)
+      .describe("Seconds that the old secret is valid for as well, 0 to 604,800 (7 days); the default is a day."),
+  })
+  .partial();
+const replayed = z
+  .object({
+    eventId: text.describe("Id of one event."),
+    since: date.describe(`Events that were recorded at this time or later, ${dateFormat}.`),
+    until: date.describe(`With \`since\`: events before this time, ${dateFormat}.`),
+    fromBlock: integer.describe(
+      "With `toBlock`: movements of this block and later ones, on every chain of the endpoint.",
+    ),
+    toBlock: integer.describe("With `fromBlock`: movements of this block and earlier ones."),
+    failed: z.boolean().describe("`true`: all deliveries that are `dead`; the other members do not count then."),
+  })
+  .partial();
+const tried = z
+  .object({
+    type: z
+      .string()
+      .default("webhook.test")
+      .describe(`Type of the event, \`webhook.test\` by default: ${sampleTypes.join(", ")}.`),
+  })
+  .partial();
+const id = path("id", z.string().regex(/^wh_[0-9a-f]{32}$/), "Id of the endpoint: `wh_` and 32 hex digits.");
 const repeated = (name: string, description: string): Json => ({
-  ...query(name, z.array(text), description),
+  ...query(name, z.array(text), `${description}: repeat the parameter, or separate them by commas.`),
   ...{ style: "form", explode: true },
 });
 
 /** The operations of `/v1`: events and webhooks. */
 export function eventPaths(): Json {
-  const one = (summary: string) => operation(summary, [id], { webhook }, ["not_found"]);
+  const one = (summary: string) => operation(summary, [id], { webhook: webhookAnswer }, ["not_found"]);
   return {
     "/v1/events": {
       get: {
         summary: "A stream of events (text/event-stream); the id of each is a place to resume from",
         parameters: [
-          repeated("types", "names or beginnings of names"),
-          repeated("chain", "names of chains"),
-          repeated("contract", "addresses"),
-          repeated("account", "sender or receiver"),
-          repeated("tokenId", "whole numbers"),
-          query("finality", finality.default("latest"), "when a movement is told"),
-          query("after", text, "the id of the last event that you have; the header Last-Event-ID does the same"),
+          repeated("types", "Types of events, or beginnings of their names"),
+          repeated("chain", "Names of chains"),
+          repeated("contract", "Addresses of contracts"),
+          repeated("account", "Addresses that send or receive"),
+          repeated("tokenId", "Token ids, decimal numbers"),
+          query(
+            "finality",
+            finality.default("latest"),
+            `When a movement is sent, \`latest\` by default. ${finalityWords}.`,
+          ),
+          query(
+            "after",
+            text,
+            "Id of the last event that you have: the stream goes on after it; the header `Last-Event-ID` does the same and wins.",
+          ),
         ],
         responses: {
           "200": {
             description: "Events until you leave",
             content: { "text/event-stream": { schema: { type: "string" } } },
           },
-          default: { description: "What went wrong, by code", ...jsonContent(errorSchema) },
+          default: anyFailure(),
         },
       },
     },
     "/v1/webhooks": {
-      get: operation("Endpoints of the account", [], { webhooks: z.array(webhook) }),
+      get: operation("Endpoints of the account", [], {
+        webhooks: z.array(webhook).describe("Endpoints, oldest first."),
+      }),
       post: operation(
         "Make an endpoint; needs the scope admin",
         [],
-        { webhook, secret },
+        { webhook: webhookAnswer, secret },
         ["plan_limit_exceeded"],
         input.required({ url: true }),
       ),
@@ -122,7 +175,7 @@ export function eventPaths(): Json {
       patch: operation(
         "Change what is given; a list replaces a list",
         [id],
-        { webhook },
+        { webhook: webhookAnswer },
         ["not_found", "plan_limit_exceeded"],
         input,
       ),
@@ -132,13 +185,19 @@ export function eventPaths(): Json {
     "/v1/webhooks/{id}/resume": { post: one("Go on sending, also after it was disabled") },
     "/v1/webhooks/{id}/verify": { post: one("Ask it anew whether it wants messages, by a challenge") },
     "/v1/webhooks/{id}/rotate": {
-      post: operation("A new secret; both are valid for a while", [id], { webhook, secret }, ["not_found"], rotation),
+      post: operation(
+        "A new secret; both are valid for a while",
+        [id],
+        { webhook: webhookAnswer, secret },
+        ["not_found"],
+        rotation,
+      ),
     },
     "/v1/webhooks/{id}/test": {
       post: operation(
         "Send an invented event, with test: true",
         [id],
-        { eventId: text },
+        { eventId: text.describe("Id of the invented event.") },
         ["not_found", "webhook_unverified"],
         tried,
       ),
@@ -148,10 +207,10 @@ export function eventPaths(): Json {
         "The newest 50 deliveries with their tries",
         [
           id,
-          query("state", deliveryState, "only these"),
-          query("before", text, "id of the last one of the page before"),
+          query("state", deliveryState, "Only deliveries in this state."),
+          query("before", text, "Id of the last delivery of the previous page: the list goes on after it."),
         ],
-        { deliveries: z.array(delivery) },
+        { deliveries: z.array(delivery).describe("Deliveries, newest first; 50 at most.") },
         ["not_found"],
       ),
     },
@@ -159,7 +218,7 @@ export function eventPaths(): Json {
       post: operation(
         "Send events again, with their ids",
         [id],
-        { replayed: integer },
+        { replayed: integer.describe("How many events are sent again; those that wait already are not counted.") },
         ["not_found", "webhook_unverified"],
         replayed,
       ),

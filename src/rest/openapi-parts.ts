@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { errorTable } from "../errors/errors.ts";
+import { type ErrorCode, errorTable } from "../errors/errors.ts";
 import {
   type AnyField,
   contractFields,
@@ -23,21 +23,43 @@ export const nullableText = text.nullable();
 export const integer = z.int();
 export const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/);
 export const hash = z.string().regex(/^0x[0-9a-fA-F]{64}$/);
-export const date = z.string().describe("ISO 8601; UTC when it has no offset");
+export const date = z.string();
 /** An object with any members. */
 export const anyObject = z.looseObject({});
+/** What is said of an input that is a date. */
+export const dateFormat = "in ISO 8601, UTC where it has no offset";
 
-export const chainQuery = query(
-  "chain",
-  text,
-  "ethereum, polygon, goerli (rinkeby), or a chain this installation added",
-  true,
+const chainNames = "`ethereum`, `polygon`, `goerli` (also `rinkeby`), or another chain of this installation";
+/** Members that many bodies have. */
+export const chainInput = text.describe(`Name of the chain: ${chainNames}.`);
+export const chainAnswer = text.describe("Name of the chain, as the request spelled it.");
+export const transactionHash = hash.describe("Hash of the transaction: `0x` and 64 hex digits.");
+export const transactionUrl = text.describe("Page of the transaction in the chain's block explorer.");
+export const continuation = nullableText.describe(
+  "Where the next page begins: send it as the parameter `continuation`; null on the last page.",
 );
-const continuationQuery = query("continuation", text, "the previous answer's continuation");
-export const pageNumberQuery = query("page_number", z.int().min(1).default(1), "page, from 1");
-export const pageSizeQuery = query("page_size", z.int().min(1).max(50).default(50), "items per page");
+
+export const chainQuery = query("chain", text, `Name of the chain: ${chainNames}.`, true);
+const continuationQuery = query(
+  "continuation",
+  text,
+  "`continuation` of the previous answer, for the page after it; it wins over `page_number`, and belongs to one list and its filters.",
+);
+export const pageNumberQuery = query("page_number", z.int().min(1).default(1), "Page of the list, counted from 1.");
+export const pageSizeQuery = query(
+  "page_size",
+  z.int().min(1).max(50).default(50),
+  "Items per page, 1 to 50; the default is 50.",
+);
 export const pageQueries = [pageNumberQuery, pageSizeQuery, continuationQuery];
-export const refreshQuery = query("refresh_metadata", z.boolean(), "fetch the metadata again");
+export const refreshQuery = query(
+  "refresh_metadata",
+  z.boolean(),
+  "`true` has the metadata read again in the background; of a contract that of all its tokens.",
+);
+export const contractPath = path("contract_address", address, "Address of the contract, in any letter case.");
+export const accountPath = path("account_address", address, "Address of the account, in any letter case.");
+export const transactionPath = path("transaction_hash", hash, "Hash of the transaction: `0x` and 64 hex digits.");
 
 const schemasOf: Partial<Record<GraphQLType, z.ZodType>> = {
   Int: integer,
@@ -55,42 +77,68 @@ function fieldMembers(table: Record<string, AnyField>, group: V0Group): Members 
     v0Fields(table, group).map(([name, { v0, from, graphql }]) => {
       // An address beside a token is written as a text in the document since its first version.
       const schema = (from === "live" && graphql.type === "Address" ? undefined : schemasOf[graphql.type]) ?? text;
-      return [v0?.name ?? name, graphql.nullable ? schema.nullable() : schema];
+      const member = graphql.nullable ? schema.nullable() : schema;
+      return [v0?.name ?? name, member.describe(describe(table, graphql))];
     }),
   );
 }
+
+/** What GraphQL says of a field, in the names of `/v0`. */
+function describe(table: Record<string, AnyField>, { type, description = "" }: AnyField["graphql"]): string {
+  const renamed = description.replaceAll(/`(\w+)`/g, (text, name) => {
+    const known = Object.hasOwn(table, name) ? table[name]?.v0?.name : undefined;
+    return known === undefined ? text : `\`${known}\``;
+  });
+  // GraphQL describes the words of an enumeration each.
+  if (type !== "MetadataStatus") return renamed;
+  return `${renamed} \`PENDING\`: not yet, or it is read again; \`FRESH\`: read; \`FAILED\`: the last try failed.`;
+}
+
 const ofToken = (group: V0Group) => fieldMembers(tokenFields, group);
 
-export const contractRecord = z.object({
-  ...fieldMembers(contractFields, "record"),
-  metadata: z.object(fieldMembers(contractFields, "recordMetadata")),
-});
+export const contractRecord = z
+  .object({
+    ...fieldMembers(contractFields, "record"),
+    metadata: z
+      .object(fieldMembers(contractFields, "recordMetadata"))
+      .describe("What the contract says of itself beyond its name."),
+  })
+  .describe("The contract, with what it says of itself.");
 export const texts = ofToken("texts");
 export const files = ofToken("files");
 export const creator = ofToken("creator");
 export const owner = ofToken("owner");
 export const metadataMembers = { ...ofToken("document"), ...ofToken("reading") };
 export const optionalMetadata: Members = z.object(metadataMembers).partial().shape;
-export const fileInformation = z.object({ height: integer, width: integer, file_size: integer }).nullable();
+export const fileInformation = z
+  .object({
+    height: integer.describe("Height in pixels."),
+    width: integer.describe("Width in pixels."),
+    file_size: integer.describe("Size in bytes."),
+  })
+  .nullable()
+  .describe("Measures of the image; null when they are not known.");
 export const tokenKey = { ...ofToken("chain"), ...ofToken("key") };
-export const tokenId = z.string().regex(/^\d+$/);
+export const tokenPath = path("token_id", z.string().regex(/^\d+$/), "Token id: a decimal number from 0 to 2^256 - 1.");
 
 export function query(name: string, schema: z.ZodType, description: string, required = false): Json {
   return { name, in: "query", required, description, schema: jsonSchemaOf(schema) };
 }
 
-export function path(name: string, schema: z.ZodType): Json {
-  return { name, in: "path", required: true, schema: jsonSchemaOf(schema) };
+export function path(name: string, schema: z.ZodType, description: string): Json {
+  return { name, in: "path", required: true, description, schema: jsonSchemaOf(schema) };
 }
 
-export function list(name: string, words: readonly string[], required = false): Json {
+export function list(name: string, words: readonly string[], description: string, required = false): Json {
   const schema = jsonSchemaOf(z.array(z.enum(words)));
-  return { name, in: "query", required, style: "form", explode: true, schema };
+  return { name, in: "query", required, description, style: "form", explode: true, schema };
 }
 
 /** Which parts of the records are shown. */
 export function include(...words: readonly string[]): Json {
-  return list("include", ["default", ...words]);
+  const description =
+    "Parts to show as well: repeat the parameter, or separate the words by commas; `default` adds nothing.";
+  return list("include", ["default", ...words], description);
 }
 
 /**
@@ -115,32 +163,44 @@ function simplify({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }):
 
 /** The answer of a success: `response` first, `error` last. */
 export function success(members: Members): Json {
-  return jsonSchemaOf(z.object({ response: z.literal("OK"), ...members, error: z.null() }));
+  const response = z.literal("OK").describe("`OK` for a success.");
+  const error = z.null().describe("Null for a success.");
+  return jsonSchemaOf(z.object({ response, ...members, error }));
 }
 
-export const errorSchema = { $ref: "#/components/schemas/Error" };
+const errorSchema = { $ref: "#/components/schemas/Error" };
 
 export function jsonContent(schema: Json): Json {
   return { content: { "application/json": { schema } } };
+}
+
+/** The codes of errors that are answered with a status. */
+function codesOf(status: number): string {
+  const codes = Object.entries(errorTable).filter(([, row]) => row.status === status);
+  return codes.map(([code]) => (code === "rate_limit_exceeded" ? legacyRateCode : code)).join(", ");
+}
+
+/** Statuses of failures: what any request may meet (its key, its input, its rate, a failure of ours, a database or node that is away) and more. */
+function statusesOf(failures: readonly ErrorCode[]): number[] {
+  return [...new Set([401, 403, 422, 429, 500, 503, ...failures.map((code) => errorTable[code].status)])].sort();
+}
+
+/** The one answer of all failures of an operation. */
+export function anyFailure(...failures: readonly ErrorCode[]): Json {
+  const codes = statusesOf(failures).map((status) => `${status}: ${codesOf(status)}`);
+  return { description: `What went wrong, by status and code. ${codes.join("; ")}.`, ...jsonContent(errorSchema) };
 }
 
 export function operation(
   summary: string,
   parameters: readonly Json[],
   members: Members,
-  failures: readonly (keyof typeof errorTable)[] = [],
+  failures: readonly ErrorCode[] = [],
   body?: z.ZodType,
 ): Json {
-  // What any request may meet: its key, its input, its rate, a failure of ours, a database or node that is away.
-  const statuses = new Set([401, 403, 422, 429, 500, 503, ...failures.map((code) => errorTable[code].status)]);
   const responses: Json = { "200": { description: "Done", ...jsonContent(success(members)) } };
-  for (const status of [...statuses].sort()) {
-    const codes = Object.entries(errorTable).filter(([, row]) => row.status === status);
-    responses[String(status)] = {
-      description: codes.map(([code]) => (code === "rate_limit_exceeded" ? legacyRateCode : code)).join(", "),
-      ...jsonContent(errorSchema),
-    };
-  }
+  for (const status of statusesOf(failures))
+    responses[String(status)] = { description: codesOf(status), ...jsonContent(errorSchema) };
   const requestBody = body && { requestBody: { required: true, ...jsonContent(jsonSchemaOf(body)) } };
   return { summary, ...(parameters.length > 0 ? { parameters } : {}), ...requestBody, responses };
 }

@@ -1,25 +1,47 @@
 import * as z from "zod";
 import { type ErrorCode, errorTable } from "../errors/errors.ts";
-import { accountPaths, directoryWarning, uploadPaths } from "./openapi-account.ts";
-import { collectionPaths, mintPaths } from "./openapi-contracts.ts";
+import { accountPaths } from "./openapi-account.ts";
+import { collectionPaths } from "./openapi-contracts.ts";
 import { eventPaths } from "./openapi-events.ts";
+import { examples } from "./openapi-examples.ts";
+import { tasks } from "./openapi-guide.ts";
+import { mintPaths } from "./openapi-mints.ts";
 import { integer, type Json, jsonSchemaOf, legacyRateCode, text } from "./openapi-parts.ts";
 import { dataPaths, nftPaths } from "./openapi-reads.ts";
+import { directoryWarning, uploadPaths } from "./openapi-uploads.ts";
 
 const errorBody = z.object({
-  response: z.literal("NOK"),
-  error: z.object({
-    status_code: integer,
-    code: z.enum(
-      (Object.keys(errorTable) as ErrorCode[]).map((code) => (code === "rate_limit_exceeded" ? legacyRateCode : code)),
-    ),
-    message: text,
-    request_id: text.describe("names this request in the server's log"),
-    fix: text.describe("what to do about it"),
-    docs: text.describe("path of a page about this code"),
-  }),
-  detail: z.array(z.object({ loc: z.array(text), msg: text, type: text })).optional(),
-  warnings: z.array(directoryWarning).describe("what else a metadata directory should mend").optional(),
+  response: z.literal("NOK").describe("`NOK` for a failure."),
+  error: z
+    .object({
+      status_code: integer.describe("HTTP status of the answer."),
+      code: z
+        .enum(
+          (Object.keys(errorTable) as ErrorCode[]).map((code) =>
+            code === "rate_limit_exceeded" ? legacyRateCode : code,
+          ),
+        )
+        .describe("What went wrong, for programs; codes are never renamed."),
+      message: text.describe("What went wrong, for people; its words may change."),
+      request_id: text.describe("Id of this request in the server's log; it is in the header `X-Request-Id` too."),
+      fix: text.describe("What to do about it."),
+      docs: text.describe("Path of the page about this code."),
+    })
+    .describe("What went wrong."),
+  detail: z
+    .array(
+      z.object({
+        loc: z.array(text).describe("Name of the member or parameter at fault; empty when it is none."),
+        msg: text.describe("What is wrong with it."),
+        type: text.describe("Code of this fault."),
+      }),
+    )
+    .describe("Every fault of the request, with the statuses 422 and 413.")
+    .optional(),
+  warnings: z
+    .array(directoryWarning)
+    .describe("What else in a refused metadata directory wallets and markets will not show well.")
+    .optional(),
 });
 
 let made: Json | null = null;
@@ -34,15 +56,52 @@ export function createOpenApi(): Json {
 export function pageOfOperation(method: string, path: string): string | null {
   const given = path.split("/").filter(Boolean);
   const operation = method.toLowerCase();
-  const fitting = Object.entries(createOpenApi()["paths"] as Record<string, Json>).flatMap(([template, operations]) => {
+  const fitting = Object.entries(createOpenApi()["paths"] as Paths).flatMap(([template, operations]) => {
     const parts = template.split("/").filter(Boolean);
     const fits = parts.length === given.length && parts.every((part, at) => part.startsWith("{") || part === given[at]);
     return fits && Object.hasOwn(operations, operation) ? [template] : [];
   });
   // A name in the path goes before a parameter: /mints/batch/{hash}.
   const [template] = fitting.toSorted((a, b) => a.split("{").length - b.split("{").length);
-  // Swagger UI names an operation without tag and id in this way.
-  return template === undefined ? null : `/docs/rest#/default/${operation}${template.replaceAll(/\W/g, "_")}`;
+  if (template === undefined) return null;
+  // Swagger UI names an operation without id in this way.
+  const tag = tagOf(operation, template)?.replaceAll(" ", "%20") ?? "default";
+  return `/docs/rest#/${tag}/${operation}${template.replaceAll(/\W/g, "_")}`;
+}
+
+type Paths = Record<string, Record<string, Json>>;
+
+function tagOf(method: string, path: string): string | undefined {
+  return Object.keys(tasks).find((name) => tasks[name]?.operations[`${method} ${path}`] !== undefined);
+}
+
+/** The paths with the tag, the description and the examples of each operation. */
+function withGuide(paths: Json): Paths {
+  const each = <T, U>(record: Record<string, T>, map: (value: T, name: string) => U): Record<string, U> =>
+    Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value, name)]));
+  return each(paths as Paths, (methods, path) =>
+    each(methods, ({ summary, requestBody, responses, ...more }, method) => {
+      const tag = tagOf(method, path);
+      const description = tasks[tag ?? ""]?.operations[`${method} ${path}`];
+      const { body, answer } = examples[`${method} ${path}`] ?? {};
+      const ok = (responses as Paths)["200"] ?? {};
+      const answers = { ...(responses as Json), 200: withExample(ok, answer) };
+      return {
+        ...(tag ? { tags: [tag] } : {}),
+        summary,
+        ...(description ? { description } : {}),
+        ...more,
+        ...(requestBody ? { requestBody: withExample(requestBody as Json, body) } : {}),
+        responses: answers,
+      };
+    }),
+  );
+}
+
+/** A body with an example of its JSON. */
+function withExample(body: Json, example: unknown): Json {
+  const json = (body["content"] as Paths | undefined)?.["application/json"];
+  return example === undefined || !json ? body : { ...body, content: { "application/json": { ...json, example } } };
 }
 
 function makeOpenApi(): Json {
@@ -52,11 +111,12 @@ function makeOpenApi(): Json {
       title: "Mintyard /v0",
       version: "0.2.0",
       description:
-        "Every answer is one JSON object: `response` first, `error: null` last on success; status 200 exactly.",
+        "Every answer is one JSON object: `response` first, `error: null` last on success; status 200 exactly. A request has a key in the header `Authorization`, and may have an `Idempotency-Key` where the operation says so; the answer names the key that was used. Numbers of wei and token ids are texts, because they are larger than a JSON number can be read.",
       license: { name: "MIT", identifier: "MIT" },
     },
+    tags: Object.entries(tasks).map(([name, { about: description }]) => ({ name, description })),
     security: [{ apiKey: [] }],
-    paths: {
+    paths: withGuide({
       ...accountPaths(),
       ...uploadPaths(),
       ...collectionPaths(),
@@ -64,10 +124,15 @@ function makeOpenApi(): Json {
       ...dataPaths(),
       ...eventPaths(),
       ...mintPaths(),
-    },
+    }),
     components: {
       securitySchemes: {
-        apiKey: { type: "apiKey", in: "header", name: "Authorization", description: "the raw key, no scheme word" },
+        apiKey: {
+          type: "apiKey",
+          in: "header",
+          name: "Authorization",
+          description: "Your key as it is, without a scheme word.",
+        },
       },
       schemas: { Error: jsonSchemaOf(errorBody) },
     },

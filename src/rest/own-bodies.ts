@@ -19,13 +19,29 @@ const instant = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-export const signUpBody = z.object({ name: z.string(), email: z.string().optional() });
-export const createKeyBody = z.object({
-  name: z.string(),
-  scopes: scopes.optional(),
-  expires_at: instant.optional(),
+const oneLine = "1 to 100 characters on one line";
+
+export const signUpBody = z.object({
+  name: z.string().describe(`Name of the account, ${oneLine}.`),
+  email: z.string().describe("E-mail address, 254 characters at most; it may be left out.").optional(),
 });
-export const rotateKeyBody = z.object({ overlap_seconds: z.int().min(0).max(2_592_000).default(86_400) });
+export const createKeyBody = z.object({
+  name: z.string().describe(`Name by which you recognise the key, ${oneLine}.`),
+  scopes: scopes
+    .describe("What the key may do, a part of what the calling key may; the default is `read` alone.")
+    .optional(),
+  expires_at: instant
+    .describe("When the key ends, in ISO 8601 and in the future; without it the key does not end by itself.")
+    .optional(),
+});
+export const rotateKeyBody = z.object({
+  overlap_seconds: z
+    .int()
+    .min(0)
+    .max(2_592_000)
+    .default(86_400)
+    .describe("Seconds that the old key works on, 0 to 2,592,000 (30 days); the default is a day."),
+});
 
 /**
  * Reads a request's body by its schema. Unknown members are ignored, and null counts as absent.

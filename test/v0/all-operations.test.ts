@@ -231,29 +231,41 @@ test.each([
     "/v0/contracts/collections",
     { max_supply: "many" },
     "max_supply as a whole number",
-    "_v0_contracts_collections",
+    "Collections/post_v0_contracts_collections",
   ],
   [
     "PUT",
     "/v0/mints/customizable",
     { ...place, token_id: "x" },
     "token_id as a whole number",
-    "_v0_mints_customizable",
+    "Minting/put_v0_mints_customizable",
   ],
   [
     ...["DELETE", "/v0/mints/customizable/batch", { ...place, tokens: [1] }],
-    ...["tokens[0] as an object", "_v0_mints_customizable_batch"],
+    ...["tokens[0] as an object", "Minting/delete_v0_mints_customizable_batch"],
   ],
   [
     "GET",
     `/v0/nfts/${someone}?chain=goerli&page_number=x`,
     undefined,
     "page_number as a whole number",
-    "_v0_nfts__contract_address_",
+    "Reading%20NFTs/get_v0_nfts__contract_address_",
   ],
-  ["POST", "/v0/me/keys", { name: 1 }, "name as a string", "_v0_me_keys"],
-  ["POST", "/v0/me/keys/key_1/rotate", [], "the body as a JSON object", "_v0_me_keys__id__rotate"],
-  ["POST", "/v1/webhooks", { url: "https://a.example", types: "mint" }, "types as an array of strings", "_v1_webhooks"],
+  ["POST", "/v0/me/keys", { name: 1 }, "name as a string", "Account%20and%20keys/post_v0_me_keys"],
+  [
+    "POST",
+    "/v0/me/keys/key_1/rotate",
+    [],
+    "the body as a JSON object",
+    "Account%20and%20keys/post_v0_me_keys__id__rotate",
+  ],
+  [
+    "POST",
+    "/v1/webhooks",
+    { url: "https://a.example", types: "mint" },
+    "types as an array of strings",
+    "Events%20and%20webhooks/post_v1_webhooks",
+  ],
 ] as [string, string, unknown, string, string][])(
   "%s %s with a member of another type says which type and where the operation is described",
   async (...asked) => {
@@ -262,7 +274,7 @@ test.each([
     const whole = path === "/v0/contracts/collections" ? request(body as Record<string, unknown>) : body;
     const { status, body: answer } = await api.send(method, path, whole);
     expect([status, answer["error"]?.["code"]]).toEqual([422, "invalid_type"]);
-    const address = `/docs/rest#/default/${method.toLowerCase()}${page}`;
+    const address = `/docs/rest#/${page}`;
     expect(answer["error"]?.["fix"]).toBe(`Send ${wanted}. ${address} describes the operation.`);
   },
 );
