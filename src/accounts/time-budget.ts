@@ -17,7 +17,7 @@ export function timeOfDay(ms: number): TimeBudget {
 export interface TimeBudgets {
   /** Of an account whose key worked when it was last used here. */
   account: TimeBudget;
-  /** Of an address, for whoever else comes from there. */
+  /** Of an address, for other accounts and visitors that come from it. */
   address: TimeBudget;
   /** Of all addresses together: many of them cannot take more. */
   addresses: TimeBudget;

@@ -3,7 +3,7 @@ import { type Admission, admit } from "../accounts/admit.ts";
 import type { Operation } from "../accounts/operations.ts";
 import type { Session } from "../auth/caller.ts";
 import type { Services } from "../services.ts";
-import { recordCounted } from "./pace-uncounted.ts";
+import { recordCounted } from "./throttle-failures.ts";
 
 /** What was found out about a request before it was left to the ordinary way, so that nothing is done twice. */
 export interface RequestState {

@@ -3,7 +3,7 @@ import type { IncomingMessage, RequestListener } from "node:http";
 import { OpenWork } from "../accounts/open-work.ts";
 import { clientAddress } from "../http/client-address.ts";
 import type { Services } from "../services.ts";
-import { ofApis, ownerOf, refuseEarly } from "./pace-uncounted.ts";
+import { ofApis, ownerOf, refuseEarly } from "./throttle-failures.ts";
 
 /** Whether the process lives has to be known when it has most to do. */
 export const free: ReadonlySet<string> = new Set(["/livez"]);

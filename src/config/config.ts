@@ -148,7 +148,7 @@ export function loadConfig(env: Env = process.env) {
     heavyReadsLowPriority: readSwitch(env, "HEAVY_READS_LOW_PRIORITY", false),
     /** Addresses of reverse proxies whose `X-Forwarded-For` is believed, as CIDR ranges. */
     trustedProxies: readRanges(env, "TRUSTED_PROXIES"),
-    /** Whether the schema is shown to whoever asks, or to callers with a key. */
+    /** Whether everybody may read the schema, or callers with a key alone. */
     introspection: isProduction(env) ? ("key" as const) : ("open" as const),
     /** Metadata may be read from private and loopback hosts; for closed networks and tests only. */
     allowPrivateFetch: readSwitch(env, "METADATA_ALLOW_PRIVATE", false),

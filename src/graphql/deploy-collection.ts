@@ -292,7 +292,7 @@ function addReportDeployment(builder: Builder): void {
       type: payload,
       nullable: true,
       description:
-        "Names the transaction with which a wallet of the creator's deployed what `mode: SIGN` prepared. It decides, whoever else sent the same bytes; needed where the wallet is neither the owner nor the `sender` that was given.",
+        "Names the transaction with which a wallet of the creator's deployed what `mode: SIGN` prepared. Only this transaction counts, also where others sent the same bytes; needed where the wallet is neither the owner nor the `sender` that was given.",
       args: {
         chain: t.arg(chainArg),
         transactionHash: t.arg({

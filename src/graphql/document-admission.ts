@@ -3,7 +3,7 @@ import type { GraphQLError } from "graphql";
 import type { Plugin } from "graphql-yoga";
 import type { Context } from "hono";
 import { type DocumentBudget, documentOwner } from "../accounts/document-budget.ts";
-import { recordCounted } from "../admission/pace-uncounted.ts";
+import { recordCounted } from "../admission/throttle-failures.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { AppEnv } from "../http/app-env.ts";
 import { clientAddress } from "../http/client-address.ts";

@@ -184,7 +184,7 @@ class MultipartFiles {
 
   /** Ends when the form goes on behind the file, or ends well: what is cut off must not look like a whole file. */
   async *#bytesOf({ stream }: Part): AsyncGenerator<Uint8Array> {
-    // Whoever stops early leaves the rest to be passed over, so that the next file is found.
+    // A reader that stops early leaves the rest to be passed over, so that the next file is found.
     yield* stream.iterator({ destroyOnReturn: false });
     this.#ahead = await this.#take();
   }

@@ -62,7 +62,7 @@ export async function warnOfTrustedGateway(trusted: readonly string[], log: Logg
     if (isWithin(gateway, trusted))
       log.warn(
         { gateway, trusted },
-        "TRUSTED_PROXIES covers the network's gateway: whoever comes through it chooses the address that is counted; name the proxy's own address",
+        "TRUSTED_PROXIES covers the network's gateway: every client behind it chooses the address that is counted; name the proxy's own address",
       );
 }
 

@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import { getRequestListener } from "@hono/node-server";
-import { paceOf, paceUncounted } from "../admission/pace-uncounted.ts";
 import { payForKeptFile, payForWork } from "../admission/pay-for-work.ts";
+import { throttleFailures, throttleOf } from "../admission/throttle-failures.ts";
 import { PrecompiledOperations } from "../graphql/fast-path/precompiled-operations.ts";
 import { Drain } from "../http/drain.ts";
 import { EventStreams } from "../http/event-streams.ts";
@@ -35,7 +35,7 @@ export function createHttpServer(
       response.setHeader("Strict-Transport-Security", "max-age=31536000");
     void app(request, response);
   });
-  const paced = payForWork(services, paceUncounted(services, paceOf(services), ordinary));
+  const paced = payForWork(services, throttleFailures(services, throttleOf(services), ordinary));
   const server = createServer(
     serverOptions,
     files.before(acceptSessions(services, fastPath(services, operations, paced)), (request) =>

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { isWriteOfSession, sessionSeconds } from "../accounts/sessions.ts";
 import { signInMs } from "../accounts/sign-in.ts";
-import { refuseEarly } from "../admission/pace-uncounted.ts";
+import { refuseEarly } from "../admission/throttle-failures.ts";
 import { isLoopback, isOwnHost } from "../http/own-host.ts";
 import type { Services } from "../services.ts";
 

@@ -1,7 +1,7 @@
 import { AsyncResource } from "node:async_hooks";
 import type { RequestListener } from "node:http";
-import { ownerOf } from "../admission/pace-uncounted.ts";
 import { free } from "../admission/pay-for-work.ts";
+import { ownerOf } from "../admission/throttle-failures.ts";
 import { FairQueue } from "../fair-queue.ts";
 import { clientAddress } from "../http/client-address.ts";
 import { shortReads } from "../long-work.ts";

@@ -1,8 +1,8 @@
 import { questionsOfAccount, questionsOfDay, readingsOfDay } from "../../src/accounts/admit-address.ts";
 import { documentsOfDay } from "../../src/accounts/document-budget.ts";
+import { uncountedOfDay } from "../../src/accounts/failure-throttle.ts";
 import { workOfDay } from "../../src/accounts/open-work.ts";
 import { operationOfField, operationOfRoute } from "../../src/accounts/operations.ts";
-import { uncountedOfDay } from "../../src/accounts/uncounted-pace.ts";
 import { defaultPlans } from "../../src/auth/plans.ts";
 import { perDay, type RateBudget } from "../../src/auth/rate-limit.ts";
 import { loadConfig } from "../../src/config/config.ts";

@@ -48,7 +48,7 @@ const inside =
  * holds text from inside, no connection is broken without a reason, the process lives and stays below 512 MB.
  *
  * @param rates "off" without limits on rates. "used up": the account has sent so much that fails before it is counted that
- *   its requests are begun at the pace of `UncountedPace`, 25 a second.
+ *   its requests are begun at the pace of `FailureThrottle`, 25 a second.
  */
 export async function expectSoundAnswers(total: number, rates: "on" | "off" | "used up" = "on"): Promise<void> {
   const server = await startServer(rates === "off" ? { RATE_LIMITS: "off" } : {});

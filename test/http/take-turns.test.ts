@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { paceOf } from "../../src/admission/pace-uncounted.ts";
 import { workOf } from "../../src/admission/pay-for-work.ts";
+import { throttleOf } from "../../src/admission/throttle-failures.ts";
 import { shortReads } from "../../src/long-work.ts";
 import { createApp } from "../../src/server/app.ts";
 import { takeTurns } from "../../src/server/take-turns.ts";
@@ -93,7 +93,7 @@ test("whatever is asked without a key costs whoever asks: no route of the router
     await answer.body?.cancel();
     const owner = `address ${address}`;
     const isPriced = () =>
-      paceOf(api.services).charged(owner) > 0 ||
+      throttleOf(api.services).charged(owner) > 0 ||
       workOf(api.services).paid(owner) > 0 ||
       answer.headers.get("ratelimit-bucket") === "open";
     // What nothing counted is charged when the answer has been sent.

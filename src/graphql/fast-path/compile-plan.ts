@@ -290,7 +290,7 @@ const tokenNames: Record<string, NftMember> = { id: "id", __typename: "nftTypena
 const contractNames: Record<string, ContractMemberName> = {
   id: "id",
   __typename: "contractTypename",
-  // Its text is put there by whoever reads the list.
+  // The list's reader puts its text there.
   nfts: "listMark",
 };
 const fileNames: Record<string, FileMember> = {

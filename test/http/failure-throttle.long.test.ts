@@ -1,6 +1,6 @@
 import { Agent, request } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { UncountedPace, uncountedOfDay } from "../../src/accounts/uncounted-pace.ts";
+import { FailureThrottle, uncountedOfDay } from "../../src/accounts/failure-throttle.ts";
 import { ApiServer } from "../setup/api-server.ts";
 import { patient } from "../setup/wait.ts";
 
@@ -70,7 +70,7 @@ test.each(failing)("%s, sent without a pause on ten connections, are begun slowl
 });
 
 test("of requests that wait those beyond the queue are refused, and each of the others has its turn", async () => {
-  const pace = new UncountedPace();
+  const pace = new FailureThrottle();
   for (let at = 0; at < 500; at += 1) pace.charge("address x");
   let begun = 0;
   const letIn = Array.from({ length: 60 }, () => pace.begin("address x", () => (begun += 1)));
@@ -92,7 +92,7 @@ test("what an account's rate counts is never slowed, however it ends", async () 
 });
 
 test("once the day's are used up one is begun every few seconds", async () => {
-  const pace = new UncountedPace();
+  const pace = new FailureThrottle();
   for (let at = 0; at < uncountedOfDay.burst + 10; at += 1) pace.charge("address x");
   const startedAt = performance.now();
   const begun: number[] = [];
@@ -105,7 +105,7 @@ test("once the day's are used up one is begun every few seconds", async () => {
 });
 
 test("more than twenty of them are begun one after the other, and those of others in between", async () => {
-  const pace = new UncountedPace();
+  const pace = new FailureThrottle();
   for (let at = 0; at < 30; at += 1) pace.charge("address x");
   let begun = 0;
   const letIn = Array.from({ length: 60 }, () => pace.begin("address x", () => (begun += 1)));

@@ -1,7 +1,7 @@
 import { AsyncResource } from "node:async_hooks";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { documentOwner } from "../accounts/document-budget.ts";
-import { UncountedPace } from "../accounts/uncounted-pace.ts";
+import { FailureThrottle } from "../accounts/failure-throttle.ts";
 import { guideOf } from "../errors/error-guide.ts";
 import { type ErrorCode, errorTable } from "../errors/errors.ts";
 import { clientAddress } from "../http/client-address.ts";
@@ -15,11 +15,11 @@ export const ofApis = /^\/(graphql|v0|v1|auth)\b/;
 
 const counted = new WeakSet<IncomingMessage>();
 
-const paces = new WeakMap<Services, UncountedPace>();
+const paces = new WeakMap<Services, FailureThrottle>();
 
 /** The pace of this process. */
-export function paceOf(services: Services): UncountedPace {
-  const pace = paces.get(services) ?? new UncountedPace();
+export function throttleOf(services: Services): FailureThrottle {
+  const pace = paces.get(services) ?? new FailureThrottle();
   paces.set(services, pace);
   return pace;
 }
@@ -30,11 +30,15 @@ export function recordCounted(request: IncomingMessage): void {
 }
 
 /**
- * Puts `UncountedPace` before the handlers of the APIs; everything else pays for its time (`pay-for-work.ts`). Fast-path reads
+ * Puts `FailureThrottle` before the handlers of the APIs; everything else pays for its time (`pay-for-work.ts`). Fast-path reads
  * do not come here: they are counted and answered before (`fast-path.ts`), so a client that shares an account or address
  * with one that is slowed down keeps them.
  */
-export function paceUncounted(services: Services, pace: UncountedPace, ordinary: RequestListener): RequestListener {
+export function throttleFailures(
+  services: Services,
+  pace: FailureThrottle,
+  ordinary: RequestListener,
+): RequestListener {
   const { rateLimits, trustedProxies } = services.config;
   if (!rateLimits) return ordinary;
   return (request, response) => {

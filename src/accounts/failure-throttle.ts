@@ -31,7 +31,7 @@ interface Owner {
  * sent twenty of them, one request is begun every 8 ms, after a hundred one every 40 ms, and after the day's one every
  * 5.8 s; what is counted costs nothing here.
  */
-export class UncountedPace {
+export class FailureThrottle {
   readonly #owners = new Map<string, Owner>();
   /** Those of them for whom requests wait, in the order in which they came. */
   readonly #queues = new Set<Owner>();
