@@ -23,5 +23,7 @@ export default defineConfig({
     testTimeout: 180_000 * slowness,
     hookTimeout: 300_000 * slowness,
     reporters: ["default"],
+    // The summary at the end has the message alone: what came instead has to stand in it.
+    chaiConfig: { truncateThreshold: 0 },
   },
 });

@@ -2,9 +2,10 @@ import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { runAgain } from "./tests/again.ts";
 import { processorSeconds } from "./tests/processor-time.ts";
 import { changedFiles, testsReachedBy } from "./tests/reach.ts";
-import { type Outcome, outcomeOf } from "./tests/report.ts";
+import { type Failure, type Outcome, outcomeOf } from "./tests/report.ts";
 import { measureSlowness } from "./tests/slowness.ts";
 import {
   contracts,
@@ -55,19 +56,31 @@ export async function runTests(args: readonly string[]): Promise<number> {
   try {
     const report = (name: string) => join(folder, `${name}.json`);
     const plan = planOf(values, positionals, report);
-    const slowness = await measureSlowness();
-    process.env["MINTYARD_TEST_SLOWNESS"] = slowness.toFixed(2);
-    process.stdout.write(`waits are bounded for a machine ${slowness.toFixed(1)} times as slow as a quiet one\n`);
     const rows: RowResult[] = [];
     for (const row of plan) {
+      await boundWaits();
       const before = processorSeconds(process.pid);
       const steps = await runRow(row);
       rows.push({ steps, processorSeconds: processorSeconds(process.pid) - before });
     }
-    return summarise(rows, Number(values.slowest));
+    const outcomes = rows.flatMap(({ steps }) => steps.map(outcomeOf));
+    const isWholeTier = positionals.length === 0 && values.testNamePattern === undefined && !values.changed;
+    const alone = async (files: string[]) => {
+      await boundWaits();
+      return await runStep(vitest("again", [...files, "--no-file-parallelism"], report("again")), true);
+    };
+    const unsteady = isWholeTier ? await runAgain(outcomes, alone) : [];
+    return summarise(rows, outcomes, unsteady, Number(values.slowest));
   } finally {
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   }
+}
+
+/** Before each row: what else the machine does changes within a tier of half an hour. */
+async function boundWaits(): Promise<void> {
+  const slowness = await measureSlowness();
+  process.env["MINTYARD_TEST_SLOWNESS"] = slowness.toFixed(2);
+  process.stdout.write(`waits are bounded for a machine ${slowness.toFixed(1)} times as slow as a quiet one\n`);
 }
 
 async function runRow(row: readonly Step[]): Promise<StepResult[]> {
@@ -139,9 +152,13 @@ function printTiers(): number {
 }
 
 /** What failed stands at the very end, with its cause and the command that repeats it: many keep only the last screen. */
-function summarise(rows: readonly RowResult[], slowest: number): number {
+function summarise(
+  rows: readonly RowResult[],
+  outcomes: readonly Outcome[],
+  unsteady: readonly Failure[],
+  slowest: number,
+): number {
   const results = rows.flatMap(({ steps }) => steps);
-  const outcomes = results.map(outcomeOf);
   const failures = outcomes.flatMap((outcome) => outcome.failures);
   process.stdout.write("\n");
   const files = outcomes.flatMap((outcome) => outcome.files);
@@ -154,15 +171,20 @@ function summarise(rows: readonly RowResult[], slowest: number): number {
   const inAll = rows.reduce((total, row) => total + row.processorSeconds, 0);
   // Zero where the platform does not tell.
   if (inAll > 0) process.stdout.write(`        processor  ${inSeconds(inAll)}\n`);
-  for (const { title, text, command } of failures)
-    process.stdout.write(`\nFAILED  ${title}\n${text.trimEnd()}\nagain:  ${command}\n`);
-  process.stdout.write(`\n${closingLine(outcomes)}\n`);
+  for (const failure of failures) {
+    const { title, text, command } = failure;
+    const word = unsteady.includes(failure) ? "UNSTEADY (it failed beside others and passed alone; mend it)" : "FAILED";
+    process.stdout.write(`\n${word}  ${title}\n${text.trimEnd()}\nagain:  ${command}\n`);
+  }
+  process.stdout.write(`\n${closingLine(outcomes, unsteady.length)}\n`);
+  if (unsteady.length > 0) return 0;
   return results.every(({ passed }) => passed) && failures.length === 0 ? 0 : 1;
 }
 
 const inSeconds = (seconds: number) => `${seconds.toFixed(1).padStart(7)} s`;
 
-function closingLine(outcomes: readonly Outcome[]): string {
+function closingLine(outcomes: readonly Outcome[], unsteady: number): string {
   const sum = (count: keyof Outcome["counts"]) => outcomes.reduce((total, { counts }) => total + counts[count], 0);
-  return `${sum("passed")} passed, ${sum("failed")} failed, ${sum("skipped")} skipped`;
+  const line = `${sum("passed")} passed, ${sum("failed") - unsteady} failed, ${sum("skipped")} skipped`;
+  return unsteady > 0 ? `${line}, ${unsteady} unsteady` : line;
 }

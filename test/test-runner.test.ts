@@ -1,7 +1,8 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { expect, test } from "vitest";
+import { runAgain } from "../bin/tests/again.ts";
 import { testsReachedBy } from "../bin/tests/reach.ts";
 import { outcomeOf } from "../bin/tests/report.ts";
 import { runStep, vitest } from "../bin/tests/steps.ts";
@@ -45,6 +46,35 @@ test("failures, files that do not load and skipped tests are counted, and each f
     // What the shell hands on is a regular expression that finds this test.
     const [, pattern = ""] = / -t '(.*)'$/.exec(wrong?.command ?? "") ?? [];
     expect(new RegExp(pattern).test("wrong (1 + 1)")).toBe(true);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test("files that fail are run once more, alone; what fails twice, or is no test file, stays failed", async () => {
+  const folder = temporaryFolder();
+  try {
+    symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
+    const write = (file: string, body: string) =>
+      writeFileSync(join(folder, file), `import { existsSync, writeFileSync } from "node:fs";\n${body}`);
+    const header = 'import { expect, test } from "vitest";\n';
+    const once = `${header}test("unsteady", () => { const seen = existsSync("MARK"); writeFileSync("MARK", ""); expect(seen).toBe(true); });\n`;
+    write("once.test.ts", once.replaceAll("MARK", join(folder, "once")));
+    write("right.test.ts", `${header}test("right", () => {});\n`);
+    const run = async (files: readonly string[]) =>
+      await runStep(
+        vitest("service", ["--root", folder, ...files.map((file) => basename(file))], join(folder, "r.json")),
+        false,
+      );
+    const first = outcomeOf(await run([]));
+    expect(first.counts).toEqual({ passed: 1, failed: 1, skipped: 0 });
+    const unsteady = await runAgain([first], run);
+    expect(unsteady.map(({ title }) => title)).toEqual([expect.stringMatching(/once\.test\.ts: unsteady$/)]);
+    write("never.test.ts", `${header}test("wrong", () => expect(1 as number).toBe(2));\n`);
+    rmSync(join(folder, "once"));
+    expect(await runAgain([outcomeOf(await run([]))], run)).toEqual([]);
+    const lint = { name: "lint", command: [], passed: false, seconds: 1, output: "wrong" };
+    expect(await runAgain([first, outcomeOf(lint)], run)).toEqual([]);
   } finally {
     rmSync(folder, { recursive: true });
   }

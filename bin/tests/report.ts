@@ -21,7 +21,9 @@ interface Counts {
   skipped: number;
 }
 
-interface Failure {
+export interface Failure {
+  /** From the root; null when it belongs to no test file. */
+  file: string | null;
   /** Where to look, and what failed there. */
   title: string;
   text: string;
@@ -41,7 +43,7 @@ export function outcomeOf(result: StepResult): Outcome {
   const said = stripVTControlCharacters(result.output);
   const passed = Number(/(\d+) passing/.exec(said)?.[1] ?? (result.passed ? 1 : 0));
   const failed = Number(/(\d+) failing/.exec(said)?.[1] ?? (result.passed ? 0 : 1));
-  const failure = { title: result.name, text: said.slice(-5_000), command: `npm test -- ${result.name}` };
+  const failure = { file: null, title: result.name, text: said.slice(-5_000), command: `npm test -- ${result.name}` };
   return { counts: { passed, failed, skipped: 0 }, failures: result.passed ? [] : [failure], files: [] };
 }
 
@@ -68,9 +70,11 @@ function outcomeOfVitest(result: StepResult, report: string): Outcome {
   }
   // Parts that files share have no time by the clock.
   for (const [file, taken] of processorSeconds) outcome.files.push({ file, seconds: 0, processorSeconds: taken });
-  // It can also end without a failed test: an error that nobody awaited, or no report at all.
-  if (!result.passed && outcome.failures.length === 0)
+  // It can also fail without a failed test, or for more than those: an error that nobody awaited, or no report at all.
+  const unawaited = stripVTControlCharacters(result.output).includes(" Unhandled Errors ");
+  if (!result.passed && (outcome.failures.length === 0 || unawaited))
     outcome.failures.push({
+      file: null,
       title: result.name,
       text: stripVTControlCharacters(result.output).slice(-5_000),
       command: `npm test -- ${result.name}`,
@@ -94,5 +98,10 @@ function failureOf(file: string, test: string, text: string): Failure {
   // vitest reads the name as a regular expression, the shell reads the quotes.
   const pattern = test.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll("'", ".");
   const only = test ? ` -t '${pattern}'` : "";
-  return { title: test ? `${file}: ${test}` : file, text: text.slice(0, 5_000), command: `npm test -- ${file}${only}` };
+  return {
+    file,
+    title: test ? `${file}: ${test}` : file,
+    text: text.slice(0, 5_000),
+    command: `npm test -- ${file}${only}`,
+  };
 }

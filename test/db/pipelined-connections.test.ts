@@ -14,7 +14,7 @@ let database: TestDatabase;
 let connections: PipelinedConnections;
 beforeAll(async () => {
   database = await createTestDatabase();
-  connections = openPipelinedConnections(connectionOptions(database.url, "pipelined"));
+  connections = openPipelinedConnections(connectionOptions(database.url, "pipelined"), patient.timeout);
 });
 afterAll(async () => {
   connections?.close();
@@ -82,7 +82,7 @@ test("rows of tenants are not to be had, whatever asks for them", async () => {
 });
 
 test("connections that break fail what was under way as an outage, and the next read opens another", async () => {
-  const sleepers = openPipelinedConnections(connectionOptions(database.url, "sleepers"));
+  const sleepers = openPipelinedConnections(connectionOptions(database.url, "sleepers"), patient.timeout);
   const waiting = Array.from({ length: 12 }, () => sleepers.first("SELECT pg_sleep(60)", []));
   const outcomes = Promise.allSettled(waiting);
   const asleep = "FROM pg_stat_activity WHERE application_name = 'mintyard-sleepers' AND query LIKE '%pg_sleep%'";
@@ -102,7 +102,7 @@ test("connections that break fail what was under way as an outage, and the next 
 });
 
 test("a slow read keeps three others waiting at most, and the rest go past it", async () => {
-  const reads = openPipelinedConnections(connectionOptions(database.url, "slow"));
+  const reads = openPipelinedConnections(connectionOptions(database.url, "slow"), patient.timeout);
   const holder = await database.pool.connect();
   await holder.query("SELECT pg_advisory_lock(4711)");
   const slow = reads.first("SELECT pg_advisory_lock_shared(4711)", []);
@@ -172,7 +172,7 @@ const badValues = {
   "more values than a message counts": () => Array.from({ length: 40_000 }, () => "x"),
 };
 test.each(Object.entries(badValues))("%s fail alone: every other read gets its own answer", async (_name, values) => {
-  const reads = openPipelinedConnections(connectionOptions(database.url, "echo"));
+  const reads = openPipelinedConnections(connectionOptions(database.url, "echo"), patient.timeout);
   for (let round = 0; round < 5; round += 1) {
     // In front of the first connection too, before it is open.
     const bad = Array.from({ length: 4 }, () => failureOf(reads.first("SELECT $1::bytea", values())));
@@ -199,7 +199,7 @@ test.each(["write", "cork", "uncork", "ref"] as const)(
       return original.apply(this, args);
     };
     for (let at = 1; at <= 6; at += 1) {
-      const reads = openPipelinedConnections(connectionOptions(database.url, "thrown"));
+      const reads = openPipelinedConnections(connectionOptions(database.url, "thrown"), patient.timeout);
       await expect.poll(() => echo(reads, 12), patient).toEqual(new Set(["own"]));
       Object.defineProperty(Socket.prototype, method, { configurable: true, writable: true, value: breaking });
       try {

@@ -35,7 +35,7 @@ afterAll(async () => {
 test("pipelined reads over TLS are what they are without it", async () => {
   await expect.poll(async () => (await client.query("SHOW ssl")).rows[0].ssl, patient).toBe("on");
   const options = connectionOptions(`${server.url}?sslmode=no-verify`, "over-tls");
-  const reads = openPipelinedConnections(options);
+  const reads = openPipelinedConnections(options, patient.timeout);
   const sizes = Array.from({ length: 80 }, (_, at) => at * 1_973);
   const rows = await Promise.all(sizes.map((size) => reads.first("SELECT repeat('äb😀', $1::int)", [String(size)])));
   for (const [at, size] of sizes.entries()) expect(rows[at]?.text(0) === "äb😀".repeat(size)).toBe(true);
