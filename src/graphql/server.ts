@@ -23,7 +23,7 @@ import type { GraphQLContext } from "./builder.ts";
 import { documentAdmission } from "./document-admission.ts";
 import { DocumentCache } from "./document-cache.ts";
 import { documentLimits, timeLimit } from "./document-limits.ts";
-import { type PrecompiledOperations, readOperation } from "./fast-path/precompiled-operations.ts";
+import type { PrecompiledOperations } from "./fast-path/precompiled-operations.ts";
 import { isMultipart, type MultipartRequest, readMultipartRequest } from "./multipart-request.ts";
 import { samples, sampleVariables } from "./samples.ts";
 import { createSchema } from "./schema.ts";
@@ -79,6 +79,18 @@ const documentGuides: Record<string, ErrorGuide> = {
   GRAPHQL_PARSE_FAILED: {
     cause: "The text is no GraphQL document.",
     fix: "`message` and `locations` say where it breaks off; send values as variables.",
+  },
+  PERSISTED_QUERY_NOT_FOUND: {
+    cause: "This process does not know the document of that hash.",
+    fix: "Send the same request with `query` beside the hash once; clients for persisted queries do it by themselves.",
+  },
+  PERSISTED_QUERY_NOT_SUPPORTED: {
+    cause: "`extensions.persistedQuery` is of another kind than this service reads.",
+    fix: "Send `version` 1 and the document's SHA-256 as hex in `sha256Hash`, or the document in `query` without a hash.",
+  },
+  PERSISTED_QUERY_HASH_MISMATCH: {
+    cause: "The hash that was sent is not that of the document.",
+    fix: "Hash the very text of `query` (SHA-256, UTF-8, hex in lower case).",
   },
   GRAPHQL_VALIDATION_FAILED: {
     cause: "The document asks for what the schema does not have, or in another form.",
@@ -136,6 +148,7 @@ export function createGraphQLHandler(
     }),
     plugins: [
       multipartParser,
+      front.persisted.plugin,
       documentAdmission(services, new DocumentBudget(services.config.rateLimits), isKnown, maskError),
       documentLimits,
       admission(services),
@@ -173,7 +186,7 @@ export function createGraphQLHandler(
       return response;
     }
     const body = requestState(c.env.incoming).body ?? (await c.req.text());
-    const operation = readOperation(body);
+    const operation = front.read(body);
     const request = new Request(c.req.raw.url, { method: "POST", headers: c.req.raw.headers, body });
     const response = await answer(request, context);
     if (!operation || response.status !== 200 || context.stream.events) return response;

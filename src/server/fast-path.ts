@@ -12,7 +12,7 @@ import type { Session } from "../auth/caller.ts";
 import { chainAliases } from "../chains.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { maxAnswerBytes } from "../graphql/answer-text.ts";
-import { type PrecompiledOperations, readOperation } from "../graphql/fast-path/precompiled-operations.ts";
+import type { PrecompiledOperations } from "../graphql/fast-path/precompiled-operations.ts";
 import { isPlainPost } from "../graphql/server.ts";
 import { corsHeaders } from "../http/common-headers.ts";
 import { etagOf, matchesEtag, revalidated } from "../http/etag.ts";
@@ -164,7 +164,7 @@ function precompiledOperation(
   accept: string,
   body: string,
 ): FastAnswer | null {
-  const operation = readOperation(body);
+  const operation = operations.read(body);
   const call = operation && operations.find(accept, operation);
   if (!call) return null;
   return {

@@ -1,8 +1,10 @@
 import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { ApolloClient, gql as apolloGql, HttpLink, InMemoryCache } from "@apollo/client";
+import { PersistedQueryLink } from "@apollo/client/link/persisted-queries";
 import { relayStylePagination } from "@apollo/client/utilities";
 import { Client, fetchExchange, gql } from "@urql/core";
 import { cacheExchange } from "@urql/exchange-graphcache";
@@ -143,6 +145,49 @@ test("Apollo's cache merges pages, finds a token again by its id and keeps accou
   await client.query<DetailData>({ query: detail, variables: { id }, fetchPolicy: "network-only" });
   expect(cached(alice)?.edges[1]?.node.name).toBe("from apollo");
   client.stop();
+});
+
+test("Apollo's persisted queries: a document is sent once, then its hash; what the server forgot is sent again", async () => {
+  const bodies: string[] = [];
+  const uri = `${api.url}/graphql`;
+  const link = new PersistedQueryLink({ sha256: (text) => createHash("sha256").update(text).digest("hex") }).concat(
+    new HttpLink({
+      uri,
+      headers: { Authorization: key },
+      fetch: (to, init) => {
+        bodies.push(String(init?.body));
+        return fetch(to, init);
+      },
+    }),
+  );
+  const client = new ApolloClient({ link, cache: new InMemoryCache() });
+  const owner = apolloGql`query Owner($token: TokenId!) { nft(chain: "goerli", contract: "${keys}", tokenId: $token) { owner } }`;
+  for (const token of ["1", "2", "3"]) {
+    const { data } = await client.query<{ nft: { owner: string } }>({ query: owner, variables: { token } });
+    expect(data?.nft.owner.toLowerCase()).toBe(alice);
+  }
+  // Unknown, then with the document, then twice by the hash alone.
+  expect(bodies.map((body) => body.includes("query Owner"))).toEqual([false, true, false, false]);
+  client.stop();
+});
+
+test("a hash of another document is refused with what to change, and the right one works afterwards", async () => {
+  const query = "{ viewer { charges { __typename } } }";
+  const ask = (sha256Hash: unknown, text?: string) =>
+    api.send("POST", "/graphql", key, {
+      ...(text ? { query: text } : {}),
+      extensions: { persistedQuery: { version: 1, sha256Hash } },
+    });
+  const hash = createHash("sha256").update(query).digest("hex");
+  const wrong = await ask(hash, "{ viewer { id } }");
+  expect([wrong.status, wrong.body.errors[0].extensions.code]).toEqual([400, "PERSISTED_QUERY_HASH_MISMATCH"]);
+  expect(wrong.body.errors[0].extensions.fix).toContain("SHA-256");
+  const unknown = await ask(hash);
+  expect([unknown.status, unknown.body.errors[0].message]).toEqual([200, "PersistedQueryNotFound"]);
+  expect((await ask(hash.toUpperCase())).body.errors[0].extensions.code).toBe("PERSISTED_QUERY_NOT_FOUND");
+  expect((await ask(7)).body.errors[0].extensions.code).toBe("PERSISTED_QUERY_NOT_SUPPORTED");
+  expect((await ask(hash, query)).body.data).toBeTruthy();
+  expect((await ask(hash)).body.data).toBeTruthy();
 });
 
 test("Relay's compiler takes the schema: connections that page, fragments that refetch a node", async () => {

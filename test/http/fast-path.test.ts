@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { getRequestListener } from "@hono/node-server";
@@ -163,6 +164,14 @@ const refused: [name: string, request: (key: string) => string][] = [
   ["HEAD", (key) => get(page, key).replace("GET", "HEAD")],
   ["a body that is no JSON", (key) => post("{", key)],
   ["an empty body", (key) => post("", key)],
+  [
+    "an unknown hash",
+    (key) => post(JSON.stringify({ extensions: { persistedQuery: { version: 1, sha256Hash: "0" } } }), key),
+  ],
+  [
+    "a hash of another kind",
+    (key) => post(JSON.stringify({ query: "{ __typename }", extensions: { persistedQuery: 1 } }), key),
+  ],
   ["an operation that fails", (key) => post('{"query":"{ chain(name: \\"x\\") { latestNfts { totalCount } } }"}', key)],
 ];
 test.each(refused)("%s gets the same answer either way, and costs the same", async (_name, request) => {
@@ -172,6 +181,8 @@ test.each(refused)("%s gets the same answer either way, and costs the same", asy
   }
 });
 
+const persisted = `{ contract(chain: "goerli", address: "${keys}") { nfts(first: 2) { nodes { tokenId } } } }`;
+const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 const operations: [name: string, body: object, headers?: string[]][] = [
   [
     "an account's page",
@@ -191,6 +202,18 @@ const operations: [name: string, body: object, headers?: string[]][] = [
     { query: `{ nft(chain: "goerli", contract: "${keys}", tokenId: 1) { name metadata owner } }`, operationName: null },
     ["Accept: application/graphql-response+json"],
   ],
+  [
+    "what names its client",
+    {
+      query: `{ nft(chain: "goerli", contract: "${keys}", tokenId: 1) { owner } }`,
+      extensions: { clientLibrary: { name: "@apollo/client", version: "4.3.8" } },
+    },
+  ],
+  [
+    "a document with its hash",
+    { query: persisted, extensions: { persistedQuery: { version: 1, sha256Hash: sha256(persisted) } } },
+  ],
+  ["a document by its hash", { extensions: { persistedQuery: { version: 1, sha256Hash: sha256(persisted) } } }],
 ];
 test.each(operations)(
   "%s that was executed once is answered on the fast path, with the same bytes",

@@ -11,6 +11,7 @@ import type { Caller } from "../../auth/caller.ts";
 import type { OperationCost } from "../../http/app-env.ts";
 import type { JsonText } from "../../json/json-text.ts";
 import type { Services } from "../../services.ts";
+import { PersistedQueries } from "../persisted-queries.ts";
 import { type CompiledPlan, compilePlan } from "./compile-plan.ts";
 
 /** What a client posts. */
@@ -50,7 +51,28 @@ export interface KnownCall extends KnownCost {
  * at, takes the ordinary way.
  */
 export class PrecompiledOperations {
+  readonly persisted = new PersistedQueries();
   readonly #known = new LRUCache<string, Known>({ max: maxKnown });
+
+  /**
+   * Reads a request's body as one plain operation; null for anything else. Of `extensions` only a known document's hash
+   * counts: what else clients write there, such as their own name, is nobody's.
+   */
+  read(body: string): Operation | null {
+    let value: unknown;
+    try {
+      value = JSON.parse(body);
+    } catch {
+      return null;
+    }
+    if (!isObject(value) || !Object.keys(value).every((name) => members.has(name))) return null;
+    const { query, operationName = null, variables = null, extensions = null } = value;
+    if (operationName !== null && typeof operationName !== "string") return null;
+    if (variables !== null && !isObject(variables)) return null;
+    if (extensions !== null && !isObject(extensions)) return null;
+    const text = this.persisted.textOf(query, extensions);
+    return text === null ? null : { query: text, operationName, variables: variables ?? {} };
+  }
 
   /** @returns null: execute it. */
   find(accept: string, operation: Operation): KnownCall | null {
@@ -83,30 +105,17 @@ export class PrecompiledOperations {
   }
 }
 
+const members = new Set(["query", "operationName", "variables", "extensions"]);
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 function planFor(schema: GraphQLSchema, { query, operationName }: Operation, contentType: string): Known | null {
   const document = parse(query, { noLocation: true });
   const operation = getOperationAST(document, operationName);
   const plan = operation && compilePlan(schema, operation, fragmentsOf(document));
   return plan ? { plan, sizes: new Map(), contentType } : null;
-}
-
-/** Reads a request's body as one plain operation; null for anything else, extensions included. */
-export function readOperation(body: string): Operation | null {
-  let value: unknown;
-  try {
-    value = JSON.parse(body);
-  } catch {
-    return null;
-  }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return null;
-  const { query, operationName = null, variables = {} } = value as Record<string, unknown>;
-  const plain =
-    typeof query === "string" &&
-    (operationName === null || typeof operationName === "string") &&
-    (variables === null || (typeof variables === "object" && !Array.isArray(variables))) &&
-    Object.keys(value).every((name) => name === "query" || name === "operationName" || name === "variables");
-  if (!plain) return null;
-  return { query, operationName, variables: (variables ?? {}) as Record<string, unknown> };
 }
 
 function keyOf(accept: string, { query, operationName }: Operation): string {
