@@ -64,7 +64,7 @@ const cases: [what: string, send: () => Promise<Answer>, status: number, code: s
   ["POST /files with JSON", () => client.json("/files", {}), 415, "unsupported_media_type"],
   [
     "POST /files over 20 MB",
-    () => client.form("/files", [["file", new Blob([new Uint8Array(20_971_521)]), "big.bin"]]),
+    () => client.form("/files", [["file", new Blob([new Uint8Array(20_971_521)]), "big.bin"]], true),
     413,
     "file_too_large",
   ],

@@ -24,13 +24,18 @@ export class Client {
     return await this.#send(path, { method: "PUT", body });
   }
 
-  async form(path: string, parts: readonly [name: string, value: Blob | string, fileName?: string][]): Promise<Answer> {
+  /** @param repeatable it does nothing more when it is sent again, as what is refused. */
+  async form(
+    path: string,
+    parts: readonly [name: string, value: Blob | string, fileName?: string][],
+    repeatable = false,
+  ): Promise<Answer> {
     const form = new FormData();
     for (const [name, value, fileName] of parts) {
       if (typeof value === "string") form.append(name, value);
       else form.append(name, value, fileName ?? "blob");
     }
-    return await this.#send(path, { method: "POST", body: form });
+    return await this.#send(path, { method: "POST", body: form, repeatable });
   }
 
   /** Repeats a GET until `done` likes the answer. */

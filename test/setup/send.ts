@@ -68,7 +68,7 @@ async function fetchAgain(url: string, init: RequestInit, tries: number): Promis
 /** Whether the connection was refused, or ended before any answer. */
 function isUnanswered(error: unknown): boolean {
   const { code } = ((error as Error).cause ?? {}) as { code?: string };
-  return code === "ECONNREFUSED" || code === "ECONNRESET" || code === "UND_ERR_SOCKET";
+  return ["ECONNREFUSED", "ECONNRESET", "EPIPE", "UND_ERR_SOCKET"].includes(code ?? "");
 }
 
 function isRepeatable(method: string, body: FormData | string | undefined, headers: Record<string, string>): boolean {
