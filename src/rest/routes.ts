@@ -61,8 +61,13 @@ export function createV0(services: Services): Hono<V0Env> {
   addSearch(app, services);
   addStorage(app, services);
   app.all("*", (c) => {
-    const known = app.routes.some((route) => route.method !== "ALL" && matches(route.path, c.req.path));
-    if (known) throw new ServiceError("method_not_allowed", `${c.req.method} is not served at ${c.req.path}`);
+    const routes = app.routes.filter((route) => route.method !== "ALL" && matches(route.path, c.req.path));
+    if (routes.length > 0) {
+      const methods = [...new Set(routes.map(({ method }) => method))].sort().join(", ");
+      c.header("Allow", methods);
+      const fix = `Use one of the methods that are: ${methods}.`;
+      throw new ServiceError("method_not_allowed", `${c.req.method} is not served at ${c.req.path}`, { fix });
+    }
     throw new ServiceError("not_found", `nothing is served at ${c.req.path}`);
   });
   return app;

@@ -206,6 +206,12 @@ test.each(cases)("%s", async (_what, send, status, code) => {
   expect(await footprint()).toEqual(before);
 });
 
+test("a method that is not served is refused with those that are (RFC 9110, 15.5.6)", async () => {
+  const answer = await client.put("/me/keys", {});
+  expect([answer.status, answer.headers.get("allow")]).toEqual([405, "GET, POST"]);
+  expect(answer.body.error.fix).toContain("GET, POST");
+});
+
 describe("the key comes before anything else", () => {
   const paths: [method: "GET" | "POST", path: string][] = [
     ["POST", "/files"],
