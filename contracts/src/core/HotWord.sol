@@ -2,9 +2,18 @@
 pragma solidity 0.8.37;
 
 /// @title Layout of storage slot 0, the one word that a sale reads and writes.
-/// @dev minted 32 | reserve left 32 | max supply 32 | tokens per mint 16 | public start 40 | public price 88 | flags 16,
-///   from the low end. Tokens per mint saturates at 65,535 (the true value is then in the arguments);
-///   a start of 2^40-1 stands for "never".
+/// @dev
+///   bit 255     240 239             152 151       112 111   96 95       64 63       32 31        0
+///      ┌───────────┬──────────────────┬─────────────┬────────┬───────────┬───────────┬───────────┐
+///      │ flags  16 │ public price  88 │ start    40 │ per 16 │ supply 32 │ rest   32 │ minted 32 │
+///      └───────────┴──────────────────┴─────────────┴────────┴───────────┴───────────┴───────────┘
+///   flags     thirteen constants below, from INITIALIZED on; three bits are free
+///   price     wei for one token of the public sale
+///   start     seconds since 1970 of the public sale; all ones for "never"
+///   per       tokens per mint; 65,535 says that the true value is in the arguments (CollectionArgs.sol)
+///   supply    the most tokens that there can be
+///   rest      tokens of the reserve that are not minted yet
+///   minted    tokens that exist; it is also the next id
 library HotWord {
     uint256 internal constant RESERVE_SHIFT = 32;
     uint256 internal constant MAX_SUPPLY_SHIFT = 64;

@@ -12,7 +12,13 @@ import {ProductWord} from "./ProductWord.sol";
 ///   The owner's and the initialiser's ADMIN_ROLE are flags of the hot word, so that a deployment writes no slot for
 ///   them. The owner has no admin bit in the wallet word and is never the flagged initialiser: nothing is left behind
 ///   when the ownership moves.
-///   Wallet word: balance of an ERC-721 64 | granted roles 6 | two free bits | listed roles 6.
+///
+///   Wallet word, one for each account:
+///   bit     77        72 71  70 69        64 63                                                    0
+///      ┌───────────────┬──────┬────────────┬─────────────────────────────────────────────────────────┐
+///      │ listed roles 6│ free │ granted  6 │ balance of an ERC-721                                64 │
+///      └───────────────┴──────┴────────────┴─────────────────────────────────────────────────────────┘
+///   Both sets of roles have the same order, from the low end: ADMIN, MINT, UPDATE_CONTRACT, UPDATE_TOKEN, BURN, TRANSFER.
 abstract contract ProductRoles is IProduct {
     bytes32 public constant ADMIN_ROLE = keccak256("ADMIN_ROLE");
     bytes32 public constant BURN_ROLE = keccak256("BURN_ROLE");

@@ -2,7 +2,14 @@
 pragma solidity 0.8.37;
 
 /// @title Layout of a product's storage slot 0, which every guarded call reads.
-/// @dev owner 160 | tokens of an ERC-721 that exist 64 | flags 32, from the low end.
+/// @dev
+///   bit 255                    224 223                    160 159                                  0
+///      ┌──────────────────────────┬──────────────────────────┬─────────────────────────────────────┐
+///      │ flags                 32 │ tokens                64 │ owner                           160 │
+///      └──────────────────────────┴──────────────────────────┴─────────────────────────────────────┘
+///   flags     eight constants below from bit 224 on; from bit 232 on the six roles whose lists are final
+///   tokens    of an ERC-721 that exist; of an ERC-1155 always zero
+///   owner     the owner's address
 library ProductWord {
     uint256 internal constant ONE_TOKEN = 1 << 160;
     uint256 internal constant INITIALIZED = 1 << 224;
