@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { checkAnswer } from "./openapi-check.ts";
+import { patient } from "./wait.ts";
 
 /** What an API answered; a body that is not JSON is its text. */
 export interface Answer {
@@ -27,7 +28,7 @@ const mostTries = 5;
  * The tests' one client of the APIs. Every answer of `/v0` and `/v1` is checked by the OpenAPI document.
  *
  * A request that may be repeated is sent again when a busy machine is all that was in its way: its body came so late that the
- * server answered 408, or the connection was refused or reset before any answer.
+ * server answered 408, or the connection was refused or reset before any answer; or no worker signed its transaction in time.
  */
 export async function send(url: string, request: Request = {}): Promise<Answer> {
   const { method = request.body === undefined ? "GET" : "POST", key, body, signal } = request;
@@ -43,13 +44,26 @@ export async function send(url: string, request: Request = {}): Promise<Answer> 
     ...(signal ? { signal } : {}),
   };
   const tries = (request.repeatable ?? isRepeatable(method, sent, init.headers)) ? mostTries : 1;
-  const response = await fetchAgain(url, init, tries);
-  const text = await response.text();
+  const { response, text } = await fetchSigned(url, init, tries);
   const json = response.headers.get("content-type")?.includes("json") === true;
   const answer = { status: response.status, headers: response.headers, text, body: json ? JSON.parse(text) : text };
   const { pathname, search } = new URL(url);
   checkAnswer(method, pathname + search, answer.status, answer.body);
   return answer;
+}
+
+/** A request that is on disk, and that no worker had time to sign yet, is asked for again, as its answer says. */
+async function fetchSigned(
+  url: string,
+  init: RequestInit,
+  tries: number,
+): Promise<{ response: Response; text: string }> {
+  for (const end = performance.now() + patient.timeout; ; ) {
+    const response = await fetchAgain(url, init, tries);
+    const text = await response.text();
+    const waits = response.status === 503 && text.includes("no worker has signed it yet");
+    if (!waits || performance.now() > end) return { response, text };
+  }
 }
 
 async function fetchAgain(url: string, init: RequestInit, tries: number): Promise<Response> {

@@ -4,12 +4,13 @@ import { SignatureLooks, type Signing } from "../../src/transactions/accept/unti
 import { getIntent, newestRetry } from "../../src/transactions/store/intents.ts";
 import { createRelayMemory, type RelayMemory } from "../../src/transactions/track/loop-steps.ts";
 import { sign } from "../../src/transactions/track/submit-loop.ts";
+import { measuredSlowness } from "../setup/wait.ts";
 
 const againMs = 50;
 
 /**
  * For tests that drive a worker by hand: what a client of this process waits for is signed by the worker's own step, and
- * nothing else is. The loop that finds such requests has tests of its own (test/transactions/submit-loop.test.ts).
+ * nothing else is, in as much more time as this machine takes. The loop that finds such requests has tests of its own (test/transactions/submit-loop.test.ts).
  */
 export class OwnWorker extends SignatureLooks {
   readonly #worker: Services;
@@ -30,7 +31,7 @@ export class OwnWorker extends SignatureLooks {
     let over = false;
     const work = ms > 0 ? this.#signUntil(id, () => over) : null;
     try {
-      return await super.until(id, ends, ms);
+      return await super.until(id, ends, ms * measuredSlowness);
     } finally {
       over = true;
       await work;
