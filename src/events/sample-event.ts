@@ -2,6 +2,14 @@ import { type EventRow, eventData } from "../outbox/event-row.ts";
 import { eventFamilies } from "../outbox/event-types.ts";
 import { lifecycle } from "../transactions/lifecycle.ts";
 
+/** What each family of events tells, by the beginning of its types' names. */
+export const eventDescriptions: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.entries(eventFamilies).map(([name, { description }]) => [name, description]),
+);
+
+/** What the name of an account's event ends with: the states of a request. */
+export const requestStates: readonly string[] = Object.keys(lifecycle);
+
 /** An event with invented members: `data.test` is true, and its `id` is that of no event that happened. */
 export interface SampleEvent {
   type: string;

@@ -9,6 +9,7 @@ import { mintPaths } from "./openapi-mints.ts";
 import { integer, type Json, jsonSchemaOf, legacyRateCode, text } from "./openapi-parts.ts";
 import { dataPaths, nftPaths } from "./openapi-reads.ts";
 import { directoryWarning, uploadPaths } from "./openapi-uploads.ts";
+import { webhookBodies } from "./openapi-webhooks.ts";
 
 const errorBody = z.object({
   response: z.literal("NOK").describe("`NOK` for a failure."),
@@ -125,6 +126,7 @@ function makeOpenApi(): Json {
       ...eventPaths(),
       ...mintPaths(),
     }),
+    webhooks: webhookBodies(),
     components: {
       securitySchemes: {
         apiKey: {

@@ -1,5 +1,6 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { requestStates, sampleEvent, sampleTypes } from "../../src/events/sample-event.ts";
 import { createOpenApi } from "../../src/rest/openapi.ts";
 import { HttpApi } from "../collections/http-api.ts";
 import { ProductScenario } from "../products/scenario.ts";
@@ -18,6 +19,7 @@ interface Operation {
 const document = createOpenApi() as unknown as {
   tags: { name: string; description: string }[];
   paths: Record<string, Record<string, Operation>>;
+  webhooks: Record<string, { post: Operation }>;
   components: { schemas: Record<string, Json> };
 };
 const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -66,7 +68,10 @@ test("every property of requests and answers has a description", () => {
     ...undescribed(schemasOf(requestBody), `${name} request`),
     ...Object.entries(responses).flatMap(([status, answer]) => undescribed(schemasOf(answer), `${name} ${status}`)),
   ]);
-  expect([...ofErrors, ...ofOperations]).toEqual([]);
+  const ofEvents = Object.entries(document.webhooks).flatMap(([name, { post }]) =>
+    undescribed(schemasOf(post.requestBody ?? {}), name),
+  );
+  expect([...ofErrors, ...ofOperations, ...ofEvents]).toEqual([]);
 });
 
 const jsonBodies = operations.flatMap(({ operation: { requestBody }, ...operation }) => {
@@ -88,6 +93,15 @@ test("the example of every JSON request is what its schema asks for", () => {
     ajv.validate(closed(schema) as Json, example) ? [] : [`${name}: ${ajv.errorsText()}`],
   );
   expect(faults).toEqual([]);
+});
+
+test("the body of every event, invented ones included, is what the document says of it", () => {
+  const ajv = new Ajv2020({ allErrors: true, allowUnionTypes: true });
+  const schemas = Object.values(document.webhooks).flatMap(({ post }) => schemasOf(post.requestBody ?? {}));
+  const fitting = (event: unknown) => schemas.filter((schema) => ajv.validate(closed(schema) as Json, event)).length;
+  const types = [...sampleTypes, ...requestStates.map((state) => `mint.${state}`)];
+  const samples = types.map((type) => sampleEvent(type, "evt_1", new Date()));
+  expect(samples.map((event) => [event?.type, fitting(event)])).toEqual(types.map((type) => [type, 1]));
 });
 
 test("the example of an answer is what the operation answers", () => {
