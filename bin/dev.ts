@@ -26,6 +26,11 @@ export const devCommands: readonly DevCommand[] = [
     does: "schema.graphql, openapi.json and roles.sql from the code",
     script: "bin/generate-schema.ts",
   },
+  {
+    name: "generate client",
+    does: "types of the client from openapi.json and schema.graphql",
+    script: "bin/generate-client.ts",
+  },
   { name: "generate gas", does: "the gas snapshot of the contracts", script: "contracts/build/gas-snapshot.ts" },
   {
     name: "build standard-json",

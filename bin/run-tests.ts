@@ -8,6 +8,7 @@ import { changedFiles, testsReachedBy } from "./tests/reach.ts";
 import { type Failure, type Outcome, outcomeOf } from "./tests/report.ts";
 import { measureSlowness } from "./tests/slowness.ts";
 import {
+  clientTypes,
   contracts,
   contractsLong,
   lint,
@@ -123,11 +124,11 @@ function planOf(
     const reached = testsReachedBy(changedFiles(since), long ? of("long") : of("default"));
     process.stdout.write(`${reached.length} test files can be reached by what changed since ${since}\n`);
     const tests = long ? longTier(reached) : reached.length > 0 ? [[service(reached)]] : [];
-    return [[lint, unused, types, webTypes], ...tests];
+    return [[lint, unused, types, webTypes, clientTypes], ...tests];
   }
   if (words.length > 0 || testNamePattern !== undefined) {
     const steps: Plan = [
-      ...[lint, unused, types, webTypes, contracts].map((step) => [step]),
+      ...[lint, unused, types, webTypes, clientTypes, contracts].map((step) => [step]),
       ...[[service(of("default"))], ...longTier(of("long"))],
     ];
     const names = new Set(steps.flat().map(({ name }) => name));
@@ -143,7 +144,7 @@ function planOf(
     return [...(quick.length > 0 ? [[service([...quick, ...only])]] : []), ...longTier(slow, only)];
   }
   if (long) return [[contractsLong], ...longTier(of("long"))];
-  return [[lint, unused, types, webTypes, contracts], [service(of("default"))]];
+  return [[lint, unused, types, webTypes, clientTypes, contracts], [service(of("default"))]];
 }
 
 function printTiers(): number {

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { lexicographicSortSchema, printSchema } from "graphql";
 import { expect, test } from "vitest";
+import { clientTypes } from "../bin/client-types.ts";
 import { rolesFile } from "../schema/analyst-admin.ts";
 import { loadConfig } from "../src/config/config.ts";
 import { createSchema } from "../src/graphql/schema.ts";
@@ -15,6 +16,14 @@ test("schema/schema.graphql is the schema that is served", () => {
 
 test("schema/openapi.json is the document that is served", () => {
   expect(JSON.parse(committed("openapi.json"))).toEqual(JSON.parse(JSON.stringify(createOpenApi())));
+});
+
+test("the types of the client are those of both documents, and its version is that of the service", async () => {
+  // Not by `toBe`: the difference of two such texts takes minutes to make.
+  for (const [name, text] of Object.entries(await clientTypes()))
+    expect(committed(`../client/src/generated/${name}`) === text, `${name}: run npm run generate`).toBe(true);
+  const versionOf = (name: string) => (JSON.parse(committed(name)) as { version: string }).version;
+  expect(versionOf("../client/package.json")).toBe(versionOf("../package.json"));
 });
 
 test("deploy/roles.sql is what the code gives an installation", () => {

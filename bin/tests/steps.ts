@@ -36,6 +36,9 @@ export const types: Step = { name: "types", command: [...tsc, "-p", "."] };
 /** The pages, which run in a browser and know other globals. */
 export const webTypes: Step = { name: "web-types", command: [...tsc, "-p", "web"] };
 
+/** The client and the example that uses it, as browsers know them. */
+export const clientTypes: Step = { name: "client-types", command: [...tsc, "-p", "examples/storefront"] };
+
 export const contracts: Step = {
   name: "contracts",
   command: [bin("hardhat/dist/src/cli.js"), "test", "solidity"],

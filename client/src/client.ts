@@ -1,0 +1,126 @@
+import { type Document, queryText, type VariableArguments } from "./documents.ts";
+import { MintyardError } from "./error.ts";
+import { idempotencyKey, type RepeatOptions, repeatWhileUnavailable } from "./repeat.ts";
+import { type Answer, type Call, callOf, type Input, type Path } from "./rest.ts";
+import { type ClientOptions, createTransport, type RequestOptions, retryAfterOf, type Send } from "./transport.ts";
+
+export { type ErrorCode, MintyardError, type Problem } from "./error.ts";
+export { idempotencyKey, type RepeatOptions, repeatWhileUnavailable } from "./repeat.ts";
+export type { Answer, Input, Method, Path } from "./rest.ts";
+export type { ClientOptions, RequestOptions } from "./transport.ts";
+
+type Transacting = "post" | "put" | "delete";
+
+/** The operations that are answered with the hash of a transaction. */
+export type TransactionPath<M extends Transacting> = {
+  [P in Path<M>]: Answer<M, P> extends { transaction_hash?: string } ? P : never;
+}[Path<M>];
+
+/** Calls of one server under one key. Each throws a `MintyardError` for what is refused or not answered. */
+export interface MintyardClient {
+  get: Call<"get">;
+  post: Call<"post">;
+  put: Call<"put">;
+  patch: Call<"patch">;
+  delete: Call<"delete">;
+  /**
+   * Runs a query or a mutation.
+   *
+   * @returns its data. What a mutation's caller can mend is in `userErrors` of its payload, and is not thrown.
+   */
+  graphql: <Result, Variables>(
+    document: Document<Result, Variables>,
+    ...more: VariableArguments<Variables, RequestOptions>
+  ) => Promise<Result>;
+  /**
+   * Sends a request for a transaction until it is signed. A lost answer, and one that is accepted and not signed yet (503),
+   * are asked for again under the same key, so that nothing is done twice.
+   *
+   * @param input `idempotencyKey` is drawn when it is absent. Keep one of your own if the program may be restarted meanwhile.
+   */
+  transact: <M extends Transacting, P extends TransactionPath<M>>(
+    method: M,
+    path: P,
+    input: Input<M, P>,
+    options?: RepeatOptions,
+  ) => Promise<Answer<M, P> & { transaction_hash: string }>;
+  /**
+   * Waits for the contract that a transaction makes or changes.
+   *
+   * @throws MintyardError `transaction_failed` when nothing came of it; `transaction_pending` after `timeoutMs`.
+   */
+  waitUntilDeployed: (chain: string, hash: string, options?: RepeatOptions) => Promise<Answer<"get", Deployed>>;
+  /** Waits for the tokens of a mint, in the same way. */
+  waitUntilMinted: (chain: string, hash: string, options?: RepeatOptions) => Promise<Answer<"get", Minted>>;
+  /** Stores one file on IPFS. @param name with the extension that names its type; that of a `File` by default. */
+  uploadFile: (file: Blob, name?: string, options?: RepeatOptions) => Promise<Answer<"post", "/v0/files">>;
+  /** Stores the metadata of a collection as one folder. @param documents by token id; each is stored as `<id>.json`. */
+  uploadMetadata: (
+    documents: Readonly<Record<string, object>>,
+    options?: RepeatOptions,
+  ) => Promise<Answer<"post", "/v0/metadata/directory">>;
+}
+
+type Deployed = "/v0/contracts/{transaction_hash}";
+type Minted = "/v0/mints/batch/{transaction_hash}";
+
+export function createClient(options: ClientOptions): MintyardClient {
+  const send = createTransport(options);
+  const [get, post] = [callOf(send, "get"), callOf(send, "post")];
+  const isPending = ({ code }: MintyardError) => code === "transaction_pending";
+  const path = (hash: string, chain: string) => ({ path: { transaction_hash: hash }, query: { chain } });
+  return {
+    ...{ get, post },
+    put: callOf(send, "put"),
+    patch: callOf(send, "patch"),
+    delete: callOf(send, "delete"),
+    graphql: async (document, ...[variables, more]) => await runDocument(send, document, variables, more),
+    transact: async (method, operation, input, repeat) => {
+      const asked = { idempotencyKey: idempotencyKey(), signal: repeat?.signal, ...input };
+      const call = callOf(send, method) as (path: string, input: unknown) => Promise<never>;
+      return await repeatWhileUnavailable(() => call(operation, asked), repeat);
+    },
+    waitUntilDeployed: async (chain, hash, repeat) =>
+      await repeatWhileUnavailable(() => get("/v0/contracts/{transaction_hash}", path(hash, chain)), repeat, isPending),
+    waitUntilMinted: async (chain, hash, repeat) =>
+      await repeatWhileUnavailable(
+        () => get("/v0/mints/batch/{transaction_hash}", path(hash, chain)),
+        repeat,
+        isPending,
+      ),
+    uploadFile: async (file, name, repeat) => {
+      const body = { file: name === undefined ? file : new File([file], name, { type: file.type }) };
+      return await repeatWhileUnavailable(() => post("/v0/files", { body }), repeat);
+    },
+    uploadMetadata: async (documents, repeat) => {
+      const files = Object.entries(documents).map(
+        ([id, document]) => new File([JSON.stringify(document)], `${id}.json`),
+      );
+      const body = { metadata_files: files };
+      return await repeatWhileUnavailable(() => post("/v0/metadata/directory", { body }), repeat);
+    },
+  };
+}
+
+interface GraphQLAnswer<Result> {
+  data?: Result | null;
+  errors?: { message: string; extensions?: { code?: string; fix?: string; requestId?: string } }[];
+}
+
+async function runDocument<Result, Variables>(
+  send: Send,
+  document: Document<Result, Variables>,
+  variables: unknown,
+  options?: RequestOptions,
+): Promise<Result> {
+  const query = queryText(document);
+  const { status, headers, body } = await send("post", "/graphql", { query, variables: variables ?? {} }, options);
+  const { data, errors = [] } = (body ?? {}) as GraphQLAnswer<Result>;
+  const [first] = errors;
+  if (!first && data) return data;
+  throw new MintyardError(first?.message ?? "the server answered without data", {
+    ...{ status, code: first?.extensions?.code ?? "internal_error", fix: first?.extensions?.fix, data },
+    requestId: first?.extensions?.requestId ?? headers.get("X-Request-Id") ?? undefined,
+    retryAfterMs: retryAfterOf(headers),
+  });
+}
