@@ -1,27 +1,11 @@
 import { useQueries, useQuery } from "@tanstack/react-query";
+import type { Answer } from "../../client/src/rest.ts";
 import { get } from "./api.ts";
 import { useInstallation } from "./installation.ts";
 
-/** One of the account's collections, as `/v0/me/contracts/collections` has it. */
-export interface Collection {
-  name: string;
-  symbol: string;
-  chain: string;
-  address: string;
-  owner_address: string;
-  metadata_frozen: boolean;
-  max_supply: number;
-  team_reserve: number;
-  mint_price: number;
-  tokens_per_mint: number;
-  treasury_address: string;
-  public_mint_start: string;
-  presale_mint_start: string | null;
-  base_uri: string;
-  prereveal_token_uri: string;
-  presale_whitelisted_addresses: string[];
-  royalties_share: number;
-}
+type CollectionList = Answer<"get", "/v0/me/contracts/collections">;
+/** One of the account's collections. */
+export type Collection = CollectionList["contracts"][number];
 
 export interface SaleBody {
   chain: { name: string; id: number; local: boolean };
@@ -43,7 +27,7 @@ export function useCollections() {
   const queries = useQueries({
     queries: chains.map(({ name }) => ({
       queryKey: ["collections", name],
-      queryFn: () => get<{ contracts: Collection[] }>(`/v0/me/contracts/collections?chain=${name}`),
+      queryFn: () => get<CollectionList>(`/v0/me/contracts/collections?chain=${name}`),
       refetchInterval: 15_000,
     })),
   });

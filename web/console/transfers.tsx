@@ -1,19 +1,11 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
+import type { Answer } from "../../client/src/rest.ts";
 import { shortAddress } from "../shared/amounts.ts";
 import { get } from "./api.ts";
 import { ErrorNotice, Loading } from "./notices.tsx";
 import { isUnknown } from "./pages-of.ts";
 
-interface TransferItem {
-  type: string;
-  transfer_from?: string;
-  transfer_to?: string;
-  owner_address?: string;
-  token_id: string;
-  transaction_hash: string;
-  block_number: number;
-  transaction_date: string;
-}
+type TransferPage = Answer<"get", "/v0/transactions/nfts/{contract_address}">;
 
 /** A page after another, by continuation. @param path without the query. */
 function usePages<Page extends { continuation: string | null }>(path: string, query: string) {
@@ -42,10 +34,10 @@ export function TransferTable({
   account?: boolean;
 }) {
   const path = `/v0/transactions/${account ? "accounts" : "nfts"}/${address}`;
-  const { data, error, isPending, hasNextPage, fetchNextPage } = usePages<{
-    transactions: TransferItem[];
-    continuation: string | null;
-  }>(path, `chain=${chain}&page_size=20`);
+  const { data, error, isPending, hasNextPage, fetchNextPage } = usePages<TransferPage>(
+    path,
+    `chain=${chain}&page_size=20`,
+  );
   const items = data?.pages.flatMap((page) => page.transactions) ?? [];
   if (isPending) return <Loading what="transfers" />;
   if (error && !isUnknown(error)) return <ErrorNotice error={error} />;

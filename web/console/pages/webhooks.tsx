@@ -1,21 +1,12 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
+import type { Answer } from "../../../client/src/rest.ts";
 import { get, send } from "../api.ts";
 import { ErrorNotice, Loading } from "../notices.tsx";
 import { Deliveries } from "../webhooks/deliveries.tsx";
 
-interface Webhook {
-  id: string;
-  url: string;
-  description: string;
-  types: string[];
-  state: string;
-  disabledReason: string | null;
-  waiting: string | null;
-  verificationTry: { at: string; status: number | null; fault: string | null; answer: string | null } | null;
-  verificationAt: string | null;
-  failingSince: string | null;
-}
+type WebhookList = Answer<"get", "/v1/webhooks">;
+type Webhook = WebhookList["webhooks"][number];
 
 const waits: Record<string, string> = {
   failed: "A thousand messages failed and wait for their next try. New ones wait until some got through.",
@@ -31,12 +22,12 @@ export function WebhooksPage() {
   const client = useQueryClient();
   const found = useQuery({
     queryKey: ["webhooks"],
-    queryFn: () => get<{ webhooks: Webhook[] }>("/v1/webhooks"),
+    queryFn: () => get<WebhookList>("/v1/webhooks"),
     refetchInterval: 10_000,
   });
   const [secret, setSecret] = useState<string | null>(null);
   const create = useMutation({
-    mutationFn: (input: Record<string, unknown>) => send<{ secret: string }>("POST", "/v1/webhooks", input),
+    mutationFn: (input: Record<string, unknown>) => send<Answer<"post", "/v1/webhooks">>("POST", "/v1/webhooks", input),
     onSuccess: ({ secret: made }) => {
       setSecret(made);
       void client.invalidateQueries({ queryKey: ["webhooks"] });

@@ -1,25 +1,8 @@
 import { useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import type { Answer } from "../../../client/src/rest.ts";
 import { get, send } from "../api.ts";
 import { ErrorNotice, Loading } from "../notices.tsx";
-
-interface Delivery {
-  id: string;
-  eventId: string;
-  type: string;
-  state: "pending" | "delivered" | "dead";
-  attempts: number;
-  nextAt: string | null;
-  createdAt: string;
-  tries: {
-    attempt: number;
-    at: string;
-    status: number | null;
-    fault: string | null;
-    milliseconds: number;
-    answer: string | null;
-  }[];
-}
 
 const pageSize = 50;
 const words = { pending: "waits", delivered: "delivered", dead: "given up" };
@@ -35,7 +18,7 @@ export function Deliveries({ id }: { id: string }) {
         ...(state ? { state } : {}),
         ...(pageParam ? { before: pageParam } : {}),
       });
-      return get<{ deliveries: Delivery[] }>(`/v1/webhooks/${id}/deliveries?${query}`);
+      return get<Answer<"get", "/v1/webhooks/{id}/deliveries">>(`/v1/webhooks/${id}/deliveries?${query}`);
     },
     initialPageParam: "",
     getNextPageParam: ({ deliveries }) => (deliveries.length < pageSize ? undefined : deliveries.at(-1)?.id),
@@ -43,7 +26,7 @@ export function Deliveries({ id }: { id: string }) {
   });
   const replay = useMutation({
     mutationFn: (wanted: Record<string, unknown>) =>
-      send<{ replayed: number }>("POST", `/v1/webhooks/${id}/replay`, wanted),
+      send<Answer<"post", "/v1/webhooks/{id}/replay">>("POST", `/v1/webhooks/${id}/replay`, wanted),
     onSuccess: () => client.invalidateQueries({ queryKey: ["deliveries", id] }),
   });
   const deliveries = found.data?.pages.flatMap((page) => page.deliveries) ?? [];
