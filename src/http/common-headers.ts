@@ -26,7 +26,7 @@ const preflight = cors({
     "Cache-Control",
     "X-Requested-With",
   ],
-  allowMethods: ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"],
+  allowMethods: ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
   exposeHeaders: exposed,
   maxAge: 600,
 });

@@ -10,6 +10,7 @@ import {
   repeatWhileUnavailable,
 } from "../../client/src/client.ts";
 import { graphql } from "../../client/src/graphql.ts";
+import { createOpenApi } from "../../src/rest/openapi.ts";
 import { ApiServer } from "../setup/api-server.ts";
 import { addressOf, nobody } from "../setup/nft-fixture.ts";
 
@@ -167,6 +168,17 @@ test("what is wrong is thrown at once, and each key is another one", async () =>
   expect(tries).toBe(1);
   expect(idempotencyKey()).not.toBe(idempotencyKey());
   expect(() => createClient({ url: "no address" })).toThrow(TypeError);
+});
+
+test("pages of other origins may use every method that the document has", async () => {
+  const { paths } = createOpenApi() as { paths: Record<string, object> };
+  const used = new Set(Object.values(paths).flatMap((methods) => Object.keys(methods)));
+  const response = await fetch(`${api.url}/v1/webhooks/wh_1`, {
+    method: "OPTIONS",
+    headers: { Origin: "https://shop.example", "Access-Control-Request-Method": "PATCH" },
+  });
+  const allowed = response.headers.get("access-control-allow-methods")?.split(",") ?? [];
+  expect(allowed).toEqual(expect.arrayContaining([...used].map((method) => method.toUpperCase())));
 });
 
 test("requests that the document does not have are no TypeScript", () => {
