@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { lexicographicSortSchema, printSchema } from "graphql";
 import { expect, test } from "vitest";
-import { clientTypes } from "../bin/client-types.ts";
+import { clientTypes } from "../bin/generate-client-types.ts";
 import { rolesFile } from "../schema/analyst-admin.ts";
 import { loadConfig } from "../src/config/config.ts";
 import { createSchema } from "../src/graphql/schema.ts";
