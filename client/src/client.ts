@@ -76,7 +76,8 @@ export function createClient(options: ClientOptions): MintyardClient {
     delete: callOf(send, "delete"),
     graphql: async (document, ...[variables, more]) => await runDocument(send, document, variables, more),
     transact: async (method, operation, input, repeat) => {
-      const asked = { idempotencyKey: idempotencyKey(), signal: repeat?.signal, ...input };
+      const { idempotencyKey: given = idempotencyKey(), signal = repeat?.signal } = input as RequestOptions;
+      const asked = { ...input, signal, idempotencyKey: given };
       const call = callOf(send, method) as (path: string, input: unknown) => Promise<never>;
       return await repeatWhileUnavailable(() => call(operation, asked), repeat);
     },

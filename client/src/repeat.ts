@@ -27,7 +27,7 @@ export function idempotencyKey(): string {
  * from try to try. A request that changes something needs an idempotency key.
  *
  * @param alsoWhile further failures that pass.
- * @throws what the request throws: at once where it does not pass, else after `timeoutMs`.
+ * @throws what the request throws: at once where it does not pass, else when the next try would be after `timeoutMs`.
  */
 export async function repeatWhileUnavailable<T>(
   run: () => Promise<T>,

@@ -147,6 +147,10 @@ test("a request is repeated under its key while the server says later, and not l
     const own = { body, idempotencyKey: "mint-7" };
     await client.transact("post", "/v0/mints/customizable", own);
     expect(keys).toEqual(["mint-7", "mint-7", "mint-7"]);
+    keys.length = 0;
+    await client.transact("post", "/v0/mints/customizable", { body, idempotencyKey: undefined });
+    expect(new Set(keys).size).toBe(1);
+    expect(keys[0]).toMatch(/^[0-9a-f]{32}$/);
   } finally {
     server.close();
   }
