@@ -6,6 +6,7 @@ import { createDatabase, createPool } from "../src/db/pool/pool.ts";
 import { readReplication } from "../src/db/replicas/replication.ts";
 import { checkInvariants, type Finding } from "../src/indexing/invariants.ts";
 import { sampleOwners } from "../src/indexing/sample-owners.ts";
+import { openCars } from "../src/ipfs/content-store.ts";
 import { readContentHealth } from "../src/ipfs/run-checks.ts";
 import { openSigning } from "../src/processes/create-services.ts";
 import { SignerError, signerActions } from "../src/signing/trouble.ts";
@@ -43,7 +44,8 @@ export async function doctor(samples = 300): Promise<number> {
     }
     await sayReplication(client);
     const others = [
-      ...[await storedContent(config.databaseUrl), await roomLeft(config), await signerHolds(config)],
+      ...[await storedContent(config.databaseUrl), await storeAnswers(config), await roomLeft(config)],
+      await signerHolds(config),
       ...[
         await clocksAgree(client),
         await blocksAreOfThePast(config, client),
@@ -118,6 +120,24 @@ async function storedContent(databaseUrl: string): Promise<Finding> {
   } finally {
     await pool.end();
   }
+}
+
+/** Writes an object, reads a range of it and removes it; not asked where blocks lie in the data folder. */
+async function storeAnswers(config: Config): Promise<Finding> {
+  const { store } = config.ipfs;
+  const cars = openCars(config);
+  const trouble = await cars.check().then(
+    () => null,
+    (error: Error) => (error.cause instanceof Error ? error.cause.message : error.message),
+  );
+  cars.close();
+  return {
+    id: "C2",
+    title: store ? "the store of IPFS_STORE takes, gives and removes a probe" : "blocks lie in the data folder",
+    fix: "mend what the sentence names; see docs/storage.md",
+    faults: store ? Number(trouble !== null) : null,
+    samples: [{ trouble }],
+  };
 }
 
 async function roomLeft(config: Config): Promise<Finding> {

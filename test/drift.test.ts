@@ -47,7 +47,13 @@ test(".env.example names exactly the variables that are read", () => {
     });
   // Some are asked for only beside others.
   for (const more of [
-    ...[{ PINATA_JWT: "x" }, { KUBO_RPC_URL: "http://x" }, { OTEL_EXPORTER_OTLP_ENDPOINT: "http://x" }],
+    ...[
+      { PINATA_JWT: "x" },
+      { KUBO_RPC_URL: "http://x" },
+      { IPFS_STORE: "s3://bucket" },
+      { OTEL_EXPORTER_OTLP_ENDPOINT: "http://x" },
+    ],
+    { IPFS_STORE: "s3://bucket", AWS_ACCESS_KEY_ID: "x", AWS_SECRET_ACCESS_KEY: "x" },
     ...[{ SIGNER_URL: "http://127.0.0.1:1" }, { OPERATOR_POLYGON: `0x${"1".repeat(40)}` }],
   ])
     loadConfig(watched({ ...chain, ...more }));

@@ -8,6 +8,7 @@ import type { Traces } from "../telemetry/tracing.ts";
 import { loadChains } from "./chain-settings.ts";
 import { explainFailure } from "./explain-failure.ts";
 import { loadFailpoints } from "./failpoints.ts";
+import { loadIpfsStore } from "./ipfs-store.ts";
 import { loadHeavyTimes, loadReadLimits } from "./read-limits.ts";
 import {
   count,
@@ -103,6 +104,8 @@ export function loadConfig(env: Env = process.env) {
     /** What `armFailpoints` takes: crashes for the relay's chaos run only; null anywhere else. */
     failpoints: loadFailpoints(env, chains),
     ipfs: {
+      /** S3, where blocks are kept there; null: they lie in the data folder. */
+      store: loadIpfsStore(env),
       /** Base of the `ipfs_url` in answers, without a slash at the end. */
       gatewayBase: read(env, "IPFS_GATEWAY_URL", url, "https://ipfs.io/ipfs"),
       /** Gateways asked for content that this installation does not hold, best first. */
@@ -272,12 +275,14 @@ export function secretsOf(config: Config): string[] {
     ),
     config.ipfs.pinata?.jwt ?? "",
     config.ipfs.kubo?.authorization ?? "",
+    config.ipfs.store?.credentials?.secretAccessKey ?? "",
+    config.ipfs.store?.credentials?.sessionToken ?? "",
     ...passwords,
     ...chains,
   ].filter((secret) => secret.length >= 8 && secret !== publicPepper);
 }
 
-/** Where the content-addressed archives lie. */
+/** Where the content-addressed archives lie; with `IPFS_STORE`, those that are being written, and copies. */
 export function ipfsDir(config: Config): string {
   return join(config.dataDir, "ipfs");
 }

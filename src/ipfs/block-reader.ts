@@ -1,4 +1,3 @@
-import { type FileHandle, open } from "node:fs/promises";
 import type { Kysely } from "kysely";
 import { LRUCache } from "lru-cache";
 import type { CID } from "multiformats/cid";
@@ -6,7 +5,7 @@ import { byteBound } from "../cache-bounds.ts";
 import type { Database } from "../db/database.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { identity, isBlockOf, keyOf, sha256 } from "./block-hash.ts";
-import { readAt } from "./car-file.ts";
+import { type CarStorage, StoreAway } from "./car-storage.ts";
 import { type BlockAddress, findBlocks } from "./content-index.ts";
 import { countForMinorGc } from "./minor-gc.ts";
 
@@ -14,16 +13,15 @@ import { countForMinorGc } from "./minor-gc.ts";
 const cacheBytes = 16_777_216;
 const largestCachedBlock = 262_144;
 
-/** Reads blocks out of the CAR files by offset. What it returns is what the CID says, or it throws. */
+/** Reads blocks out of the CARs by offset. What it returns is what the CID says, or it throws. */
 export class BlockReader {
   readonly #db: Kysely<Database>;
-  readonly #carPath: (file: string) => string;
-  readonly #files = new OpenFiles(64);
+  readonly #cars: CarStorage;
   readonly #cache = new LRUCache<string, Uint8Array>(byteBound(cacheBytes));
 
-  constructor(db: Kysely<Database>, carPath: (file: string) => string) {
+  constructor(db: Kysely<Database>, cars: CarStorage) {
     this.#db = db;
-    this.#carPath = carPath;
+    this.#cars = cars;
   }
 
   /** @returns the size of a block we hold, null for one we do not. */
@@ -91,19 +89,19 @@ export class BlockReader {
         cause = error;
       }
     }
+    if (cause instanceof StoreAway) throw cause;
     throw new ServiceError("service_unavailable", `a block of ${cid} cannot be read from the store`, { cause });
   }
 
   async #read({ file, position, size }: BlockAddress, cid: CID): Promise<Uint8Array> {
     if (size > largestCachedBlock) countForMinorGc(size);
-    const bytes = await this.#files.use(this.#carPath(file), async (handle) => await readAt(handle, position, size));
-    if (!bytes) throw new Error(`CAR ${file} ends before byte ${position + size}`);
-    if (!isBlockOf(cid, bytes)) throw new Error(`CAR ${file} is damaged`);
-    return bytes;
-  }
-
-  close(): void {
-    this.#files.close();
+    const bytes = await this.#cars.read(file, position, size);
+    if (bytes && isBlockOf(cid, bytes)) return bytes;
+    // A copy on this machine may be wrong where the store is right.
+    const fresh = this.#cars.keepsCopies ? await this.#cars.read(file, position, size, true) : bytes;
+    if (!fresh) throw new Error(`CAR ${file} ends before byte ${position + size}`);
+    if (!isBlockOf(cid, fresh)) throw new Error(`CAR ${file} is damaged`);
+    return fresh;
   }
 }
 
@@ -125,51 +123,4 @@ export function storageOf(blocks: BlockSource) {
       yield block;
     },
   };
-}
-
-interface OpenFile {
-  handle: Promise<FileHandle>;
-  users: number;
-  dropped: boolean;
-}
-
-/** The descriptors of the files read last. One that is pushed out is closed when its last reader is done. */
-class OpenFiles {
-  readonly #files: LRUCache<string, OpenFile>;
-
-  constructor(capacity: number) {
-    const dispose = (file: OpenFile) => {
-      file.dropped = true;
-      closeUnused(file);
-    };
-    this.#files = new LRUCache({ max: capacity, dispose });
-  }
-
-  /** Lends the descriptor of `path` to `use`. @throws what opening throws: ENOENT for a lost file. */
-  async use<T>(path: string, use: (handle: FileHandle) => Promise<T>): Promise<T> {
-    const file = this.#files.get(path) ?? this.#open(path);
-    file.users += 1;
-    try {
-      return await use(await file.handle);
-    } finally {
-      file.users -= 1;
-      closeUnused(file);
-    }
-  }
-
-  close(): void {
-    this.#files.clear();
-  }
-
-  #open(path: string): OpenFile {
-    const file = { handle: open(path, "r"), users: 0, dropped: false };
-    file.handle.catch(() => this.#files.delete(path));
-    this.#files.set(path, file);
-    return file;
-  }
-}
-
-function closeUnused(file: OpenFile): void {
-  if (!file.dropped || file.users > 0) return;
-  file.handle.then((handle) => handle.close()).catch(() => undefined);
 }

@@ -22,7 +22,7 @@ export interface BlockPosition {
 }
 
 /**
- * A CARv1 being written: `<id>.part` until it is complete and on disk, then renamed.
+ * A CARv1 being written: `<id>.part` until it is complete and on disk. What keeps CARs takes it from there.
  * A block that comes twice is written once.
  */
 export class CarFile {
@@ -84,8 +84,13 @@ export class CarFile {
     await this.#close();
   }
 
+  /** Where the file is until it is moved or discarded. */
+  get path(): string {
+    return this.#part;
+  }
+
   /** Moves the sealed file to `target`; after this a power cut cannot lose it. */
-  async publish(target: string): Promise<void> {
+  async moveTo(target: string): Promise<void> {
     const folder = dirname(target);
     const made = await mkdir(folder, { recursive: true });
     await rename(this.#part, target);
@@ -96,7 +101,7 @@ export class CarFile {
     }
   }
 
-  /** Removes what there is of a file that was not published. */
+  /** Removes what there is of a file that was not moved. */
   async discard(): Promise<void> {
     await this.#lastWrite.catch(() => undefined);
     await this.#close();

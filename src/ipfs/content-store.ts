@@ -1,7 +1,4 @@
-import { createReadStream, openAsBlob } from "node:fs";
-import { mkdir, unlink } from "node:fs/promises";
-import { join } from "node:path";
-import type { Kysely, Transaction } from "kysely";
+import { type Kysely, sql, type Transaction } from "kysely";
 import { LRUCache } from "lru-cache";
 import type { CID } from "multiformats/cid";
 import { entryBound } from "../cache-bounds.ts";
@@ -14,16 +11,18 @@ import { HostLimits } from "../outbound/host-limits.ts";
 import { collectUntil } from "../read-at-most.ts";
 import { BlockReader } from "./block-reader.ts";
 import { CarFile } from "./car-file.ts";
+import type { ByteRange, CarStorage } from "./car-storage.ts";
 import { findCar, hasMoreBlocks, type KnownEntry, recordCar, recordedFiles } from "./content-index.ts";
 import { type CarShape, exportCar } from "./export-car.ts";
 import { importCar } from "./import-car.ts";
 import { type Imported, importDirectory, importFile, type NewDirectoryFile, type NewFile } from "./import-content.ts";
+import { LocalCars } from "./local-cars.ts";
 import { type ContentLocation, locateContent, type Whereabouts } from "./locate-content.ts";
 import { parseCid } from "./parse-cid.ts";
 import { profileName } from "./profile.ts";
 import { RemoteBlocks } from "./remote-blocks.ts";
-import { type ByteRange, type ContentFile, type ResolvedContent, resolveContent, walk } from "./resolve-content.ts";
-import { sweepOrphans, sweepParts } from "./sweep-parts.ts";
+import { type ContentFile, type ResolvedContent, resolveContent, walk } from "./resolve-content.ts";
+import { S3Cars } from "./s3/s3-cars.ts";
 import { type StoredCar, verifyCar } from "./verify-car.ts";
 
 /** What was stored, for the record that goes into the same transaction. */
@@ -45,32 +44,31 @@ export interface StoredCarFile {
 
 /** A CAR of so many blocks is walked, in which each costs as much as a small file. */
 const walkedBlocks = 1_000;
-const readAtOnce = 262_144;
 
 type RecordIn<T> = (transaction: Transaction<Database>, content: StoredContent) => Promise<T>;
 
 /**
- * Content by CID: CAR files in the data folder, found through the database.
+ * Content by CID: CAR files in the data folder or in S3, found through the database.
  *
- * An `add…` answers only when the bytes are on disk and everything about them is committed; when it
+ * An `add…` answers only when the bytes are kept and everything about them is committed; when it
  * throws, nothing of it is left. The same content twice is one file; where the first turns out to be
  * damaged, the second replaces it.
  */
 export class ContentStore {
   readonly #db: Kysely<Database>;
-  readonly #folder: string;
+  /** What keeps the CARs. Only the store itself writes there. */
+  readonly cars: CarStorage;
   readonly #blocks: BlockReader;
   /** What was looked up last. Not for long: other processes write too. */
   readonly #entries = new LRUCache<string, KnownEntry>({ ...entryBound(10_000), ttl: 5_000 });
-  #prepared: Promise<string> | undefined;
   readonly #remote: RemoteBlocks | null;
 
   /** @param remote null: what is not stored here is nowhere. */
-  constructor(folder: string, db: Kysely<Database>, remote: RemoteBlocks | null = null) {
+  constructor(cars: CarStorage, db: Kysely<Database>, remote: RemoteBlocks | null = null) {
     this.#remote = remote;
     this.#db = db;
-    this.#folder = folder;
-    this.#blocks = new BlockReader(db, (file) => this.carPath(file));
+    this.cars = cars;
+    this.#blocks = new BlockReader(db, cars);
   }
 
   addFile<T>(file: NewFile, record: RecordIn<T>): Promise<T> {
@@ -121,8 +119,7 @@ export class ContentStore {
     const parsed = parseCid(cid);
     const car = parsed && (await findCar(this.#db, parsed.toString()));
     if (!car || car.damage !== null || !(await hasMoreBlocks(this.#db, car.id, walkedBlocks))) return null;
-    const path = this.carPath(car.file);
-    return { file: car.file, size: Number(car.size), stream: (range) => readWhole(path, range) };
+    return { file: car.file, size: Number(car.size), stream: (range) => this.cars.stream(car.file, range) };
   }
 
   /** What `addDirectory` would make of these files; nothing is stored. */
@@ -193,13 +190,14 @@ export class ContentStore {
     return files;
   }
 
-  /** The CAR of an upload, read from disk as it is consumed. */
-  async openCar(file: string): Promise<Blob> {
-    return await openAsBlob(this.carPath(file), { type: "application/vnd.ipld.car" });
+  /** Lends the CAR of an upload; its bytes are read as they are consumed, until `use` has resolved. */
+  async withCar<T>(file: string, use: (car: Blob) => Promise<T>): Promise<T> {
+    return await this.cars.withBlob(file, use);
   }
 
-  carPath(file: string): string {
-    return join(this.#folder, "cars", file.slice(0, 2), `${file}.car`);
+  /** Reads a whole stored CAR, as `verifyCar` does. */
+  async verify(car: StoredCar, pace?: (bytes: number) => Promise<void>): Promise<string | null> {
+    return await verifyCar(this.#db, car, this.cars, pace);
   }
 
   /**
@@ -209,25 +207,26 @@ export class ContentStore {
    * @returns how many files went or were put aside.
    */
   async sweep(now: number = Date.now()): Promise<number> {
-    const incoming = join(this.#folder, "incoming");
-    await mkdir(incoming, { recursive: true });
     const known = (files: string[]) => recordedFiles(this.#db, files);
-    const orphans = await sweepOrphans(join(this.#folder, "cars"), incoming, known, now);
-    return orphans + (await sweepParts(incoming, now));
+    const databaseName = async () => {
+      const { rows } = await sql<{ name: string }>`
+        SELECT system_identifier || '/' || current_database() AS name FROM pg_control_system()`.execute(this.#db);
+      return rows[0]?.name ?? "";
+    };
+    return await this.cars.sweep({ known, databaseName }, now);
   }
 
   async close(): Promise<void> {
-    this.#blocks.close();
+    this.cars.close();
     await this.#remote?.close();
   }
 
   async #add<T>(build: (car: CarFile) => Promise<Imported>, record: RecordIn<T>, work = new LongWork("")): Promise<T> {
-    this.#prepared ??= this.#prepare();
-    const car = await CarFile.create(await this.#prepared);
+    const car = await CarFile.create(await this.cars.incoming());
     try {
       const imported = await build(car);
       await car.seal(imported.root);
-      await car.publish(this.carPath(car.id));
+      await this.cars.publish(car);
       return await this.#commit(car, imported, record, work);
     } catch (error) {
       await car.discard();
@@ -237,11 +236,10 @@ export class ContentStore {
 
   async #commit<T>(car: CarFile, imported: Imported, record: RecordIn<T>, work: LongWork): Promise<T> {
     const { root, sizeBytes, entries, entryCount } = imported;
-    const path = this.carPath(car.id);
     const cid = root.toString();
     const row = { root: cid, file: car.id, sizeBytes: car.sizeBytes, blocks: car.blocks(), entries };
     const verify = async (db: Kysely<Database>, car: StoredCar) =>
-      (await verifyCar(db, car, this.carPath(car.file), () => work.pause())) === null;
+      (await verifyCar(db, car, this.cars, () => work.pause())) === null;
     try {
       // Reading all of it takes a while: not in the transaction, unless it is replaced between the two.
       const before = await findCar(this.#db, cid);
@@ -253,7 +251,7 @@ export class ContentStore {
         const content = { cid, carId, sizeBytes, rows: car.blockCount + entryCount, profile: profileName };
         return [await record(transaction, content), used] as const;
       });
-      if (!used) await unlink(path).catch(() => undefined);
+      if (!used) await this.cars.remove(car.id).catch(() => undefined);
       return result;
     } catch (error) {
       // A commit whose answer was lost may be effective: the file goes only when the database says that it is unknown.
@@ -261,26 +259,27 @@ export class ContentStore {
         ({ size }) => size === 0,
         () => false,
       );
-      if (isUnknown) await unlink(path);
+      // Where it does not go now, a sweep removes it.
+      if (isUnknown) await this.cars.remove(car.id).catch(() => undefined);
       throw error;
     }
   }
-
-  async #prepare(): Promise<string> {
-    const folder = join(this.#folder, "incoming");
-    await mkdir(folder, { recursive: true });
-    await sweepParts(folder);
-    return folder;
-  }
 }
 
-/** Opens the store of this installation; nothing is touched on disk before the first upload. */
+/** Where this installation keeps CARs; nothing is touched before it is used. */
+export function openCars(config: Config): CarStorage {
+  const folder = ipfsDir(config);
+  return config.ipfs.store ? new S3Cars(config.ipfs.store, folder) : new LocalCars(folder);
+}
+
+/** Opens the store of this installation; nothing is touched before the first upload or read. */
 export function openContentStore(config: Config, db: Kysely<Database>): ContentStore {
   const { gatewayFetch, fetchGateways: gateways } = config.ipfs;
-  if (!gatewayFetch || gateways.length === 0) return new ContentStore(ipfsDir(config), db);
+  const cars = openCars(config);
+  if (!gatewayFetch || gateways.length === 0) return new ContentStore(cars, db);
   const fetcher = createFetcher({ allowPrivate: config.allowPrivateFetch }, new HostLimits(remoteBounds));
   const remote = new RemoteBlocks({ gateways, fetcher, requestBytes: config.limits.fileBytes });
-  return new ContentStore(ipfsDir(config), db, remote);
+  return new ContentStore(cars, db, remote);
 }
 
 /** Requests to the operator's gateways at the same time; a host that the operator named may have four times as many. */
@@ -288,15 +287,6 @@ const remoteBounds = { perHost: 4, total: 16 };
 
 /** Of names below a CID that is looked for elsewhere. */
 const longestPath = 32;
-
-async function* readWhole(path: string, range?: ByteRange): AsyncGenerator<Uint8Array> {
-  const part = range ? { start: range.offset, end: range.offset + range.length - 1 } : {};
-  try {
-    yield* createReadStream(path, { ...part, highWaterMark: readAtOnce });
-  } catch (cause) {
-    throw new ServiceError("service_unavailable", "a file of the store cannot be read", { cause });
-  }
-}
 
 function storageFault(cause: unknown): unknown {
   const code = (cause as NodeJS.ErrnoException | null)?.code;

@@ -4,16 +4,12 @@ import type { LRUCache } from "lru-cache";
 import { CID } from "multiformats/cid";
 import type { Database } from "../db/database.ts";
 import { type BlockReader, type BlockSource, MissingBlock, storageOf } from "./block-reader.ts";
+import type { ByteRange } from "./car-storage.ts";
 import { countEntries, findEntry, type KnownEntry, listEntries } from "./content-index.ts";
 import { type ByteSpan, dagPbCodec, overlaps, rawCodec } from "./dag-links.ts";
 import { documentTypes, followLink } from "./documents.ts";
 import type { Entry } from "./import-content.ts";
 import { parseCid } from "./parse-cid.ts";
-
-export interface ByteRange {
-  offset: number;
-  length: number;
-}
 
 export interface ContentFile {
   kind: "file";

@@ -6,7 +6,7 @@ import { claimRows, dueRows, type WorkQueue } from "../db/lease.ts";
 import type { Next, Rounds } from "../rounds.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { ContentContext } from "./context.ts";
-import { type StoredCar, verifyCar } from "./verify-car.ts";
+import type { StoredCar } from "./verify-car.ts";
 
 const pollMs = 30_000;
 
@@ -27,7 +27,7 @@ async function checkNext({ db, log, content, config }: ContentContext, signal: A
   if (!car) return "rest";
   // Rejects at the signal: the rest of this check is left, and is due again when the claim is over.
   const pace = async (bytes: number) => await sleep((bytes * 1_000) / bytesPerSecond, undefined, { signal });
-  const damage = await verifyCar(db, car, content.carPath(car.file), pace);
+  const damage = await content.verify(car, pace);
   await recordCheck(db, car, damage, days);
   if (damage !== null) log.error({ root: car.root, file: car.file, damage }, "stored content is damaged");
   return "again";

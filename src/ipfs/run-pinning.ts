@@ -43,7 +43,7 @@ async function pinOne({ db, log, logOnce, content }: ContentContext, driver: Pin
   const renewal = setInterval(() => void keepClaim(db, job).catch(() => undefined), claimSeconds * 300);
   let stored: string;
   try {
-    stored = await driver.pin(cid, await content.openCar(job.file), () => content.readDirectory(cid));
+    stored = await content.withCar(job.file, (car) => driver.pin(cid, car, () => content.readDirectory(cid)));
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     if (isFinal(error)) {

@@ -1,5 +1,5 @@
 import { mkdir, readdir, rename, stat, unlink, utimes } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { basename, extname, join } from "node:path";
 import type { Logger } from "../telemetry/log.ts";
 
 /**
@@ -9,17 +9,22 @@ import type { Logger } from "../telemetry/log.ts";
 export const abandonedAfterMs = 600_000;
 
 /** How long an orphan is kept aside before it goes for good. */
-const orphanKeptMs = 7 * 86_400_000;
+export const orphanKeptMs = 7 * 86_400_000;
+
+/** A copy of a stored CAR, while it is handed on to a server that may be slow. */
+const copyKeptMs = 86_400_000;
+
+const keptMsOf: Record<string, number> = { ".part": abandonedAfterMs, ".copy": copyKeptMs, ".orphan": orphanKeptMs };
 
 /**
- * Removes what dead processes left behind: parts, and orphans that were put aside long ago.
+ * Removes what dead processes left behind: parts, copies, and orphans that were put aside long ago.
  *
  * @returns how many files went.
  */
 export async function sweepParts(folder: string, now: number = Date.now()): Promise<number> {
   let removed = 0;
   for (const name of await readdir(folder)) {
-    const keptMs = name.endsWith(".part") ? abandonedAfterMs : name.endsWith(".orphan") ? orphanKeptMs : Infinity;
+    const keptMs = keptMsOf[extname(name)] ?? Infinity;
     const path = join(folder, name);
     // Another process may sweep at the same time, or finish this very file.
     const info = await stat(path).catch(() => null);
@@ -70,14 +75,12 @@ export async function sweepOrphans(
   return moved;
 }
 
-const everyMs = 600_000;
-
 /**
  * Clears away what broken uploads left, now and from time to time: a process that runs for months meets many.
  *
  * @returns ends it.
  */
-export function sweepRegularly(content: { sweep(): Promise<number> }, log: Logger, intervalMs = everyMs): () => void {
+export function sweepRegularly(content: { sweep(): Promise<number> }, log: Logger, intervalMs: number): () => void {
   const sweep = () =>
     void content.sweep().then(
       (files) => files > 0 && log.info({ files }, "cleared away what broken uploads left"),

@@ -1,10 +1,10 @@
-import { type FileHandle, open } from "node:fs/promises";
 import { type Kysely, sql } from "kysely";
 import { varint } from "multiformats";
 import { CID } from "multiformats/cid";
 import type { Database } from "../db/database.ts";
 import { isBlockOf } from "./block-hash.ts";
-import { header, readAt } from "./car-file.ts";
+import { header } from "./car-file.ts";
+import type { CarStorage, OpenCar } from "./car-storage.ts";
 
 /** A CAR as its row says it is. */
 export interface StoredCar {
@@ -31,29 +31,29 @@ class Damage extends Error {}
  * Reads a stored CAR from its first byte to its last and compares it with what the database says of it: the header
  * with its root, each block against its hash, at the position where readers expect it. Memory: a few blocks.
  *
- * @param path of the file.
  * @param pace called with the number of bytes after each read; the check waits for it.
  * @returns what is wrong, in a sentence; null for a CAR that is whole.
- * @throws whatever keeps the file from being judged: the database is away, no more open files, no permission.
+ * @throws whatever keeps the file from being judged: the database or the store is away, no more open files, no permission.
  */
 export async function verifyCar(
   db: Kysely<Database>,
   car: StoredCar,
-  path: string,
+  cars: CarStorage,
   pace: (bytes: number) => Promise<void> = async () => undefined,
 ): Promise<string | null> {
-  let handle: FileHandle | undefined;
+  let file: OpenCar | null = null;
   try {
-    handle = await open(path, "r");
-    const { size } = await handle.stat();
+    file = await cars.open(car.file);
+    if (!file) return "the file is missing";
+    const { size } = file;
     if (BigInt(size) !== car.size) return `the file has ${size} bytes instead of ${car.size}`;
     const start = header(CID.parse(car.root));
-    if (!(await readPart(handle, 0, start.length)).equals(start)) return "the header is damaged";
+    if (!(await readPart(file, 0, start.length)).equals(start)) return "the header is damaged";
     let at = start.length;
     for await (const blocks of windowsOf(db, car.id)) {
       const last = blocks.at(-1);
       const until = last ? Number(last.position) + last.size : at;
-      const bytes = await readPart(handle, at, until - at);
+      const bytes = await readPart(file, at, until - at);
       let from = at;
       for (const block of blocks) {
         checkBlock(bytes, from - at, Number(block.position) - at, block);
@@ -66,11 +66,10 @@ export async function verifyCar(
   } catch (error) {
     if (error instanceof Damage) return error.message;
     const code = (error as NodeJS.ErrnoException | null)?.code;
-    if (code === "ENOENT") return "the file is missing";
     if (code === "EIO") return "the disk cannot read the file";
     throw error;
   } finally {
-    await handle?.close();
+    await file?.close();
   }
 }
 
@@ -118,9 +117,9 @@ function sectionCid(prefix: Uint8Array, size: number): CID | null {
   }
 }
 
-async function readPart(handle: FileHandle, position: number, length: number): Promise<Buffer> {
+async function readPart(file: OpenCar, position: number, length: number): Promise<Buffer> {
   if (length < 0) throw new Damage("two blocks overlap");
-  const bytes = await readAt(handle, position, length);
+  const bytes = await file.read(position, length);
   if (!bytes) throw new Damage(`the file ends before byte ${position + length}`);
   return bytes;
 }

@@ -7,6 +7,8 @@ import { loadConfig, requireOwnPepper, secretsOf } from "../config/config.ts";
 import { createDatabase, createPool, hasApiRole } from "../db/pool/pool.ts";
 import { warnOfTrustedGateway } from "../http/client-address.ts";
 import { Drain } from "../http/drain.ts";
+import { requireUsableStore } from "../ipfs/require-usable-store.ts";
+import { watchStore } from "../ipfs/store-metrics.ts";
 import { sweepRegularly } from "../ipfs/sweep-parts.ts";
 import { createHttpServer } from "../server/http-server.ts";
 import { createLogger } from "../telemetry/log.ts";
@@ -35,7 +37,9 @@ if (config.devApiKey) {
   await pool.end();
 }
 
+await requireUsableStore(services.content.cars, services.log);
 const metrics = createMetrics("api");
+watchStore(metrics, services.content.cars);
 watchPool(metrics, services.pool);
 watchReplicas(metrics, services.index.pool);
 watchStatus(metrics, services);
@@ -47,7 +51,7 @@ tuneGc();
 await new Promise<void>((ready, failed) => server.once("error", failed).listen(config.port, config.host, ready));
 services.log.info({ port: config.port }, "listening");
 await warnOfTrustedGateway(config.trustedProxies, services.log);
-const endSweeping = sweepRegularly(services.content, services.log);
+const endSweeping = sweepRegularly(services.content, services.log, services.content.cars.sweepEveryMs);
 endWithParent();
 onStop(
   async () => {

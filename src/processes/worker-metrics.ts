@@ -3,6 +3,7 @@ import { watchStatus } from "../accounts/status-gauges.ts";
 import { type AnalystWatch, watchAnalystSessions } from "../db/admin/watch-analysts.ts";
 import { watchWebhooks } from "../events/webhook-figures.ts";
 import { watchContent } from "../ipfs/run-checks.ts";
+import { watchStore } from "../ipfs/store-metrics.ts";
 import type { Services } from "../services.ts";
 import { createMetrics, type Metrics, watchPool } from "../telemetry/metrics.ts";
 import { isDeployable } from "../transactions/chain/context.ts";
@@ -20,6 +21,7 @@ export function workerMetrics(services: Services, analysts: AnalystWatch): Metri
     services.chains.filter(isDeployable).map(({ name }) => name),
   );
   watchContent(metrics, services);
+  watchStore(metrics, services.content.cars);
   watchWebhooks(metrics, services);
   watchAnalystSessions(metrics, analysts);
   return metrics;

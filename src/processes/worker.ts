@@ -7,6 +7,7 @@ import { loadConfig } from "../config/config.ts";
 import { AnalystWatch } from "../db/admin/watch-analysts.ts";
 import { connectionOptions } from "../db/pool/pool.ts";
 import { runWebhooks } from "../events/run-webhooks.ts";
+import { requireUsableStore } from "../ipfs/require-usable-store.ts";
 import { runChecks } from "../ipfs/run-checks.ts";
 import { runPinning } from "../ipfs/run-pinning.ts";
 import { runMetadata } from "../metadata/schedule/run-metadata.ts";
@@ -30,6 +31,7 @@ makeDataFolder(config.dataDir);
 const endTracing = await startTracing(config, "worker");
 const services = createServices(config, "worker");
 await prepareDatabase(config.databaseUrl, services.log);
+await requireUsableStore(services.content.cars, services.log);
 
 // At the start, and not when somebody waits for a signature.
 for (const chain of services.chains)

@@ -5,7 +5,7 @@ import type { ErrorCode } from "../errors/errors.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { exposed } from "../http/common-headers.ts";
 import { matchesEtag } from "../http/etag.ts";
-import type { ByteRange } from "../ipfs/resolve-content.ts";
+import type { ByteRange } from "../ipfs/car-storage.ts";
 import type { Services } from "../services.ts";
 import { causeOf } from "../telemetry/log-once.ts";
 import type { FastFiles } from "./fast-files.ts";

@@ -17,15 +17,18 @@ import { mayReadMetrics } from "../telemetry/serve-metrics.ts";
 export function addHealth(app: Hono<AppEnv>, services: Services, drain: Drain, metrics: Metrics | null): void {
   app.get("/livez", (c) => c.text("ok"));
   app.get("/readyz", async (c) => {
-    const [{ database, clock, replicas, chains }, disk] = await Promise.all([
+    const [{ database, clock, replicas, chains }, disk, store] = await Promise.all([
       readStatus(services),
       services.disk.status(),
+      services.content.cars.trouble(),
     ]);
     const reasons = [
       ...(drain.draining ? ["draining"] : []),
       ...(database === "ok" ? [] : [`database_${database}`]),
       ...(clock.wrong ? [`clock: ${clock.aheadSeconds} s ahead of the database's`] : []),
       ...replicas.flatMap(({ replica, trouble }) => (trouble ? [`replica ${replica}: ${trouble}`] : [])),
+      // Its words name hosts and keys of the operator: they are in the log, and doctor says them.
+      ...(store === null ? [] : ["content_store"]),
       ...disk.full.map((mark) => `storage_full: ${mark}`),
       ...chains.flatMap(({ chain, troubles }) => troubles.map((trouble) => `${chain}: ${trouble}`)),
     ];

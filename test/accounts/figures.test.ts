@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readFigures } from "../../src/accounts/service-gauges.ts";
 import { takeBackup } from "../../src/db/admin/backup.ts";
+import { LocalCars } from "../../src/ipfs/local-cars.ts";
 import { ApiServer } from "../setup/api-server.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { patient } from "../setup/wait.ts";
@@ -76,7 +77,7 @@ test("a backup is recorded with the moment that it shows; until then the databas
   await api.database.pool.query("UPDATE service.migration SET applied_at = applied_at - interval '2 days'");
   const before = await figures();
   expect([before.backedUp, before.backupSeconds > 2 * 86_400]).toEqual([false, true]);
-  const taken = await takeBackup(api.database.url, join(dir, "no-ipfs"), join(dir, "backup"));
+  const taken = await takeBackup(api.database.url, new LocalCars(join(dir, "no-ipfs")), join(dir, "backup"));
   expect(taken.recorded).toBe(true);
   const after = await figures();
   expect([after.backedUp, after.backupSeconds < 600]).toEqual([true, true]);

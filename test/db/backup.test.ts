@@ -7,6 +7,7 @@ import { verifyAudit } from "../../src/auth/audit.ts";
 import { ipfsDir, loadConfig } from "../../src/config/config.ts";
 import { takeBackup } from "../../src/db/admin/backup.ts";
 import { restoreBackup } from "../../src/db/admin/restore.ts";
+import { LocalCars } from "../../src/ipfs/local-cars.ts";
 import { createServices } from "../../src/processes/create-services.ts";
 import { prepareDatabase } from "../../src/processes/prepare-database.ts";
 import { createLogger } from "../../src/telemetry/log.ts";
@@ -46,7 +47,7 @@ test("a backup taken under load restores accounts, keys, deployments, uploads an
   })();
   const folder = join(dir, "backup");
   const { config } = api.services;
-  const manifest = await takeBackup(config.databaseUrl, ipfsDir(config), folder);
+  const manifest = await takeBackup(config.databaseUrl, new LocalCars(ipfsDir(config)), folder);
   over = true;
   await load;
   expect(manifest.tables.find(({ name }) => name === "intent")?.rows).toBe(2);
@@ -60,7 +61,7 @@ test("a backup taken under load restores accounts, keys, deployments, uploads an
     MINTYARD_DATA_DIR: join(dir, "data"),
     LOG_LEVEL: "silent",
   });
-  await restoreBackup(fresh.url, ipfsDir(restored), folder);
+  await restoreBackup(fresh.url, new LocalCars(ipfsDir(restored)), folder);
   const services = createServices(restored, "test");
   try {
     // The key opens the same account, and every row of the tenant is there, byte for byte.
@@ -93,18 +94,20 @@ test("a backup taken under load restores accounts, keys, deployments, uploads an
     await services.content.close();
     await services.pool.end();
   }
-  await expect(restoreBackup(fresh.url, ipfsDir(restored), folder)).rejects.toThrow("holds accounts already");
+  await expect(restoreBackup(fresh.url, new LocalCars(ipfsDir(restored)), folder)).rejects.toThrow(
+    "holds accounts already",
+  );
 });
 
 test("a login that owns its database and nothing else restores it, and a superuser restores it for that login", async () => {
   await furnish(api, "owned");
   const folder = join(dir, "owned");
   const { config } = api.services;
-  await takeBackup(config.databaseUrl, ipfsDir(config), folder);
-  await expect(takeBackup(config.databaseUrl, ipfsDir(config), folder)).rejects.toThrow(
+  await takeBackup(config.databaseUrl, new LocalCars(ipfsDir(config)), folder);
+  await expect(takeBackup(config.databaseUrl, new LocalCars(ipfsDir(config)), folder)).rejects.toThrow(
     "holds a backup already: name a new folder",
   );
-  await expect(restoreBackup(config.databaseUrl, ipfsDir(config), join(dir, "none"))).rejects.toThrow(
+  await expect(restoreBackup(config.databaseUrl, new LocalCars(ipfsDir(config)), join(dir, "none"))).rejects.toThrow(
     "no whole backup",
   );
   const login = `owner_${randomBytes(4).toString("hex")}`;
@@ -133,7 +136,11 @@ test("a login that owns its database and nothing else restores it, and a superus
       own.password = "x";
       const restored = new pg.Pool({ connectionString: own.href, max: 2 });
       try {
-        await restoreBackup(who === "login" ? own.href : administrators, join(dir, `data-${who}`), folder);
+        await restoreBackup(
+          who === "login" ? own.href : administrators,
+          new LocalCars(join(dir, `data-${who}`)),
+          folder,
+        );
         const { rows: owners } = await restored.query(
           `SELECT DISTINCT pg_get_userbyid(relowner) AS owner FROM pg_class WHERE relnamespace = 'service'::regnamespace`,
         );
@@ -142,7 +149,7 @@ test("a login that owns its database and nothing else restores it, and a superus
         await prepareDatabase(own.href, createLogger("test", "silent"));
         expect(await shapeOf(restored), who).toEqual(wanted);
         await restored.query("UPDATE service.account SET name = name || '!'");
-        await expect(restoreBackup(own.href, join(dir, "data"), folder)).rejects.toThrow(
+        await expect(restoreBackup(own.href, new LocalCars(join(dir, "data")), folder)).rejects.toThrow(
           "restore into a fresh one (CREATE DATABASE) and name it in DATABASE_URL",
         );
       } finally {

@@ -9,6 +9,8 @@ import { UnixFS } from "ipfs-unixfs";
 import { CID } from "multiformats/cid";
 import { sha256 } from "multiformats/hashes/sha2";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { ipfsDir } from "../../src/config/config.ts";
+import { carPath } from "../../src/ipfs/local-cars.ts";
 import { ApiServer } from "../setup/api-server.ts";
 import { patient } from "../setup/wait.ts";
 import { form } from "../uploads/upload-server.ts";
@@ -43,7 +45,7 @@ async function damage(root: string, text: string): Promise<void> {
     .select("file")
     .where("root", "=", root)
     .executeTakeFirstOrThrow();
-  const path = server.services.content.carPath(file);
+  const path = carPath(ipfsDir(server.services.config), file);
   const bytes = await readFile(path);
   const at = bytes.indexOf(text) + 1_000;
   bytes[at] = (bytes[at] ?? 0) ^ 1;

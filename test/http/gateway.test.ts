@@ -1,6 +1,8 @@
 import { readFile, unlink } from "node:fs/promises";
 import { CarReader } from "@ipld/car/reader";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { ipfsDir } from "../../src/config/config.ts";
+import { carPath } from "../../src/ipfs/local-cars.ts";
 import { ApiServer } from "../setup/api-server.ts";
 import { form } from "../uploads/upload-server.ts";
 
@@ -240,7 +242,7 @@ test("content that was lost on disk is 503, not a broken 200", async () => {
     .select("file")
     .where("root", "=", cid)
     .executeTakeFirstOrThrow();
-  await unlink(server.services.content.carPath(car));
+  await unlink(carPath(ipfsDir(server.services.config), car));
   expect((await get(cid)).status).toBe(503);
 });
 
@@ -272,7 +274,9 @@ test("the CAR of a root of very many files is the file it is stored in, unless i
     "cache-control": "public, max-age=29030400, immutable",
   });
   const { file = "" } = (await content.findStoredCar(many)) ?? {};
-  expect(Buffer.from(await car.clone().arrayBuffer()).equals(await readFile(content.carPath(file)))).toBe(true);
+  expect(
+    Buffer.from(await car.clone().arrayBuffer()).equals(await readFile(carPath(ipfsDir(server.services.config), file))),
+  ).toBe(true);
   const ordered = await get(`${many}?format=car&car-order=dfs`);
   expect(ordered.headers.get("content-type")).toContain("order=dfs");
   const [stored, walked] = [await blocksOf(car), await blocksOf(ordered)];

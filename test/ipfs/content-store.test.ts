@@ -10,6 +10,7 @@ import { CID } from "multiformats/cid";
 import { sha256 } from "multiformats/hashes/sha2";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openContentStore } from "../../src/ipfs/content-store.ts";
+import { carPath } from "../../src/ipfs/local-cars.ts";
 import { readFileBytes } from "../../src/ipfs/resolve-content.ts";
 import { abandonedAfterMs, sweepRegularly } from "../../src/ipfs/sweep-parts.ts";
 import { SeededGenerator } from "../setup/seeded-generator.ts";
@@ -52,7 +53,7 @@ async function carOf(cid: string): Promise<string> {
     .select("file")
     .where("root", "=", cid)
     .executeTakeFirstOrThrow();
-  return store().carPath(file);
+  return carPath(ipfsFolder(), file);
 }
 
 test("a CAR is complete and correct for other readers: root, hashes, file", async () => {

@@ -62,7 +62,9 @@ async function expectAllReadable(readBefore: ReadonlySet<string> = new Set()): P
       expect(size).toBe(entry.size);
     }
     // The file by another reader: what would be handed on is whole as well.
-    const car = await CarReader.fromBytes(new Uint8Array(await (await content.openCar(file)).arrayBuffer()));
+    const car = await CarReader.fromBytes(
+      await content.withCar(file, async (car) => new Uint8Array(await car.arrayBuffer())),
+    );
     expect((await car.getRoots()).map(String)).toEqual([root]);
   }
   await content.close();

@@ -1,4 +1,7 @@
+import { openAsBlob } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { ipfsDir } from "../../src/config/config.ts";
+import { carPath } from "../../src/ipfs/local-cars.ts";
 import { createPinata } from "../../src/ipfs/pinata.ts";
 import { slowness } from "../setup/wait.ts";
 import { startUploadServer, type UploadServer } from "../uploads/upload-server.ts";
@@ -17,7 +20,7 @@ beforeAll(async () => {
   }
   cid = await content.addFile({ stream: noise() }, async (_, stored) => stored.cid);
   const { file } = await db.selectFrom("service.car").select("file").where("root", "=", cid).executeTakeFirstOrThrow();
-  car = await content.openCar(file);
+  car = await openAsBlob(carPath(ipfsDir(server.services.config), file), { type: "application/vnd.ipld.car" });
 });
 afterAll(() => server.close());
 

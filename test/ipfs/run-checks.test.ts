@@ -1,7 +1,9 @@
 import { execFile } from "node:child_process";
 import { readFile, unlink, writeFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { ipfsDir } from "../../src/config/config.ts";
 import { ensureNftViews } from "../../src/indexing/nft-views.ts";
+import { carPath } from "../../src/ipfs/local-cars.ts";
 import { readContentHealth, runChecks, watchContent } from "../../src/ipfs/run-checks.ts";
 import { Rounds } from "../../src/rounds.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
@@ -28,7 +30,7 @@ async function add(fill: string, size: number): Promise<string> {
 
 const carOf = (root: string) =>
   server.services.db.selectFrom("service.car").selectAll().where("root", "=", root).executeTakeFirstOrThrow();
-const pathOf = async (root: string) => server.services.content.carPath((await carOf(root)).file);
+const pathOf = async (root: string) => carPath(ipfsDir(server.services.config), (await carOf(root)).file);
 
 function doctor(): Promise<string> {
   const env = { DATABASE_URL: server.services.config.databaseUrl };

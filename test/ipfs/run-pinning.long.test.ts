@@ -223,7 +223,7 @@ test("above 90 MiB the CAR goes in pieces: a lost piece is sent again, and only 
   const { file } = await db.selectFrom("service.car").select("file").where("root", "=", cid).executeTakeFirstOrThrow();
   if (!config.ipfs.pinata) throw new Error("no settings");
   const driver = createPinata(config.ipfs.pinata);
-  const pin = async () => await driver.pin(cid, await content.openCar(file), async () => null);
+  const pin = async () => await content.withCar(file, (car) => driver.pin(cid, car, async () => null));
 
   pinata.lostPieces = 1;
   expect(await pin()).toBe(cid);

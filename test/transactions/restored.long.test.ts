@@ -7,6 +7,7 @@ import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import { type DeployCollectionInput, deployments } from "../../src/collections/deployment-input.ts";
 import { takeBackup } from "../../src/db/admin/backup.ts";
 import { restoreBackup } from "../../src/db/admin/restore.ts";
+import { LocalCars } from "../../src/ipfs/local-cars.ts";
 import { getRequest } from "../../src/requests/requests.ts";
 import type { Services } from "../../src/services.ts";
 import { reconcileWallet } from "../../src/transactions/operator/mend-wallet.ts";
@@ -50,7 +51,7 @@ test("an older backup beside the chain: what was deployed since is imported, the
     accept(before, launch()),
   ]);
   expect((await submitIntent(before, goerli(before), signed)).kind).toBe("signed");
-  await takeBackup(h.database.url, join(dir, "no-ipfs"), join(dir, "backup"));
+  await takeBackup(h.database.url, new LocalCars(join(dir, "no-ipfs")), join(dir, "backup"));
   // After it: those are deployed, and two more that the backup knows nothing of, one by a client's key.
   for (const { id } of [queued, queuedToo, signed]) await h.until(before, id, done);
   const keyed = launch({ idempotencyKey: "after-the-backup" });
@@ -67,7 +68,7 @@ test("an older backup beside the chain: what was deployed since is imported, the
   const announced = await h.announced();
   expect(announced).toHaveLength(6);
 
-  await restoreBackup(fresh.url, join(dir, "data"), join(dir, "backup"));
+  await restoreBackup(fresh.url, new LocalCars(join(dir, "data")), join(dir, "backup"));
   const after = h.process({ DATABASE_URL: fresh.url });
   const chain = goerli(after);
   const stored = async () => (await fresh.pool.query("SELECT state, next_nonce FROM service.relayer_wallet")).rows[0];

@@ -8,6 +8,7 @@ import { takeBackup } from "../../src/db/admin/backup.ts";
 import { migrate, migrationNames } from "../../src/db/admin/migrate.ts";
 import { startPostgres } from "../../src/embedded/postgres.ts";
 import { freePorts } from "../../src/free-port.ts";
+import { LocalCars } from "../../src/ipfs/local-cars.ts";
 import { packDump } from "./dump.ts";
 import { seed } from "./seed.ts";
 
@@ -35,7 +36,7 @@ try {
   } finally {
     await client.end();
   }
-  const { tables, migrations } = await takeBackup(server.url, join(dir, "ipfs"), join(dir, "backup"));
+  const { tables, migrations } = await takeBackup(server.url, new LocalCars(join(dir, "ipfs")), join(dir, "backup"));
   const bytes = await packDump(join(dir, "backup"), version);
   const rows = tables.reduce((sum, table) => sum + table.rows, 0);
   process.stdout.write(

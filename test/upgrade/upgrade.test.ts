@@ -9,6 +9,7 @@ import { restoreBackup } from "../../src/db/admin/restore.ts";
 import { RecentEvents } from "../../src/events/match-webhooks.ts";
 import { readDueRows, readWaiting } from "../../src/events/read-waiting.ts";
 import type { ClaimedWebhook } from "../../src/events/webhook-record.ts";
+import { LocalCars } from "../../src/ipfs/local-cars.ts";
 import { prepareDatabase } from "../../src/processes/prepare-database.ts";
 import { createLogger } from "../../src/telemetry/log.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
@@ -133,7 +134,7 @@ test.each(versions)(
     const folder = join(dir, version);
     const manifest = await unpackDump(version, folder);
     const database = await emptyDatabase();
-    await restoreBackup(database.url, join(dir, "ipfs"), folder, { upgrade: false });
+    await restoreBackup(database.url, new LocalCars(join(dir, "ipfs")), folder, { upgrade: false });
     const tables = manifest.tables.map(({ name }) => name);
     const before = Object.fromEntries(manifest.tables.map(({ name, rows }) => [name, rows]));
     expect(await rowsOf(database, tables)).toEqual(before);
@@ -221,12 +222,12 @@ test("a backup of an older version is restored by this one, into a database that
   const folder = join(dir, "restored");
   const manifest = await unpackOlder(folder);
   const database = await emptyDatabase();
-  await restoreBackup(database.url, join(dir, "ipfs"), folder);
+  await restoreBackup(database.url, new LocalCars(join(dir, "ipfs")), folder);
   expect(await formOf(database)).toEqual(await formOf(fresh));
   const rows = await rowsOf(database, ["account", "intent", "upload"]);
   for (const [table, count] of Object.entries(rows))
     expect(count).toBe(manifest.tables.find(({ name }) => name === table)?.rows);
-  await expect(restoreBackup(fresh.url, join(dir, "ipfs"), folder)).rejects.toThrow(
+  await expect(restoreBackup(fresh.url, new LocalCars(join(dir, "ipfs")), folder)).rejects.toThrow(
     "this version has prepared the database already, and the backup is of an older one",
   );
 });
@@ -237,7 +238,7 @@ test("a backup of a newer version is refused before anything is written", async 
   manifest.migrations.push({ name: "9999_later.sql", digest: "x" });
   await writeFile(join(folder, "manifest.json"), JSON.stringify(manifest));
   const database = await emptyDatabase();
-  await expect(restoreBackup(database.url, join(dir, "ipfs"), folder)).rejects.toThrow(
+  await expect(restoreBackup(database.url, new LocalCars(join(dir, "ipfs")), folder)).rejects.toThrow(
     "the backup is of a newer version (it has migration 9999_later.sql): restore it with that version or a later one",
   );
   expect((await database.pool.query("SELECT to_regnamespace('service') AS at")).rows).toEqual([{ at: null }]);

@@ -82,6 +82,7 @@ export const alertCases: Record<string, AlertCase> = {
   },
   MintyardStorageFull: steady(`mintyard_storage_full{place="data_folder"}`, 1, 0),
   MintyardContentDamaged: steady("mintyard_damaged_content", 1, 0),
+  MintyardStoreAway: steady("mintyard_store_up", 0, 1),
   MintyardSignerDown: steady(`mintyard_signer_up{kind="signer"}`, 0, 1),
   MintyardWalletFundsLow: {
     // 300 coins that are gone in ten hours.

@@ -1,4 +1,4 @@
-import { chmod, cp, mkdir, readdir, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type pg from "pg";
 import { withConnection } from "../connection.ts";
@@ -11,6 +11,12 @@ export interface Manifest {
   /** Migrations that the rows belong to, with their digests. */
   migrations: { name: string; digest: string }[];
   tables: { name: string; rows: number }[];
+}
+
+/** What keeps the archives of uploads: it copies them into a folder of the backup, and back. */
+export interface Archives {
+  copyOut(folder: string): Promise<void>;
+  copyIn(folder: string): Promise<void>;
 }
 
 /** Not kept: what the next start makes itself, and what belongs to this database and not to a restored one. */
@@ -31,7 +37,7 @@ const left = [
  */
 export async function takeBackup(
   databaseUrl: string,
-  ipfsFolder: string,
+  archives: Archives,
   folder: string,
 ): Promise<Manifest & { recorded: boolean }> {
   const held = await readdir(folder).catch((): string[] => []);
@@ -51,12 +57,7 @@ export async function takeBackup(
     for (const name of await tableNames(client)) tables.push({ name, rows: await copyOut(client, name, folder) });
     await client.query("COMMIT");
     // After the snapshot: archives are only ever added, so every one that a row names is there now.
-    await cp(ipfsFolder, join(folder, "ipfs"), {
-      recursive: true,
-      filter: (path) => !path.endsWith(".part"),
-    }).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== "ENOENT") throw error;
-    });
+    await archives.copyOut(join(folder, "ipfs"));
     const manifest: Manifest = { format: 1, takenAt: takenAt.toISOString(), migrations, tables };
     // Last: a folder without it is a backup that was broken off.
     await writeFile(join(folder, "manifest.json"), `${JSON.stringify(manifest, null, 2)}\n`, {

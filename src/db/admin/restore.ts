@@ -1,8 +1,8 @@
-import { cp, readdir, readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
 import { withConnection } from "../connection.ts";
-import type { Manifest } from "./backup.ts";
+import type { Archives, Manifest } from "./backup.ts";
 import { copyIn } from "./copy-table.ts";
 import { migrate, migrationNames } from "./migrate.ts";
 
@@ -17,7 +17,7 @@ import { migrate, migrationNames } from "./migrate.ts";
  */
 export async function restoreBackup(
   databaseUrl: string,
-  ipfsFolder: string,
+  archives: Archives,
   folder: string,
   { upgrade = true }: { upgrade?: boolean } = {},
 ): Promise<Manifest> {
@@ -38,7 +38,7 @@ export async function restoreBackup(
     await client.query("COMMIT");
   });
   if (upgrade) await migrate(url);
-  if ((await readdir(folder)).includes("ipfs")) await cp(join(folder, "ipfs"), ipfsFolder, { recursive: true });
+  if ((await readdir(folder)).includes("ipfs")) await archives.copyIn(join(folder, "ipfs"));
   return manifest;
 }
 

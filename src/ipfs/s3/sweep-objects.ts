@@ -1,0 +1,69 @@
+import { basename } from "node:path";
+import type { Records } from "../car-storage.ts";
+import { abandonedAfterMs, orphanKeptMs } from "../sweep-parts.ts";
+import type { S3Objects } from "./s3-objects.ts";
+import { ObjectMissing } from "./store-fault.ts";
+
+/** Longer than any upload in parts is under way. S3 says only when it began. */
+const uploadKeptMs = 86_400_000;
+/** Whose objects these are. */
+const ownerKey = "owner";
+const markOf = (file: string) => `orphans/${file}`;
+const carName = /^cars\/([0-9a-f]{2})\/(\1[0-9a-f]{6}(-[0-9a-f]{4}){3}-[0-9a-f]{12})\.car$/;
+
+/**
+ * Clears away what dead processes left in S3: uploads in parts, probes, and CARs that no row names. Such a CAR is marked first,
+ * by an object of its own, and goes when it is still unknown a week later: where the database was restored from an older backup,
+ * the same CARs hold uploads that were acknowledged. Objects of other names are left alone.
+ *
+ * @returns how many objects went or were marked.
+ * @throws Error when the objects are another database's: a copy of it, made for a trial, must not remove what its original keeps.
+ */
+export async function sweepObjects(objects: S3Objects, records: Records, now: number): Promise<number> {
+  await requireOwner(objects, await records.databaseName());
+  let cleared = await objects.abortUploads("cars/", now - uploadKeptMs);
+  const marked = new Map<string, number>();
+  for await (const page of objects.list("orphans/"))
+    for (const { key, modified } of page) marked.set(basename(key), modified);
+  for await (const page of objects.list("cars/")) {
+    const old = page.flatMap(({ key, modified }) => {
+      const file = now - modified >= abandonedAfterMs ? carName.exec(key)?.[2] : undefined;
+      return file === undefined ? [] : [{ key, file }];
+    });
+    if (old.length === 0) continue;
+    const known = await records.known(old.map(({ file }) => file));
+    for (const { key, file } of old) {
+      const since = marked.get(file);
+      marked.delete(file);
+      if (known.has(file)) {
+        if (since !== undefined) await objects.remove(markOf(file));
+      } else if (since === undefined) {
+        await objects.put(markOf(file), new Uint8Array());
+        cleared += 1;
+      } else if (now - since >= orphanKeptMs) {
+        await objects.remove(key);
+        await objects.remove(markOf(file));
+        cleared += 1;
+      }
+    }
+  }
+  // Of CARs that somebody else removed. A young one is not among the old, and has no mark either.
+  for (const [file, since] of marked) if (now - since >= orphanKeptMs) await objects.remove(markOf(file));
+  for await (const page of objects.list("probe/"))
+    for (const { key, modified } of page) if (now - modified >= abandonedAfterMs) await objects.remove(key);
+  return cleared;
+}
+
+async function requireOwner(objects: S3Objects, database: string): Promise<void> {
+  let owner: string;
+  try {
+    owner = (await objects.getRange(ownerKey, 0, 1_024)).toString("utf8");
+  } catch (error) {
+    if (!(error instanceof ObjectMissing)) throw error;
+    return await objects.put(ownerKey, Buffer.from(database));
+  }
+  if (owner === database) return;
+  throw new Error(
+    `the objects below IPFS_STORE belong to database ${owner}, and this is ${database}: nothing is removed. Give this one a prefix of its own, or remove the object "${ownerKey}" when the other is gone`,
+  );
+}
