@@ -90,6 +90,11 @@ export const devCommands: readonly DevCommand[] = [
     script: "bench/start/bench-start.ts",
   },
   {
+    name: "bench stores",
+    does: "uploads and reads of blocks in S3, with and without copies, beside the local folder",
+    script: "bench/uploads/bench-stores.ts",
+  },
+  {
     name: "bench uploads",
     does: "time and memory of uploads, and the gateway",
     script: "bench/uploads/bench-uploads.ts",
