@@ -30,7 +30,7 @@ const isKnown = (name: string) =>
 
 test("every variable of the compose file and the units is one that the service reads", () => {
   const own =
-    /^(POSTGRES_(USER|ADMIN_PASSWORD|PASSWORD)|SERVICE_PASSWORD|RELAYER_KEY_FILE|PROXY_(PORT|LISTEN|TLS)|API_SERVERS|NODE_OPTIONS|MALLOC_ARENA_MAX)$/;
+    /^(POSTGRES_(USER|ADMIN_PASSWORD|PASSWORD)|SERVICE_PASSWORD|RELAYER_KEY_FILE|PROXY_(PORT|LISTEN|TLS)|SETTINGS_FILE|API_SERVERS|NODE_OPTIONS|MALLOC_ARENA_MAX)$/;
   const names = [
     ...[...compose.matchAll(/\$\{(\w+)/g)].map(([, name]) => name ?? ""),
     ...[...compose.matchAll(/\b([A-Z][A-Z0-9_]{3,}): /g)].map(([, name]) => name ?? ""),
@@ -42,6 +42,17 @@ test("every variable of the compose file and the units is one that the service r
   ];
   expect(names.length).toBeGreaterThan(20);
   expect([...new Set(names)].filter((name) => !isKnown(name) && !own.test(name))).toEqual([]);
+});
+
+test("settings that the compose file does not name reach every process from settings.env, but for the signer", () => {
+  const named = composeBlocks();
+  expect(compose.slice(0, compose.indexOf("x-environment"))).toMatch(
+    /^ {2}env_file: \[\{ path: "\$\{SETTINGS_FILE:-\.\.\/settings\.env\}", required: false \}\]$/m,
+  );
+  for (const name of ["api", "worker", "indexer-polygon"]) expect(named.get(name)).toMatch(/^ {4}<<: \*service$/m);
+  expect(named.get("signer")).not.toMatch(/\*service|env_file/);
+  // A name that is set to nothing there would win over the file.
+  for (const name of ["IPFS_STORE", "AWS_SECRET_ACCESS_KEY", "IPFS_CACHE_BYTES"]) expect(compose).not.toContain(name);
 });
 
 test("processes beside the database are started with the memory settings of `npm start`", () => {
