@@ -5,6 +5,7 @@ import { loadConfig, secretsOf } from "../../src/config/config.ts";
 import { loadSignerConfig } from "../../src/signing/signer-config.ts";
 
 const env = {
+  IPFS_STORE: "s3://bucket",
   DATABASE_URL: "postgres://a:b@127.0.0.1/x",
   RPC_URL_GOERLI: "http://127.0.0.1:9",
   CHAIN_ID_GOERLI: "31337",
@@ -41,6 +42,7 @@ const flags: Record<string, (config: ReturnType<typeof loadConfig>) => unknown> 
   RATE_LIMITS: ({ rateLimits }) => rateLimits,
   DATABASE_ROW_SECURITY: ({ rowSecurity }) => rowSecurity,
   IPFS_GATEWAY_FETCH: ({ ipfs }) => ipfs.gatewayFetch,
+  IPFS_S3_PATH_STYLE: ({ ipfs }) => ipfs.store?.pathStyle,
   HEAVY_READS_LOW_PRIORITY: ({ heavyReadsLowPriority }) => heavyReadsLowPriority,
   METADATA_ALLOW_PRIVATE: ({ allowPrivateFetch }) => allowPrivateFetch,
   WEBHOOKS_ALLOW_PRIVATE: ({ webhooks }) => webhooks.allowPrivate,
@@ -54,7 +56,7 @@ test("no setting that is on or off is missing above", () => {
   const root = join(import.meta.dirname, "../..");
   const sources = globSync(["src/config/*.ts", "src/signing/signer-config.ts"], { cwd: root });
   const read = sources.flatMap((file) => [
-    ...readFileSync(join(root, file), "utf8").matchAll(/\breadSwitch\(env, ["`]([A-Z_]+)/g),
+    ...readFileSync(join(root, file), "utf8").matchAll(/\breadSwitch\(env, ["`]([A-Z0-9_]+)/g),
   ]);
   const names = new Set(read.map(([, name = ""]) => name.replace(/_$/, "_GOERLI")));
   expect([...names].sort()).toEqual(Object.keys(flags).sort());

@@ -41,6 +41,7 @@ const chain = {
 const beside: readonly [RegExp, Record<string, string>][] = [
   [/^PINATA_/, { PINATA_JWT: "a.b.c" }],
   [/^KUBO_/, { KUBO_RPC_URL: "http://127.0.0.1:1" }],
+  [/^(AWS_|IPFS_(S3|CACHE)_)/, { IPFS_STORE: "s3://bucket", AWS_ACCESS_KEY_ID: "x", AWS_SECRET_ACCESS_KEY: "x" }],
   [/^OTEL_/, { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1" }],
   [/^NODE_ENV$/, { KEY_PEPPER: "x" }],
   [/^RELAYER_KEYSTORE/, { RELAYER_KEYSTORE_POLYGON: "/key.json", RELAYER_KEYSTORE_PASSWORD_FILE_POLYGON: "/password" }],
@@ -107,6 +108,8 @@ test("each example is accepted, and differs from the default", () => {
     delete without[name];
     // What makes the others looked at is compared with its own absence elsewhere.
     if (without["RELAYER_KEYSTORE_POLYGON"] && name.includes("PASSWORD")) without[name] = "/password";
+    // One of the two alone is refused.
+    if (/^AWS_(ACCESS_KEY_ID|SECRET_ACCESS_KEY)$/.test(name)) without[name] = "another";
     const base = ofSigner.test(name) ? load(name, {}) : loadConfig(name === "DATABASE_URL" ? around(name) : without);
     expect([name, load(name, { [name]: value })]).not.toEqual([name, base]);
   }
