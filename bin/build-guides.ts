@@ -25,7 +25,10 @@ function guideOf(name: string, source: string, known: ReadonlySet<string>): Guid
         const title = plain(tokens);
         const anchor = anchorOf(title, anchors);
         if (depth > 1) sections.push({ anchor, title, text: "" });
-        return `<h${depth} id="${anchor}">${text}</h${depth}>\n`;
+        if (depth === 1) return `<h1 id="${anchor}">${text}</h1>\n`;
+        // Beside the heading, not in it: a screen reader names the heading by its words alone.
+        const link = `<a class="anchor" href="#${anchor}" aria-label="Link to ${escapeHtml(title)}">#</a>`;
+        return `<div class="titled"><h${depth} id="${anchor}">${text}</h${depth}>${link}</div>\n`;
       },
       paragraph({ tokens }) {
         const section = sections.at(-1);

@@ -121,7 +121,9 @@ function filesOf(made: Record<string, ViteEntry>, file: string): PageFiles {
   const base = (path: string) => path.replace("assets/", "");
   const [main, ...shared] = own.map((entry) => base(entry.file));
   if (!main) throw new Error(`nothing was built of ${file}`);
-  return { script: main, preloads: shared, styles: [...new Set(own.flatMap(({ css }) => css ?? []))].map(base) };
+  // What a page says of its own comes after what it shares, and so over it.
+  const styles = [...new Set(own.toReversed().flatMap(({ css }) => css ?? []))].map(base);
+  return { script: main, preloads: shared, styles };
 }
 
 async function removeOthers(names: readonly string[]): Promise<void> {

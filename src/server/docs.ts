@@ -8,6 +8,7 @@ import { type ErrorCode, errorTable, ServiceError } from "../errors/errors.ts";
 import type { AppEnv } from "../http/app-env.ts";
 import { createOpenApi } from "../rest/openapi.ts";
 import { addStartPage } from "./start-page.ts";
+import type { GuidePage } from "./web-manifest.ts";
 import { documentFrame, type WebPages } from "./web-pages.ts";
 
 interface DocumentedOperation {
@@ -69,7 +70,7 @@ function addGuides(app: Hono<AppEnv>, pages: WebPages): void {
   app.get("/docs/guide", async (c) => {
     const guides = await pages.guides();
     const list = guides.map(({ name, title }) => html`<li><a href="/docs/guide/${name}">${title}</a></li>`);
-    const body = documentFrame(html`<h1>Guides</h1><ul>${list}</ul>`);
+    const body = documentFrame(html`<h1>Guides</h1><ul class="columns">${list}</ul>`);
     const head = { title: "Guides – Mintyard", description: "How to use and run Mintyard." };
     return await pages.page(c, "docs", head, body);
   });
@@ -85,8 +86,19 @@ function addGuides(app: Hono<AppEnv>, pages: WebPages): void {
     const guide = guides.find(({ name }) => name === c.req.param("name"));
     if (!guide) throw new ServiceError("not_found", "there is no guide of this name");
     const head = { title: `${guide.title} – Mintyard`, description: guide.title };
-    return await pages.page(c, "docs", head, documentFrame(raw(guide.html)));
+    return await pages.page(c, "docs", head, documentFrame(raw(guide.html), sideOf(guides, guide)));
   });
+}
+
+/** Where a reader is: all guides, and below this one its sections. */
+function sideOf(guides: readonly GuidePage[], shown: GuidePage) {
+  const sections = shown.sections.map(({ anchor, title }) => html`<li><a href="#${anchor}">${title}</a></li>`);
+  const list = guides.map(({ name, title }) =>
+    name === shown.name
+      ? html`<li><a href="/docs/guide/${name}" aria-current="page">${title}</a><ul>${sections}</ul></li>`
+      : html`<li><a href="/docs/guide/${name}">${title}</a></li>`,
+  );
+  return html`<details class="side" open><summary>Guides</summary><nav aria-label="Guides"><ul>${list}</ul></nav></details>`;
 }
 
 /** What is served of the package; everything a page needs comes from here, nothing from elsewhere. */

@@ -94,7 +94,8 @@ export class WebPages {
     { title, description, image, url }: PageHead,
     body: HtmlEscapedString | Promise<HtmlEscapedString> = raw("<noscript>This page needs JavaScript.</noscript>"),
   ): Promise<Response> {
-    const { pages } = await this.#files.manifest();
+    const { pages, files } = await this.#files.manifest();
+    const icon = files.find((file) => /^logo-[\w-]+\.svg$/.test(file));
     const { script, preloads, styles } = pages[name] ?? { script: "", preloads: [], styles: [] };
     return await c.html(
       html`<!doctype html>
@@ -110,7 +111,7 @@ export class WebPages {
 <meta property="og:type" content="website" />
 ${url ? html`<meta property="og:url" content="${url}" />` : raw("")}
 ${image ? html`<meta property="og:image" content="${image}" /><meta name="twitter:card" content="summary_large_image" />` : raw("")}
-<link rel="icon" href="data:," />
+<link rel="icon" href="${icon ? `/assets/${icon}` : "data:,"}" />
 ${styles.map((file) => html`<link rel="stylesheet" href="/assets/${file}" />`)}
 ${preloads.map((file) => html`<link rel="modulepreload" href="/assets/${file}" />`)}
 <script type="module" src="/assets/${script}"></script>
@@ -139,12 +140,17 @@ ${body}
   }
 }
 
-/** What stands around every document: where the others are, and a search over the guides. */
-export function documentFrame(body: unknown) {
-  return html`<header>
-<nav aria-label="Documents" class="row small"><a href="/docs">API</a><a href="/docs/start">Quick start</a><a href="/docs/guide">All guides</a><a href="/console">Console</a></nav>
-<p><label for="search">Search the guides</label><input id="search" type="search" autocomplete="off" /></p>
-<ul id="found" aria-live="polite"></ul>
+/**
+ * What stands around every document: where the others are, and a search over the guides.
+ *
+ * @param side stands beside it, where there is room.
+ */
+export function documentFrame(body: unknown, side: unknown = "") {
+  return html`<header class="top">
+<a class="brand" href="/docs/guide">Mintyard</a>
+<nav aria-label="Documents"><a href="/docs">API</a><a href="/docs/start">Quick start</a><a href="/docs/guide">All guides</a><a href="/console">Console</a></nav>
+<div class="find"><label for="search">Search the guides</label><input id="search" type="search" autocomplete="off" /></div>
 </header>
-<main>${body}</main>`;
+<ul id="found" class="card" aria-live="polite"></ul>
+<div class="document">${side}<main>${body}</main></div>`;
 }

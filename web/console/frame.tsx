@@ -1,6 +1,7 @@
 import { Link, Outlet, useRouterState } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
 import { shortAddress } from "../shared/amounts.ts";
+import { checksummed, Identicon } from "./address.tsx";
 import { useIdentity } from "./identity.tsx";
 import { Loading } from "./notices.tsx";
 import { SignInPage } from "./pages/sign-in.tsx";
@@ -29,7 +30,9 @@ export function Frame() {
         Skip to the page
       </a>
       <header className="top">
-        <span className="brand">Mintyard</span>
+        <Link to="/" className="brand">
+          Mintyard
+        </Link>
         {identity && (
           <nav aria-label="Console">
             {pages.map(({ to, name }) => (
@@ -41,7 +44,14 @@ export function Frame() {
         )}
         {identity && (
           <span className="row small">
-            <span className="quiet">{identity.kind === "session" ? shortAddress(identity.wallet) : "API key"}</span>
+            {identity.kind === "session" ? (
+              <span className="address">
+                <Identicon address={identity.wallet} />
+                <code title={checksummed(identity.wallet)}>{shortAddress(checksummed(identity.wallet))}</code>
+              </span>
+            ) : (
+              <span className="quiet">API key</span>
+            )}
             <button type="button" onClick={() => void signOut()}>
               Sign out
             </button>

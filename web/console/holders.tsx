@@ -1,5 +1,6 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { counted } from "../shared/amounts.ts";
+import { Address } from "./address.tsx";
 import { graphql } from "./api.ts";
 import { ErrorNotice, Loading } from "./notices.tsx";
 
@@ -58,7 +59,7 @@ export function Holders({ chain, address }: { chain: string; address: string }) 
             {owners.map(({ address: owner, tokenCount }) => (
               <tr key={owner}>
                 <td>
-                  <code>{owner}</code>
+                  <Address address={owner} chain={chain} of={`the holder ${owner.slice(0, 8)}`} />
                 </td>
                 <td>{tokenCount.toLocaleString()}</td>
                 <td className="share">

@@ -1,14 +1,10 @@
-import { createRootRoute, createRoute, createRouter } from "@tanstack/react-router";
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
 import { Frame } from "./frame.tsx";
-import { AccountPage } from "./pages/account.tsx";
-import { CollectionPage } from "./pages/collection.tsx";
-import { DataPage } from "./pages/data.tsx";
-import { LaunchPage } from "./pages/launch.tsx";
-import { OperatorPage } from "./pages/operator.tsx";
 import { OverviewPage } from "./pages/overview.tsx";
-import { WebhooksPage } from "./pages/webhooks.tsx";
 
 const root = createRootRoute({ component: Frame, notFoundComponent: () => <p>There is no such page.</p> });
+// The first page comes without the code of the others.
+const CollectionPage = lazyRouteComponent(() => import("./pages/collection.tsx"), "CollectionPage");
 const collection = createRoute({
   getParentRoute: () => root,
   path: "/collections/$chain/$address",
@@ -16,11 +12,31 @@ const collection = createRoute({
 });
 const tree = root.addChildren([
   createRoute({ getParentRoute: () => root, path: "/", component: OverviewPage }),
-  createRoute({ getParentRoute: () => root, path: "/launch", component: LaunchPage }),
-  createRoute({ getParentRoute: () => root, path: "/data", component: DataPage }),
-  createRoute({ getParentRoute: () => root, path: "/webhooks", component: WebhooksPage }),
-  createRoute({ getParentRoute: () => root, path: "/account", component: AccountPage }),
-  createRoute({ getParentRoute: () => root, path: "/operator", component: OperatorPage }),
+  createRoute({
+    getParentRoute: () => root,
+    path: "/launch",
+    component: lazyRouteComponent(() => import("./pages/launch.tsx"), "LaunchPage"),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: "/data",
+    component: lazyRouteComponent(() => import("./pages/data.tsx"), "DataPage"),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: "/webhooks",
+    component: lazyRouteComponent(() => import("./pages/webhooks.tsx"), "WebhooksPage"),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: "/account",
+    component: lazyRouteComponent(() => import("./pages/account.tsx"), "AccountPage"),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: "/operator",
+    component: lazyRouteComponent(() => import("./pages/operator.tsx"), "OperatorPage"),
+  }),
   collection,
 ]);
 

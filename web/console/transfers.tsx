@@ -1,9 +1,10 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import type { Answer } from "../../client/src/rest.ts";
-import { shortAddress } from "../shared/amounts.ts";
+import { Address } from "./address.tsx";
 import { get } from "./api.ts";
 import { ErrorNotice, Loading } from "./notices.tsx";
 import { isUnknown } from "./pages-of.ts";
+import { Time } from "./time.tsx";
 
 type TransferPage = Answer<"get", "/v0/transactions/nfts/{contract_address}">;
 
@@ -62,10 +63,22 @@ export function TransferTable({
               <tr key={`${item.transaction_hash} ${item.token_id} ${item.type}`}>
                 <td>{item.type}</td>
                 <td>{item.token_id}</td>
-                <td>{short(item.transfer_from ?? (item.type === "burn" ? item.owner_address : undefined))}</td>
-                <td>{short(item.transfer_to ?? (item.type === "mint" ? item.owner_address : undefined))}</td>
+                <td>
+                  <Party
+                    address={item.transfer_from ?? (item.type === "burn" ? item.owner_address : undefined)}
+                    {...{ chain, of: `the sender of token ${item.token_id}` }}
+                  />
+                </td>
+                <td>
+                  <Party
+                    address={item.transfer_to ?? (item.type === "mint" ? item.owner_address : undefined)}
+                    {...{ chain, of: `the receiver of token ${item.token_id}` }}
+                  />
+                </td>
                 <td>{item.block_number}</td>
-                <td>{new Date(`${item.transaction_date}Z`).toLocaleString()}</td>
+                <td>
+                  <Time at={`${item.transaction_date}Z`} />
+                </td>
               </tr>
             ))}
           </tbody>
@@ -80,6 +93,7 @@ export function TransferTable({
   );
 }
 
-function short(address: string | undefined) {
-  return address ? <code title={address}>{shortAddress(address)}</code> : "–";
+/** Who sent or got a token; nobody did when it was made or burned. */
+function Party({ address, chain, of }: { address: string | undefined; chain: string; of: string }) {
+  return address ? <Address address={address} chain={chain} of={of} /> : "–";
 }

@@ -18,6 +18,10 @@ for (const button of document.querySelectorAll<HTMLButtonElement>("button.copy")
     }, 2_000);
   });
 
+// On a narrow screen the list of guides would stand before the guide.
+const side = document.querySelector<HTMLDetailsElement>("details.side");
+if (side && innerWidth < 960) side.open = false;
+
 const field = document.querySelector<HTMLInputElement>("#search");
 const list = document.querySelector<HTMLElement>("#found");
 let sections: Promise<Section[]> | null = null;

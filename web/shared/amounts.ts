@@ -12,12 +12,13 @@ export function parseEther(text: string): bigint | null {
   return match ? BigInt((match[1] ?? "") + (match[2] ?? "").padEnd(18, "0")) : null;
 }
 
-/** A fee to two digits: nobody reads the fifteenth. */
-export function formatFee(wei: bigint): string {
+/** A fee to two digits: nobody reads the fifteenth. @param digits that are kept behind the zeros of the fraction. */
+export function formatFee(wei: bigint, digits = 2): string {
   const text = formatEther(wei);
   const [, whole = "", fraction = ""] = /^(\d+)\.?(\d*)$/.exec(text) ?? [];
-  const kept = /^0*\d{0,2}/.exec(fraction)?.[0] ?? "";
-  return `${whole}${kept ? `.${kept}` : ""}`;
+  const kept = new RegExp(`^0*\\d{0,${digits}}`).exec(fraction)?.[0] ?? "";
+  const shown = kept.replace(/0+$/, "");
+  return `${whole}${shown ? `.${shown}` : ""}`;
 }
 
 /** The same of an amount in whole units, as answers have it. */

@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { Address } from "../address.tsx";
 import { get } from "../api.ts";
 import { Amount, useBalance } from "../balance.tsx";
 import { ErrorNotice, Loading } from "../notices.tsx";
@@ -39,7 +40,7 @@ export function OperatorPage() {
       {data && (
         <>
           {words.length === 0 ? (
-            <p className="notice" role="status">
+            <p className="notice good" role="status">
               Nothing needs attention.
             </p>
           ) : (
@@ -127,7 +128,7 @@ function WalletRow({ chain, wallet, hasRole }: { chain: ChainStatus; wallet: str
   return (
     <tr>
       <td>
-        <code>{wallet}</code>
+        <Address address={wallet} chain={chain.chain} of="the wallet that pays" />
       </td>
       <td>{balance === undefined ? "–" : <Amount wei={balance} chain={chain.chain} rounded />}</td>
       <td>{state?.state ?? "not used yet"}</td>
