@@ -41,6 +41,21 @@ test("a transaction that its wallet replaced, or that the network dropped, is wa
   expect(await forgotten).toBe("dropped");
 });
 
+test("a node that does not answer has not dropped anything, and who waits can stop", async () => {
+  const sent = await send("10");
+  const leaves = new AbortController();
+  let asked = 0;
+  // Far more often than what is taken for dropped.
+  const away = async () => {
+    asked += 1;
+    if (asked > 200) leaves.abort();
+    throw new Error("the node is away");
+  };
+  expect(await followTransaction({ request: away }, sent, 1, leaves.signal)).toBe("left");
+  await chain.mine({ blocks: 1 });
+  expect(await follow(sent)).toMatchObject({ status: "0x1" });
+});
+
 test("one behind others of its wallet is waited for until it is mined", async () => {
   const first = await send("10");
   const second = await send("10");

@@ -71,8 +71,8 @@ async function simulate(provider: Provider, call: MintCall): Promise<void> {
   }
 }
 
-/** What the wallet lacks for the price and, as far as a node tells it, for the fee. */
-async function missingFunds(provider: Provider, call: MintCall): Promise<bigint> {
+/** What the wallet lacks for the price and, as far as a node tells it, for the fee; wei. */
+export async function missingFunds(provider: Provider, call: MintCall): Promise<bigint> {
   const [balance, price] = await Promise.all([
     quantity(provider, "eth_getBalance", [call.from, "latest"]),
     quantity(provider, "eth_gasPrice").catch(() => 0n),
@@ -89,7 +89,9 @@ const roughGas = 100_000n;
 
 async function follow(provider: Provider, call: MintCall, hash: Hex, nonce: bigint): Promise<Progress> {
   const end = await followTransaction<Receipt>(provider, { hash, from: call.from, nonce });
-  return typeof end === "string" ? gone(end, hash) : ended(end, call, hash);
+  // Nobody is given a way to stop it: the page is closed instead.
+  if (end === "left") return { step: "sent", hash };
+  return end === "replaced" || end === "dropped" ? gone(end, hash) : ended(end, call, hash);
 }
 
 function ended(receipt: Receipt, call: MintCall, hash: Hex): Progress {

@@ -25,7 +25,7 @@ export function CheckedUpdate({ collection, changes, label, idle = label, danger
     <div className="stack" aria-live="polite">
       {changes && plan && (
         <>
-          <p className="notice">
+          <p className="notice good">
             The chain would take this. It needs {plan.gas.toLocaleString()} gas: {formatCost(plan.cost)} {coin} now, at
             most {formatCost(plan.max_cost)} {coin} (this installation pays).
           </p>
@@ -58,6 +58,13 @@ export function CheckedUpdate({ collection, changes, label, idle = label, danger
         )}
       </div>
       {update.said && <p>{update.said}</p>}
+      {update.leave && (
+        <p>
+          <button type="button" onClick={update.leave}>
+            Stop waiting
+          </button>
+        </p>
+      )}
       <ErrorNotice error={update.error} />
     </div>
   );

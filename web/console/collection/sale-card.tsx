@@ -1,15 +1,15 @@
+import { Address } from "../address.tsx";
 import { Amount } from "../balance.tsx";
 import { type Collection, useSale } from "../collections.ts";
 import { barsByHour, useMints } from "../mints.ts";
 import { ErrorNotice } from "../notices.tsx";
 import { BarPlot } from "../plot.tsx";
-import { AmountRange, useRevenue } from "../revenue.tsx";
+import { Time } from "../time.tsx";
 
-/** How a collection's sale goes, what it brought, and where its visitors mint. */
+/** How a collection's sale goes, and where its visitors mint. */
 export function SaleCard({ collection }: { collection: Collection }) {
   const { chain, address, name } = collection;
   const { data, error } = useSale(chain, address);
-  const revenue = useRevenue(collection, data);
   const mints = useMints(chain, address);
   const mintPage = `${location.origin}/mint/${chain}/${address}`;
   const link = `<a href="${mintPage}">Mint ${name}</a>`;
@@ -28,12 +28,6 @@ export function SaleCard({ collection }: { collection: Collection }) {
             <dd>
               <Amount wei={BigInt(data.public_price_wei)} chain={chain} />
             </dd>
-            <dt>Buyers paid</dt>
-            <dd>{revenue ? <AmountRange range={revenue.paid} chain={chain} /> : "–"}</dd>
-            <dt>Withdrawn</dt>
-            <dd>{revenue ? <AmountRange range={revenue.withdrawn} chain={chain} /> : "–"}</dd>
-            <dt>To withdraw</dt>
-            <dd>{revenue ? <Amount wei={revenue.waits} chain={chain} /> : "–"}</dd>
             <dt>Public sale</dt>
             <dd>{shownTime(data.public_start)}</dd>
             <dt>Presale</dt>
@@ -44,7 +38,7 @@ export function SaleCard({ collection }: { collection: Collection }) {
             </dd>
             <dt>Contract</dt>
             <dd>
-              <code>{address}</code>
+              <Address address={address} chain={chain} of="the contract" full />
             </dd>
             <dt>Mint page</dt>
             <dd>
@@ -69,6 +63,6 @@ export function SaleCard({ collection }: { collection: Collection }) {
   );
 }
 
-function shownTime(seconds: string | null): string {
-  return seconds === null ? "none" : new Date(Number(seconds) * 1000).toLocaleString();
+function shownTime(seconds: string | null) {
+  return seconds === null ? "none" : <Time at={Number(seconds) * 1000} />;
 }

@@ -23,6 +23,7 @@ export interface UpdatePlan {
 export function useUpdate({ chain, address }: Collection) {
   const client = useQueryClient();
   const [said, setSaid] = useState<string | null>(null);
+  const [leave, setLeave] = useState<(() => void) | null>(null);
   const bodyOf = (changes: Changes) => ({ chain, contract_address: address, ...changes });
   const check = useMutation({
     mutationFn: async (changes: Changes) => ({
@@ -36,11 +37,17 @@ export function useUpdate({ chain, address }: Collection) {
       setSaid("The change is being signed.");
       const answer = await send<{ transaction_hash: string }>("PUT", "/v0/contracts/collections", bodyOf(changes));
       const hash = answer.transaction_hash;
+      const controller = new AbortController();
+      setLeave(() => () => controller.abort());
       for (;;) {
         const waits = await waitsFor(chain, hash);
         if (waits === null) break;
         setSaid(`${waits} Transaction ${hash}`);
         await pause(1_000);
+        if (controller.signal.aborted)
+          return setSaid(
+            `The service goes on with the change; it shows here once it is confirmed. Transaction ${hash}`,
+          );
       }
       await client.invalidateQueries({ queryKey: ["collections"] });
       await client.invalidateQueries({ queryKey: ["sale"] });
@@ -48,9 +55,12 @@ export function useUpdate({ chain, address }: Collection) {
       check.reset();
     },
     onError: () => setSaid(null),
+    onSettled: () => setLeave(null),
   });
   return {
     said,
+    /** Ends the waiting for what was sent, and nothing else; null while nothing is waited for. */
+    leave,
     check: check.mutate,
     send: update.mutate,
     isPending: update.isPending || check.isPending,

@@ -2,7 +2,9 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { formatBytes, shortAddress } from "../../shared/amounts.ts";
 import { get, send } from "../api.ts";
+import { DangerButton } from "../danger-button.tsx";
 import { ErrorNotice, Loading } from "../notices.tsx";
+import { Time } from "../time.tsx";
 
 interface ApiKey {
   id: string;
@@ -32,7 +34,7 @@ interface Settings {
   };
 }
 
-const time = (text: string | null) => (text === null ? "–" : new Date(text).toLocaleString());
+const time = (text: string | null) => (text === null ? "–" : <Time at={text} />);
 
 export function AccountPage() {
   const settings = useQuery({ queryKey: ["settings"], queryFn: () => get<Settings>("/v0/me/settings") });
@@ -130,14 +132,13 @@ function Keys() {
                   <td>{time(key.last_used_at)}</td>
                   <td>{time(key.expires_at)}</td>
                   <td>
-                    <button
-                      type="button"
-                      className="danger"
-                      aria-label={`Revoke ${key.name}`}
-                      onClick={() => revoke.mutate(key.id)}
-                    >
-                      Revoke
-                    </button>
+                    <DangerButton
+                      word="Revoke"
+                      of={key.name}
+                      loss="What uses it is refused from now on."
+                      disabled={revoke.isPending}
+                      act={() => revoke.mutate(key.id)}
+                    />
                   </td>
                 </tr>
               ))}

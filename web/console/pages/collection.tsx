@@ -1,7 +1,7 @@
 import { ChangeSettings } from "../collection/change-settings.tsx";
+import { Money } from "../collection/money.tsx";
 import { Freeze, Reveal } from "../collection/reveal.tsx";
 import { SaleCard } from "../collection/sale-card.tsx";
-import { Withdraw } from "../collection/withdraw.tsx";
 import { saleWord, useCollections, useSale } from "../collections.ts";
 import { Holders } from "../holders.tsx";
 import { ErrorNotice, Loading } from "../notices.tsx";
@@ -33,9 +33,9 @@ export function CollectionPage({ chain, address }: { chain: string; address: str
         {collection.metadata_frozen && <span className="badge off">frozen</span>}
       </div>
       <SaleCard collection={collection} />
+      <Money collection={collection} />
       <ChangeSettings collection={collection} />
       <Reveal collection={collection} />
-      <Withdraw collection={collection} />
       <section className="card stack" aria-labelledby="tokens">
         <h2 id="tokens">Tokens</h2>
         <TokenGrid chain={chain} address={address} />

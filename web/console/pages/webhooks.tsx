@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import type { Answer } from "../../../client/src/rest.ts";
 import { get, send } from "../api.ts";
+import { DangerButton } from "../danger-button.tsx";
 import { ErrorNotice, Loading } from "../notices.tsx";
 import { Deliveries } from "../webhooks/deliveries.tsx";
 
@@ -164,14 +165,13 @@ function Endpoint({ webhook }: { webhook: Webhook }) {
             Resume
           </button>
         )}
-        <button
-          type="button"
-          className="danger"
+        <DangerButton
+          word="Delete"
+          of={`the endpoint ${url}`}
+          loss="Its deliveries and its secret go too."
           disabled={act.isPending}
-          onClick={() => act.mutate({ method: "DELETE", path: "" })}
-        >
-          Delete
-        </button>
+          act={() => act.mutate({ method: "DELETE", path: "" })}
+        />
       </div>
       <ErrorNotice error={act.error} />
       <Deliveries id={id} />

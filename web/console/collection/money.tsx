@@ -3,39 +3,60 @@ import { useState } from "react";
 import { formatEther, formatFee } from "../../shared/amounts.ts";
 import { followTransaction } from "../../shared/follow-transaction.ts";
 import { isRejection, type Wallet } from "../../shared/wallets.ts";
-import type { Collection } from "../collections.ts";
+import { Address } from "../address.tsx";
+import { Amount } from "../balance.tsx";
+import { type Collection, useSale } from "../collections.ts";
 import { type InstalledChain, useInstallation, useWallets } from "../installation.ts";
 import { ErrorNotice } from "../notices.tsx";
+import { AmountRange, useRevenue } from "../revenue.tsx";
 
 /** Selector of `withdrawFees()`. */
 const withdrawFees = "0x476343ee";
 
-/** The collection's balance goes to its treasury, sent by a wallet that is an admin of it. */
-export function Withdraw({ collection }: { collection: Collection }) {
+/** What a collection took in, and how it comes to its treasury: sent by a wallet that is an admin of the collection. */
+export function Money({ collection }: { collection: Collection }) {
+  const { chain: chainName, address } = collection;
+  const sale = useSale(chainName, address);
+  const revenue = useRevenue(collection, sale.data);
   const wallets = useWallets();
   const chain = useInstallation()?.chains.find(({ name }) => name === collection.chain);
   const [said, setSaid] = useState<string | null>(null);
+  /** Ends the waiting for what was sent. */
+  const [waits, setWaits] = useState<AbortController | null>(null);
   const client = useQueryClient();
   const withdraw = useMutation({
     mutationFn: async (wallet: Wallet) => {
       setSaid(null);
       try {
         if (!chain) throw new Error("This installation does not serve the collection's network.");
-        setSaid(await withdrawWith(wallet, collection.address, chain, setSaid));
+        const controller = new AbortController();
+        setSaid(await withdrawWith(wallet, address, chain, controller.signal, setSaid, () => setWaits(controller)));
         await client.invalidateQueries({ queryKey: ["takings"] });
       } catch (error) {
         setSaid(null);
         throw isRejection(error) ? new Error("You declined in your wallet. Nothing was sent.") : error;
+      } finally {
+        setWaits(null);
       }
     },
   });
   return (
-    <section className="card stack" aria-labelledby="withdraw">
-      <h2 id="withdraw">Withdraw</h2>
-      <p className="quiet">
-        What buyers paid goes to the treasury <code>{collection.treasury_address}</code>. The owner's wallet sends the
-        transaction.
-      </p>
+    <section className="card stack" aria-labelledby="money">
+      <h2 id="money">Money</h2>
+      <dl className="facts">
+        <dt>Buyers paid</dt>
+        <dd>{revenue ? <AmountRange range={revenue.paid} chain={chainName} /> : "–"}</dd>
+        <dt>Withdrawn</dt>
+        <dd>{revenue ? <AmountRange range={revenue.withdrawn} chain={chainName} /> : "–"}</dd>
+        <dt>To withdraw</dt>
+        <dd>
+          <strong>{revenue ? <Amount wei={revenue.waits} chain={chainName} /> : "–"}</strong>
+        </dd>
+        <dt>Treasury</dt>
+        <dd>
+          <Address address={collection.treasury_address} chain={chainName} of="the treasury" full />
+        </dd>
+      </dl>
       <div className="row">
         {wallets
           .filter(({ local, id }) => !local || id === `local-${chain?.id}`)
@@ -45,7 +66,15 @@ export function Withdraw({ collection }: { collection: Collection }) {
             </button>
           ))}
       </div>
+      <p className="small quiet">It goes to the treasury. The owner's wallet sends the transaction.</p>
       {said && <p role="status">{said}</p>}
+      {waits && (
+        <p>
+          <button type="button" onClick={() => waits.abort()}>
+            Stop waiting
+          </button>
+        </p>
+      )}
       <ErrorNotice error={withdraw.error} />
     </section>
   );
@@ -55,7 +84,9 @@ async function withdrawWith(
   { provider }: Wallet,
   to: string,
   { id, coin }: InstalledChain,
+  signal: AbortSignal,
   say: (text: string) => void,
+  sent: () => void,
 ): Promise<string> {
   const ask = async <T,>(method: string, ...params: unknown[]) => (await provider.request({ method, params })) as T;
   const [from] = await ask<string[]>("eth_requestAccounts");
@@ -75,7 +106,11 @@ async function withdrawWith(
   const nonce = BigInt(await ask<string>("eth_getTransactionCount", from, "latest"));
   const hash = await ask<string>("eth_sendTransaction", call);
   say(`Sent; waiting for a block. Transaction ${hash}`);
-  const end = await followTransaction<{ status: string }>(provider, { hash, from: from ?? "", nonce });
+  sent();
+  const way = { hash, from: from ?? "", nonce };
+  const end = await followTransaction<{ status: string }>(provider, way, undefined, signal);
+  if (end === "left")
+    return `The transaction may still come into a block; the amounts above follow the chain. Transaction ${hash}`;
   if (end === "replaced")
     throw new Error(
       "Another transaction of this wallet took this one's place: you sped it up or cancelled it. Your wallet shows what became of it.",
