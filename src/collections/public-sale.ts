@@ -28,6 +28,16 @@ export interface PublicSale {
   publicStart: bigint | null;
   presaleStart: bigint | null;
   baseUri: string;
+  /** Who it belongs to, and where the money of its sale goes for ever; with checksums, as `royaltiesAddress`. */
+  owner: Address;
+  treasury: Address;
+  /** The share of later sales that its metadata asks for (ERC-2981). */
+  royaltiesBps: bigint;
+  royaltiesAddress: Address;
+  /** Nobody can change the metadata any more. */
+  metadataFrozen: boolean;
+  /** Nobody can change a price any more. */
+  pricesFrozen: boolean;
   /** The newest block, and the time of it in Unix seconds, of a local chain that of the next one: the clock that decides. */
   block: bigint;
   blockTime: bigint;
@@ -111,6 +121,11 @@ function isSameSale(one: PublicSale, other: PublicSale): boolean {
     "publicStart",
     "presaleStart",
     "baseUri",
+    "owner",
+    "royaltiesBps",
+    "royaltiesAddress",
+    "metadataFrozen",
+    "pricesFrozen",
   ] as const;
   return changing.every((name) => one[name] === other[name]);
 }
@@ -135,6 +150,12 @@ async function readSale(
     publicStart: settings.publicMintStart === maxUint256 ? null : settings.publicMintStart,
     presaleStart: settings.presaleMintStart === 0n ? null : settings.presaleMintStart,
     baseUri: settings.baseURI,
+    owner: fixed.owner,
+    treasury: fixed.treasuryAddress,
+    royaltiesBps: settings.royaltiesBps,
+    royaltiesAddress: settings.royaltiesAddress,
+    metadataFrozen: !settings.metadataUpdatable,
+    pricesFrozen: settings.publicMintPriceFrozen && settings.presaleMintPriceFrozen,
     ...counted,
     readAtMs: Date.now(),
     deployedHere: await isOwnCollection(services, chain, address),

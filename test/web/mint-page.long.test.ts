@@ -38,6 +38,23 @@ describe.skipIf(!hasBrowser)("the mint page", () => {
     const { page, wallet, complaints, close } = await visit();
     await page.getByRole("heading", { name: "Pages", level: 1 }).waitFor();
     await page.getByText("0 of 4 minted").waitFor();
+    // Everything that a visitor decides by is there before a wallet is asked for anything.
+    await page.locator(".price").getByText("0.01 ETH").waitFor();
+    await page.getByText("up to 3 in one mint").waitFor();
+    await page.getByRole("button", { name: "One more" }).click();
+    await page.locator(".sum dd").first().getByText("0.02 ETH").waitFor();
+    await page
+      .locator(".sum dd")
+      .nth(1)
+      .getByText(/^about 0\.0+\d{1,2} ETH$/)
+      .waitFor();
+    await page.getByRole("button", { name: "One less" }).click();
+    await page.getByText("There are never more than 4 tokens.").waitFor();
+    await page.getByText("The price stays as it is.").waitFor();
+    await page.getByText("Pictures and metadata: they are revealed later.").waitFor();
+    const money = page.getByRole("listitem").filter({ hasText: "goes to the treasury" });
+    expect(await money.textContent()).toContain(fan.account.address);
+    expect(await page.getByRole("button", { name: /^Mint/ }).count()).toBe(0);
     // On another network there is a button that works, and none that does not.
     wallet.chainId = 1;
     await page.getByRole("button", { name: "Own wallet" }).click();

@@ -1,35 +1,12 @@
-import { decodeFunctionResult, encodeFunctionData } from "viem/utils";
 import type { Provider } from "../shared/wallets.ts";
 
 type Hex = `0x${string}`;
 
-/** The part of the contract that a visitor meets. */
-const abi = [
-  {
-    type: "function",
-    name: "mint",
-    stateMutability: "payable",
-    inputs: [{ name: "amount", type: "uint256" }],
-    outputs: [],
-  },
-  {
-    type: "function",
-    name: "presaleMint",
-    stateMutability: "payable",
-    inputs: [
-      { name: "amount", type: "uint256" },
-      { name: "proof", type: "bytes32[]" },
-    ],
-    outputs: [],
-  },
-  {
-    type: "function",
-    name: "tokenURI",
-    stateMutability: "view",
-    inputs: [{ name: "tokenId", type: "uint256" }],
-    outputs: [{ type: "string" }],
-  },
-] as const;
+/** Of the part of the contract that a visitor meets: `mint(uint256)`, `presaleMint(uint256,bytes32[])`, `tokenURI(uint256)`. */
+const selectors = { mint: "a0712d68", presaleMint: "e3e1e8ef", tokenUri: "c87b56dd" };
+const wordDigits = 64;
+
+const word = (value: bigint | number) => value.toString(16).padStart(wordDigits, "0");
 
 export interface MintCall {
   from: Hex;
@@ -41,10 +18,11 @@ export interface MintCall {
 
 /** @param proof null in the public sale. */
 export function mintCall(from: Hex, to: Hex, amount: bigint, value: bigint, proof: readonly Hex[] | null): MintCall {
-  const data =
+  const data: Hex =
     proof === null
-      ? encodeFunctionData({ abi, functionName: "mint", args: [amount] })
-      : encodeFunctionData({ abi, functionName: "presaleMint", args: [amount, proof] });
+      ? `0x${selectors.mint}${word(amount)}`
+      : // The list of the proof stands behind the two words of the head.
+        `0x${selectors.presaleMint}${word(amount)}${word(64)}${word(proof.length)}${proof.map((hash) => hash.slice(2)).join("")}`;
   return { from, to, data, value: `0x${value.toString(16)}` };
 }
 
@@ -54,13 +32,24 @@ export async function quantity(provider: Provider, method: string, params: reado
 
 /** @returns null when the token's metadata cannot be read. */
 export async function readTokenUri(provider: Provider, to: Hex, tokenId: bigint): Promise<string | null> {
-  const data = encodeFunctionData({ abi, functionName: "tokenURI", args: [tokenId] });
+  const data = `0x${selectors.tokenUri}${word(tokenId)}`;
   try {
-    const answer = (await provider.request({ method: "eth_call", params: [{ to, data }, "latest"] })) as Hex;
-    return decodeFunctionResult({ abi, functionName: "tokenURI", data: answer });
+    return decodeText((await provider.request({ method: "eth_call", params: [{ to, data }, "latest"] })) as Hex);
   } catch {
     return null;
   }
+}
+
+/** A `string` that a contract returned: where it begins, its length in bytes, the bytes. @throws for anything else. */
+export function decodeText(answer: Hex): string {
+  const digits = answer.slice(2);
+  const numberAt = (byte: number) => Number(`0x${digits.slice(byte * 2, byte * 2 + wordDigits)}`);
+  const start = numberAt(0);
+  const length = numberAt(start);
+  const hex = digits.slice((start + 32) * 2, (start + 32 + length) * 2);
+  if (!(start >= 32) || hex.length !== length * 2) throw new Error("the contract returned no text");
+  const bytes = Uint8Array.from({ length }, (_, at) => Number.parseInt(hex.slice(at * 2, at * 2 + 2), 16));
+  return new TextDecoder().decode(bytes);
 }
 
 export interface Receipt {

@@ -1,14 +1,19 @@
 /** @jsxImportSource preact */
-import { MintForm } from "./mint-form.tsx";
-import { formatWait, type Phase, phaseOf, type Sale } from "./sale.ts";
+import { useState } from "preact/hooks";
+import { formatEther } from "../shared/amounts.ts";
+import { exactTime } from "../shared/times.ts";
+import { Address } from "./address.tsx";
+import { ContractFacts } from "./contract-facts.tsx";
+import { Offer } from "./offer.tsx";
+import { formatWait, type Phase, phaseOf, priceOf, type Sale } from "./sale.ts";
 import { useChainClock, useSale } from "./use-sale.ts";
 import { useWallet } from "./use-wallet.ts";
-import { WalletPanel } from "./wallet-panel.tsx";
 
 export function MintPage({ path }: { path: string }) {
   const { sale, trouble, lasting } = useSale(path);
   const now = useChainClock(sale);
   const wallet = useWallet(sale);
+  const [amount, setAmount] = useState(1);
   if (!sale)
     return (
       <main class="mint">
@@ -27,33 +32,29 @@ export function MintPage({ path }: { path: string }) {
     <main class="mint">
       <Picture sale={sale} />
       <div class="stack">
-        <header>
+        <header class="stack">
           <p class="row small">
             <span class={`badge ${phase.name === "public" || phase.name === "presale" ? "" : "off"}`}>
               {phaseWord(phase)}
             </span>
-            <span class="quiet">{sale.chain.name}</span>
+            <span class="badge off">{sale.chain.name}</span>
             {sale.chain.local && <span class="badge warn">local chain only: no real money</span>}
           </p>
           <h1>{sale.name}</h1>
+          <p class="row small">
+            <span class="quiet">Owned by</span> <Address address={sale.owner} of="the owner" chain={sale.chain} />
+          </p>
           {sale.preview?.description && <p class="quiet">{sale.preview.description}</p>}
         </header>
-        <Supply sale={sale} />
+        <Terms sale={sale} phase={phase} />
         <Countdown phase={phase} now={now} />
         {trouble && (
           <p class="notice warn" role="status">
             {trouble}
           </p>
         )}
-        <section class="card stack" aria-label="Mint">
-          <WalletPanel sale={sale} wallet={wallet} />
-          {wallet.connected && wallet.connected.chainId === sale.chain.id && (
-            <MintForm key={wallet.connected.account} sale={sale} phase={phase} connected={wallet.connected} />
-          )}
-        </section>
-        <p class="small quiet">
-          Contract <code>{sale.address}</code>
-        </p>
+        <Offer key={wallet.connected?.account ?? ""} {...{ sale, phase, wallet, amount, setAmount }} />
+        <ContractFacts sale={sale} />
       </div>
     </main>
   );
@@ -83,17 +84,31 @@ function Picture({ sale }: { sale: Sale }) {
   );
 }
 
-function Supply({ sale }: { sale: Sale }) {
+/** The terms that everybody sees, with or without a wallet. */
+function Terms({ sale, phase }: { sale: Sale; phase: Phase }) {
   const [minted, most] = [Number(sale.minted), Number(sale.maxSupply)];
+  const price = priceOf(sale, phase);
+  const { coin } = sale.chain;
   return (
-    <div>
-      <p class="row apart small" id="supply">
-        <span>
-          <strong>{sale.minted.toLocaleString()}</strong> of {sale.maxSupply.toLocaleString()} minted
+    <div class="terms stack">
+      <p class="price">
+        <strong title={`${price} wei`}>{price === 0n ? "Free" : `${formatEther(price)} ${coin}`}</strong>{" "}
+        <span class="quiet small">
+          for each token, and the network's fee
+          {phase.name === "presale" && sale.publicPrice !== price
+            ? `; ${formatEther(sale.publicPrice)} ${coin} in the public sale`
+            : ""}
         </span>
-        <span class="quiet">{sale.left > 0n ? `${sale.left.toLocaleString()} left` : "none left"}</span>
       </p>
-      <progress value={minted} max={most} aria-labelledby="supply" />
+      <div>
+        <p class="row apart small" id="supply">
+          <span>
+            <strong>{sale.minted.toLocaleString()}</strong> of {sale.maxSupply.toLocaleString()} minted
+          </span>
+          <span class="quiet">{sale.left > 0n ? `${sale.left.toLocaleString()} left` : "none left"}</span>
+        </p>
+        <progress value={minted} max={most} aria-labelledby="supply" />
+      </div>
     </div>
   );
 }
@@ -106,11 +121,10 @@ function Countdown({ phase, now }: { phase: Phase; now: number }) {
         ? { opens: phase.publicOpens, what: "public sale" }
         : null;
   if (!next) return null;
-  const time = new Date(next.opens * 1000);
   return (
     <p class="notice" role="timer">
       The {next.what} opens in <strong>{formatWait(next.opens * 1000 + 1000 - now)}</strong>
-      <span class="quiet small"> ({time.toLocaleString()}; the chain's clock decides)</span>
+      <span class="quiet small"> ({exactTime(next.opens * 1000)}; the chain's clock decides)</span>
     </p>
   );
 }

@@ -63,7 +63,7 @@ interface MintedProps {
 
 function Minted({ tokens, block, sale, provider }: MintedProps) {
   return (
-    <div class="notice">
+    <div class="notice good">
       <h2>{tokens.length === 1 ? "Here is your token" : `Here are your ${tokens.length} tokens`}</h2>
       <p class="small">Minted in block {block.toString()}.</p>
       <ul class="tokens">

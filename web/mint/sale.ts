@@ -20,6 +20,11 @@ interface SaleBody {
   public_start: string | null;
   presale_start: string | null;
   revealed: boolean;
+  owner: string;
+  treasury: string;
+  royalties_bps: string;
+  metadata_frozen: boolean;
+  prices_frozen: boolean;
   block: string;
   block_time: string;
   /** When the chain was asked, and now, by the server's clock. */
@@ -45,6 +50,14 @@ export interface Sale {
   presaleStart: number | null;
   preview: SaleBody["preview"];
   deployedHere: boolean;
+  /** The tokens show their own pictures already. */
+  revealed: boolean;
+  owner: string;
+  /** Where the money of the sale goes, for ever. */
+  treasury: string;
+  royaltiesBps: number;
+  metadataFrozen: boolean;
+  pricesFrozen: boolean;
   block: bigint;
   /** Milliseconds that the chain's clock is ahead of this machine's. */
   clockAhead: number;
@@ -84,6 +97,12 @@ export async function readSale(path: string): Promise<Sale> {
     presaleStart: seconds(body.presale_start),
     preview: body.preview,
     deployedHere: body.deployed_here,
+    revealed: body.revealed,
+    owner: body.owner,
+    treasury: body.treasury,
+    royaltiesBps: Number(body.royalties_bps),
+    metadataFrozen: body.metadata_frozen,
+    pricesFrozen: body.prices_frozen,
     block: BigInt(body.block),
     clockAhead: body.now_ms - Date.now() + (blockAhead < -idleMs && !body.chain.local ? 0 : blockAhead),
   };
@@ -118,6 +137,12 @@ export function phaseOf(sale: Sale, now: number): Phase {
   ].flatMap(({ opens, what }) => (opens === null ? [] : [{ opens, what }]));
   const [first] = starts.sort((one, other) => one.opens - other.opens);
   return first ? { name: "before", ...first } : { name: "never" };
+}
+
+/** What a token costs somebody of whom nothing is known yet: in the presale, or before it, what its list pays. Wei. */
+export function priceOf(sale: Sale, phase: Phase): bigint {
+  const isPresale = phase.name === "presale" || (phase.name === "before" && phase.what === "presale");
+  return isPresale ? sale.presalePrice : sale.publicPrice;
 }
 
 /** `2 d 3 h`, `4 min 05 s`: two units, enough to know whether to wait. */

@@ -1,35 +1,92 @@
 import { useEffect, useState } from "preact/hooks";
-import type { Provider } from "../shared/wallets.ts";
+import type { Provider, Wallet } from "../shared/wallets.ts";
 import { type MintCall, quantity } from "./calls.ts";
+import { lacking, type Refusal, refusalOf } from "./refusals.ts";
+import { missingFunds } from "./send-mint.ts";
 
 const againMs = 15_000;
 
+/** What a node says of a mint that nobody has sent yet. */
+export interface Forecast {
+  /** What the network would take for it now, in wei; null while that is not known. */
+  fee: bigint | null;
+  /** Why it would be refused. */
+  refusal: Refusal | null;
+}
+
+const unknown: Forecast = { fee: null, refusal: null };
+
 /**
- * What the network would take for a mint now, in wei, as the wallet's own node estimates it. Null while that is not
- * known: a node estimates nothing for a wallet that cannot pay.
+ * What the wallet's own node makes of a mint: its fee, or why it would not happen.
  *
- * @param call null where nothing can be minted.
+ * @param call null where nothing can be minted. @param unit of the chain's coin.
  */
-export function useFee(provider: Provider, call: MintCall | null): bigint | null {
-  const [fee, setFee] = useState<{ of: string; wei: bigint } | null>(null);
-  const text = call === null ? "" : JSON.stringify(call);
-  useEffect(() => {
-    if (text === "") return;
-    let ended = false;
-    const ask = async () => {
-      const [gas, price] = await Promise.all([
-        quantity(provider, "eth_estimateGas", [JSON.parse(text)]),
+export function useForecast(provider: Provider | null, call: MintCall | null, unit: string): Forecast {
+  return useAnswer(provider && call && JSON.stringify(call), async (text) => {
+    const mint = JSON.parse(text) as MintCall;
+    if (!provider) return unknown;
+    try {
+      const [gas, price, balance] = await Promise.all([
+        quantity(provider, "eth_estimateGas", [mint]),
         quantity(provider, "eth_gasPrice"),
+        quantity(provider, "eth_getBalance", [mint.from, "latest"]),
       ]);
-      if (!ended) setFee({ of: text, wei: gas * price });
-    };
-    const askQuietly = () => void ask().catch(() => !ended && setFee(null));
-    askQuietly();
-    const timer = setInterval(askQuietly, againMs);
+      // Some nodes estimate what the wallet could not pay.
+      const missing = BigInt(mint.value) + gas * price - balance;
+      return { fee: gas * price, refusal: missing > 0n ? lacking(missing, unit) : null };
+    } catch (error) {
+      const missing = await missingFunds(provider, mint);
+      const refusal = missing > 0n ? lacking(missing, unit) : refusalOf(error);
+      // Of a start the chain's clock says more, and what has no words here may be the node's own trouble.
+      return { fee: null, refusal: /not-started|unknown|rejected/.test(refusal.kind) ? null : refusal };
+    }
+  });
+}
+
+/** Of a mint in a collection of this service: the first token, and each. */
+const roughGas = { first: 78_000n, each: 2_000n };
+
+/**
+ * About what the network takes for a mint, before a wallet is connected: any wallet of the browser that is on the chain
+ * says the price of gas.
+ */
+export function useRoughFee(
+  wallets: readonly Wallet[],
+  chainId: number,
+  count: number,
+  wanted: boolean,
+): bigint | null {
+  const names = wallets.map(({ id }) => id).join(" ");
+  const { fee } = useAnswer(wanted && names ? `${chainId} ${names}` : null, async () => {
+    for (const { provider } of wallets) {
+      const on = await quantity(provider, "eth_chainId").catch(() => 0n);
+      if (Number(on) !== chainId) continue;
+      const fee = await quantity(provider, "eth_gasPrice").catch(() => null);
+      if (fee !== null) return { fee, refusal: null };
+    }
+    return unknown;
+  });
+  return fee === null ? null : fee * (roughGas.first + roughGas.each * BigInt(count));
+}
+
+/** Asks now and again. @param question null: nothing is asked; an answer to another one is none. */
+function useAnswer(question: string | null, ask: (question: string) => Promise<Forecast>): Forecast {
+  const [answer, setAnswer] = useState<{ of: string; is: Forecast } | null>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the question has what it is about
+  useEffect(() => {
+    if (question === null) return;
+    let ended = false;
+    const look = () =>
+      void ask(question).then(
+        (is) => !ended && setAnswer({ of: question, is }),
+        () => !ended && setAnswer(null),
+      );
+    look();
+    const timer = setInterval(look, againMs);
     return () => {
       ended = true;
       clearInterval(timer);
     };
-  }, [provider, text]);
-  return fee?.of === text ? fee.wei : null;
+  }, [question]);
+  return answer && answer.of === question ? answer.is : unknown;
 }

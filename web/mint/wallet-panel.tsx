@@ -12,13 +12,13 @@ export function WalletPanel({ sale, wallet }: { sale: Sale; wallet: WalletState 
           <span>
             {connected.wallet.name} <code title={connected.account}>{shortAddress(connected.account)}</code>
           </span>
-          <button type="button" onClick={wallet.disconnect}>
+          <button type="button" class="tiny" onClick={wallet.disconnect}>
             Disconnect
           </button>
         </p>
       ) : (
         <>
-          <h2>Connect a wallet</h2>
+          <h2>Connect a wallet to mint</h2>
           {wallets.length === 0 && (
             <p class="quiet">
               This browser has no wallet. Install one, or open this link in your wallet's own browser.
@@ -26,7 +26,7 @@ export function WalletPanel({ sale, wallet }: { sale: Sale; wallet: WalletState 
           )}
           <div class="row">
             {wallets.map((one) => (
-              <button type="button" key={one.id} onClick={() => void wallet.connect(one)}>
+              <button type="button" class="main" key={one.id} onClick={() => void wallet.connect(one)}>
                 {one.name}
                 {one.local && <span class="badge warn">local chain only</span>}
               </button>
