@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
 import type { Browser, Page } from "playwright-core";
-import type { Address } from "viem";
+import { type Address, getAddress } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { drawImage } from "../../bin/demo-images.ts";
 import { connect, type Wallet } from "../../bin/demo-wallets.ts";
@@ -174,7 +174,10 @@ describe.skipIf(!hasBrowser)("the console's pages", () => {
     await endpoint.getByText(/ in \d+ ms/).waitFor();
     await endpoint.getByRole("button", { name: "Pause" }).click();
     await endpoint.getByRole("button", { name: "Resume" }).waitFor();
-    await endpoint.getByRole("button", { name: "Delete" }).click();
+    await endpoint.getByRole("button", { name: /^Delete the endpoint/ }).click();
+    await endpoint.getByRole("button", { name: /^Keep/ }).click();
+    await endpoint.getByRole("button", { name: /^Delete the endpoint/ }).click();
+    await endpoint.getByRole("button", { name: /^Delete for good/ }).click();
     await endpoint.waitFor({ state: "detached" });
     // Its deliveries may be asked for once more after it has gone.
     expect(complaints.filter((text) => !text.includes("status of 404"))).toEqual([]);
@@ -192,6 +195,52 @@ describe.skipIf(!hasBrowser)("the console's pages", () => {
     await wallets.getByText("has it").first().waitFor();
     expect(complaints).toEqual([]);
     await close();
+  });
+
+  test("show before a deployment what it fixes for ever, warn of contracts, and want the symbol where money is real", async () => {
+    const watched = await open("/console/account");
+    const { page, complaints } = watched;
+    await addWallet(watched, owner, stack.ready.rpcUrl ?? "", stack.ready.chainId ?? 0);
+    // The same chain, as if it were one with real money.
+    await page.route("**/console/installation.json", async (route) => {
+      const answer = await route.fetch();
+      const { chains, ...rest } = (await answer.json()) as { chains: object[] };
+      await route.fulfill({ json: { ...rest, chains: chains.map((one) => ({ ...one, local: false })) } });
+    });
+    const draft = {
+      ...{ step: 3, chain: "goerli", name: "Review", symbol: "RVW", supply: 3, perMint: "2", price: "0.01" },
+      ...{ baseUri: "ipfs://bafybeigarden/", publicStart: "2034-06-01T12:00", royalties: "5" },
+      ...{ owner: owner.account.address.toLowerCase(), treasury: collection.toLowerCase() },
+    };
+    await page.evaluate((kept) => localStorage.setItem("mintyard-launch", kept), JSON.stringify(draft));
+    await page.goto(`${origin}/console/launch`);
+    // All of the address is in its field, on a phone too.
+    await page.setViewportSize({ width: 360, height: 800 });
+    const treasury = page.getByLabel(/^Treasury/);
+    expect(await treasury.evaluate((field) => field.scrollWidth - field.clientWidth)).toBe(0);
+    expect(await treasury.evaluate((field) => field.scrollHeight - field.clientHeight)).toBe(0);
+    await page.getByRole("button", { name: "Next" }).click();
+    const money = page.getByRole("region", { name: "Money" });
+    expect(await money.textContent()).toContain(getAddress(owner.account.address));
+    expect(await money.textContent()).toContain(getAddress(collection));
+    await money.getByText("The treasury is a contract.").waitFor();
+    expect(await money.getByText("The owner is a contract.").count()).toBe(0);
+    expect(await money.getByText("for ever", { exact: true }).count()).toBe(1);
+    await page.getByRole("region", { name: "Sale" }).getByText("0.01 ETH for ever").waitFor();
+    // Of a treasury that is a collection the dry run says more: it takes no payments.
+    await page.getByText("the treasury is a contract that refuses payments").first().waitFor();
+    await page.getByRole("button", { name: "Back" }).click();
+    await treasury.fill("");
+    await page.getByRole("button", { name: "Next" }).click();
+    await page.getByText("Cost of the deployment").waitFor();
+    const deploy = page.getByRole("button", { name: "Deploy", exact: true });
+    expect(await deploy.isDisabled()).toBe(true);
+    await page.getByLabel("Type the collection's symbol, RVW").fill("rvw");
+    expect(await deploy.isDisabled()).toBe(true);
+    await page.getByLabel("Type the collection's symbol, RVW").fill("RVW");
+    expect(await deploy.isDisabled()).toBe(false);
+    expect(complaints.filter((text) => !text.includes("status of 422"))).toEqual([]);
+    await watched.close();
   });
 
   test("deploy from the creator's own wallet, which pays and becomes the admin", async () => {

@@ -3,6 +3,7 @@ import { RouterProvider } from "@tanstack/react-router";
 import { createRoot } from "react-dom/client";
 import "../shared/theme.css";
 import "./console.css";
+import "./launch/launch.css";
 import { ApiError } from "./api.ts";
 import { IdentityProvider } from "./identity.tsx";
 import { router } from "./routes.tsx";

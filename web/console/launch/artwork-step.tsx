@@ -120,7 +120,7 @@ export function ArtworkStep({ draft, change }: StepProps) {
         </div>
       )}
       {draft.baseUri && !progress && (
-        <p className="notice" role="status">
+        <p className="notice good" role="status">
           {counted(draft.supply, "token")} stored at <code>{draft.baseUri}</code>.
         </p>
       )}

@@ -2,6 +2,7 @@ import { useMutation } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { formatCost } from "../../shared/amounts.ts";
 import { isRejection, type Wallet } from "../../shared/wallets.ts";
+import { Address } from "../address.tsx";
 import { ApiError, send, sendPatiently } from "../api.ts";
 import { useInstallation, useWallets } from "../installation.ts";
 import { ErrorNotice } from "../notices.tsx";
@@ -9,6 +10,7 @@ import { DeploymentWay } from "./deployment-way.tsx";
 import { requestOf } from "./draft.ts";
 import type { StepProps } from "./fields.tsx";
 import { deployWithWallet } from "./own-wallet.ts";
+import { Review } from "./review.tsx";
 
 interface Plan {
   predicted_address: string;
@@ -19,7 +21,7 @@ interface Plan {
   warnings: string[];
 }
 
-/** The dry run's words, the button, and the deployment's way until it stands. */
+/** What was chosen, the dry run's words, on a real network a word to type, the button, and the deployment's way until it stands. */
 export function DeployStep({ draft, change, clear }: StepProps & { clear: () => void }) {
   const chain = useInstallation()?.chains.find(({ name }) => name === draft.chain);
   const wallets = useWallets().filter(({ local, id }) => !local || id === `local-${chain?.id}`);
@@ -33,6 +35,7 @@ export function DeployStep({ draft, change, clear }: StepProps & { clear: () => 
     },
   });
   const [waits, setWaits] = useState<string | null>(null);
+  const [typed, setTyped] = useState("");
   const abort = useRef(new AbortController());
   useEffect(() => {
     const controller = new AbortController();
@@ -95,42 +98,55 @@ export function DeployStep({ draft, change, clear }: StepProps & { clear: () => 
       </div>
     );
   const { data } = plan;
+  const isMeant = chain?.local === true || (typed.trim() !== "" && typed.trim() === draft.symbol.trim());
+  const isBusy = plan.isPending || deploy.isPending || byWallet.isPending;
   return (
-    <div className="stack" aria-live="polite">
-      {plan.isPending && <p role="status">Checking the launch against the chain…</p>}
-      <ErrorNotice error={plan.error ?? deploy.error ?? byWallet.error} />
-      {data && (
-        <>
-          <dl className="facts">
-            <dt>Address</dt>
-            <dd>
-              <code>{data.predicted_address}</code>
-            </dd>
-            <dt>Gas</dt>
-            <dd>{data.gas.toLocaleString()}</dd>
-            <dt>Cost of the deployment</dt>
-            <dd>
-              {formatCost(data.cost)} {chain?.coin} now, at most {formatCost(data.max_cost)} {chain?.coin} (this
-              installation pays)
-            </dd>
-          </dl>
-          {data.warnings.map((text) => (
-            <p key={text} className="notice warn">
-              {text}
-            </p>
-          ))}
-        </>
+    <div className="stack">
+      {chain && <Review draft={draft} chain={chain} />}
+      <section className="stack" aria-label="Deployment" aria-live="polite">
+        <h3>Deployment</h3>
+        {plan.isPending && <p role="status">Checking the launch against the chain…</p>}
+        <ErrorNotice error={plan.error ?? deploy.error ?? byWallet.error} />
+        {data && (
+          <>
+            <dl className="facts">
+              <dt>Address</dt>
+              <dd>
+                <Address address={data.predicted_address} chain={draft.chain} of="the collection" full />
+              </dd>
+              <dt>Gas</dt>
+              <dd>{data.gas.toLocaleString()}</dd>
+              <dt>Cost of the deployment</dt>
+              <dd>
+                {formatCost(data.cost)} {chain?.coin} now, at most {formatCost(data.max_cost)} {chain?.coin} (this
+                installation pays)
+              </dd>
+            </dl>
+            {data.warnings.map((text) => (
+              <p key={text} className="notice warn">
+                {text}
+              </p>
+            ))}
+          </>
+        )}
+      </section>
+      {chain && !chain.local && (
+        <label className="confirm">
+          Type the collection's symbol, {draft.symbol.trim()}
+          <span className="hint">This deploys on {chain.name}, with real money, and cannot be undone.</span>
+          <input
+            value={typed}
+            spellCheck={false}
+            autoComplete="off"
+            onChange={(event) => setTyped(event.target.value)}
+          />
+        </label>
       )}
       <div className="row">
         <button type="button" disabled={plan.isPending} onClick={() => check()}>
           Check again
         </button>
-        <button
-          type="button"
-          className="main"
-          disabled={!data || plan.isPending || deploy.isPending || byWallet.isPending}
-          onClick={() => deploy.mutate()}
-        >
+        <button type="button" className="main" disabled={!data || !isMeant || isBusy} onClick={() => deploy.mutate()}>
           Deploy
         </button>
       </div>
@@ -146,7 +162,7 @@ export function DeployStep({ draft, change, clear }: StepProps & { clear: () => 
               <button
                 type="button"
                 key={wallet.id}
-                disabled={deploy.isPending || byWallet.isPending}
+                disabled={!isMeant || isBusy}
                 onClick={() => byWallet.mutate(wallet)}
               >
                 Deploy with {wallet.name}

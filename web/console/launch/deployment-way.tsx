@@ -31,7 +31,7 @@ export function DeploymentWay({ draft, change, clear }: StepProps & { clear: () 
     <div className="stack" aria-live="polite">
       {address ? (
         <>
-          <p className="notice">
+          <p className="notice good">
             The collection stands at <code>{address}</code>.
           </p>
           <div className="row">

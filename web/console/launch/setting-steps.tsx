@@ -2,7 +2,7 @@ import { useEffect } from "react";
 import { AllowlistField } from "../allowlist-field.tsx";
 import { useIdentity } from "../identity.tsx";
 import { useInstallation } from "../installation.ts";
-import { addressPattern, Field, type StepProps } from "./fields.tsx";
+import { AddressField, Field, type StepProps } from "./fields.tsx";
 
 /** What the collection is; none of it can be changed after the deployment. */
 export function CollectionStep({ draft, change }: StepProps) {
@@ -112,17 +112,20 @@ export function MoneyStep({ draft, change }: StepProps) {
   }, [draft.owner, wallet, change]);
   return (
     <div className="fields">
-      <Field
+      <AddressField
         draft={draft}
         change={change}
         member="owner"
         label="Owner"
         hint="The wallet that the collection belongs to"
-        pattern={addressPattern}
       />
-      <Field
-        {...{ draft, change, member: "treasury", label: "Treasury", optional: true, pattern: addressPattern }}
-        hint="Where the money goes, for ever. Empty: the owner"
+      <AddressField
+        draft={draft}
+        change={change}
+        member="treasury"
+        label="Treasury"
+        hint="Where the money goes, for ever: it can never be changed. Empty: the owner"
+        optional
       />
       <Field
         draft={draft}

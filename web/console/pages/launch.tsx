@@ -4,7 +4,7 @@ import { DeployStep } from "../launch/deploy-step.tsx";
 import { type Draft, readAllowlist, useDraft } from "../launch/draft.ts";
 import { CollectionStep, MoneyStep, SaleStep } from "../launch/setting-steps.tsx";
 
-const steps = ["Artwork", "Collection", "Sale", "Money", "Check and deploy"];
+const steps = ["Artwork", "Collection", "Sale", "Money", "Review and deploy"];
 
 /** Whether a step has what the next one needs. */
 function isComplete(draft: Draft): boolean {
@@ -31,10 +31,14 @@ export function LaunchPage() {
   return (
     <div className="stack">
       <h1>Launch a collection</h1>
-      <ol className="row small quiet" aria-label="Steps">
+      <ol className="wizard small" aria-label="Steps">
         {steps.map((name, at) => (
-          <li key={name} aria-current={at === draft.step ? "step" : undefined}>
-            {at === draft.step ? <strong>{name}</strong> : name}
+          <li
+            key={name}
+            className={at < draft.step ? "passed" : ""}
+            aria-current={at === draft.step ? "step" : undefined}
+          >
+            {name}
           </li>
         ))}
       </ol>
