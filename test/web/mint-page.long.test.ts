@@ -34,6 +34,19 @@ describe.skipIf(!hasBrowser)("the mint page", () => {
     return { ...watched, wallet };
   }
 
+  /** Bytes that a page loads before it starts. */
+  async function weightOf(html: string, encoding: "br" | "gzip"): Promise<number> {
+    const files = [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, file]) => file ?? "");
+    expect(files.length).toBeGreaterThan(1);
+    let bytes = 0;
+    for (const file of files) {
+      const { headers } = await fetch(origin + file, { headers: { "Accept-Encoding": encoding } });
+      expect(headers.get("cache-control")).toContain("immutable");
+      bytes += Number(headers.get("content-length"));
+    }
+    return bytes;
+  }
+
   test("shows the collection, mints one, and shows the token only when a block has it", async () => {
     const { page, wallet, complaints, close } = await visit();
     await page.getByRole("heading", { name: "Pages", level: 1 }).waitFor();
@@ -104,14 +117,10 @@ describe.skipIf(!hasBrowser)("the mint page", () => {
     expect(html).toContain('<meta property="og:title" content="Pages – mint" />');
     expect(html).toContain('<meta property="og:description" content="Opens a page." />');
     expect(html).toMatch(/<meta property="og:image" content="http:\/\/127\.0\.0\.1:\d+\/ipfs\/\w+" \/>/);
-    const files = [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, file]) => file ?? "");
-    let bytes = 0;
-    for (const file of files) {
-      const { headers } = await fetch(origin + file, { headers: { "Accept-Encoding": "gzip" } });
-      expect(headers.get("cache-control")).toContain("immutable");
-      bytes += Number(headers.get("content-length"));
-    }
-    expect(files.length).toBeGreaterThan(1);
-    expect(bytes).toBeLessThan(60 * 1024);
+    expect(await weightOf(html, "gzip")).toBeLessThan(60 * 1024);
+    expect(await weightOf(html, "br")).toBeLessThan(25 * 1024);
+    // What every page of the console loads; the code of the others comes with them.
+    const console = await (await fetch(`${origin}/console`)).text();
+    expect(await weightOf(console, "br")).toBeLessThan(120 * 1024);
   });
 });

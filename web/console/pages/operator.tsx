@@ -128,7 +128,7 @@ function WalletRow({ chain, wallet, hasRole }: { chain: ChainStatus; wallet: str
   return (
     <tr>
       <td>
-        <Address address={wallet} chain={chain.chain} of="the wallet that pays" />
+        <Address address={wallet} chain={chain.chain} of="the wallet that pays" full />
       </td>
       <td>{balance === undefined ? "–" : <Amount wei={balance} chain={chain.chain} rounded />}</td>
       <td>{state?.state ?? "not used yet"}</td>
