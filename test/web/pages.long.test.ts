@@ -75,7 +75,7 @@ describe.skipIf(!hasBrowser)("every page", () => {
         act: connectTestWallet,
       },
       { name: "mint-done", path: mint, ready: "Here is your token", signedIn: false, act: mintOne },
-      { name: "guide", path: "/docs/guide/console", ready: "Operating the pages", signedIn: false },
+      { name: "guide", path: "/docs/guide/console", ready: "They load nothing from elsewhere", signedIn: false },
       { name: "sign-in", path: "/console", ready: "With a wallet", signedIn: false },
       { name: "overview", path: "/console", ready: "of 50 minted", signedIn: true },
       { name: "launch", path: "/console/launch", ready: "Drop a folder here", signedIn: true },
