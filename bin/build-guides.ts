@@ -1,19 +1,49 @@
+import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { Marked, type Token, type Tokens } from "marked";
 import type { GuidePage } from "../src/server/web-manifest.ts";
 
-/** Subjects that a visitor of the pages may want; decisions, measurements and runbooks stay with the sources. */
-export async function buildGuides(docs: string): Promise<GuidePage[]> {
+interface Picture {
+  /** Below `/assets`, with a hash of its bytes. */
+  asset: string;
+  bytes: Buffer;
+  width: number;
+  height: number;
+}
+
+interface Known {
+  guides: ReadonlySet<string>;
+  /** By their path in `docs/`. */
+  pictures: ReadonlyMap<string, Picture>;
+}
+
+/**
+ * Subjects that a visitor of the pages may want; decisions, measurements and runbooks stay with the sources.
+ *
+ * @returns the pages, and the pictures that they show.
+ */
+export async function buildGuides(docs: string): Promise<{ guides: GuidePage[]; pictures: Picture[] }> {
   const names = (await readdir(docs)).filter((name) => name.endsWith(".md")).sort();
-  const known = new Set(names.map((name) => name.slice(0, -3)));
-  return await Promise.all(
-    names.map(async (name) => guideOf(name.slice(0, -3), await readFile(join(docs, name), "utf8"), known)),
-  );
+  const sources = await Promise.all(names.map((name) => readFile(join(docs, name), "utf8")));
+  const paths = sources.flatMap((source) => [...source.matchAll(/!\[[^\]]*\]\((pictures\/[\w-]+\.png)\)/g)]);
+  const pictures = new Map<string, Picture>();
+  for (const [, path = ""] of paths) pictures.set(path, await readPicture(docs, path));
+  const known = { guides: new Set(names.map((name) => name.slice(0, -3))), pictures };
+  const guides = names.map((name, index) => guideOf(name.slice(0, -3), sources[index] ?? "", known));
+  return { guides, pictures: [...pictures.values()] };
+}
+
+async function readPicture(docs: string, path: string): Promise<Picture> {
+  const bytes = await readFile(join(docs, path));
+  const hash = createHash("sha256").update(bytes).digest("hex").slice(0, 8);
+  // The first chunk of a PNG begins with its width and its height.
+  const [width, height] = [bytes.readUInt32BE(16), bytes.readUInt32BE(20)];
+  return { asset: `${basename(path, ".png")}-${hash}.png`, bytes, width, height };
 }
 
 /** One document as HTML: text of ours, so its own markup is trusted; what it links to beside the guides stays text. */
-function guideOf(name: string, source: string, known: ReadonlySet<string>): GuidePage {
+function guideOf(name: string, source: string, known: Known): GuidePage {
   const anchors = new Map<string, number>();
   const sections: GuidePage["sections"] = [];
   let tables = 0;
@@ -50,10 +80,15 @@ function guideOf(name: string, source: string, known: ReadonlySet<string>): Guid
         const text = this.parser.parseInline(tokens);
         if (/^https?:/.test(href)) return `<a href="${escapeHtml(href)}" rel="noreferrer">${text}</a>`;
         const [, page, anchor = ""] = /^(?:([\w-]+)\.md)?(#[\w-]+)?$/.exec(href) ?? [];
-        if (page !== undefined && known.has(page)) return `<a href="/docs/guide/${page}${anchor}">${text}</a>`;
+        if (page !== undefined && known.guides.has(page)) return `<a href="/docs/guide/${page}${anchor}">${text}</a>`;
         return page === undefined && anchor ? `<a href="${anchor}">${text}</a>` : text;
       },
-      image: ({ text }) => `<em>${escapeHtml(text)}</em>`,
+      image({ href, text }) {
+        const picture = known.pictures.get(href);
+        if (!picture) return `<em>${escapeHtml(text)}</em>`;
+        const { asset, width, height } = picture;
+        return `<img src="/assets/${asset}" alt="${escapeHtml(text)}" width="${width}" height="${height}" loading="lazy" />`;
+      },
     },
   });
   const html = marked.parse(source, { async: false });

@@ -24,11 +24,12 @@ async function sources(): Promise<string[]> {
     .filter((file) => file.isFile())
     .map((file) => join(file.parentPath, file.name));
   const guides = (await readdir(docs)).filter((name) => name.endsWith(".md")).map((name) => join(docs, name));
+  const pictures = (await readdir(join(docs, "pictures"))).map((name) => join(docs, "pictures", name));
   const shared = ["document-files.ts", "folder-files.ts", "whole-file.ts"].map((name) => `src/uploads/${name}`);
   const builders = ["package-lock.json", "bin/build-web.ts", "bin/build-guides.ts", ...shared].map((path) =>
     join(root, path),
   );
-  return [...own.sort(), ...guides.sort(), ...builders];
+  return [...own.sort(), ...guides.sort(), ...pictures.sort(), ...builders];
 }
 
 /** The same for the same sources, on every machine. */
@@ -78,10 +79,12 @@ async function buildWeb(): Promise<"built" | "kept"> {
     });
     if (!result) throw new Error("the build made nothing");
     const made = JSON.parse(await readFile(join(out, "vite.json"), "utf8")) as Record<string, ViteEntry>;
+    const { guides, pictures } = await buildGuides(docs);
+    for (const { asset, bytes } of pictures) await writeFile(join(out, "assets", asset), bytes);
     const names = await readdir(join(out, "assets"));
     for (const name of names) await keep(out, name);
     const pages = Object.fromEntries(Object.entries(entries).map(([name, file]) => [name, filesOf(made, file)]));
-    await writeFile(join(out, "guides.json"), JSON.stringify(await buildGuides(docs)));
+    await writeFile(join(out, "guides.json"), JSON.stringify(guides));
     await rename(join(out, "guides.json"), join(dist, "guides.json"));
     const manifest: WebManifest = { stamp, pages, files: names.sort() };
     await writeFile(join(out, "manifest.json"), JSON.stringify(manifest));

@@ -8,6 +8,18 @@ import { addWallet, hasBrowser, openBrowser, openPage } from "./browser.ts";
 import { checkLook, type Look, looks, nameOf } from "./looks.ts";
 import { buildPages, deploySale } from "./web-fixture.ts";
 
+/** Of a guide: each is decoded, and one that does not load fails. */
+async function seePictures(page: Page): Promise<void> {
+  const widths = await page.evaluate(async () => {
+    const pictures = [...document.querySelectorAll<HTMLImageElement>("main img")];
+    for (const picture of pictures) picture.loading = "eager";
+    await Promise.all(pictures.map((picture) => picture.decode()));
+    return pictures.map(({ naturalWidth }) => naturalWidth);
+  });
+  expect(widths.length).toBeGreaterThan(2);
+  for (const width of widths) expect(width).toBeGreaterThan(300);
+}
+
 describe.skipIf(!hasBrowser)("every page", () => {
   const stack = leaseStack();
   let browser: Browser;
@@ -75,7 +87,13 @@ describe.skipIf(!hasBrowser)("every page", () => {
         act: connectTestWallet,
       },
       { name: "mint-done", path: mint, ready: "Here is your token", signedIn: false, act: mintOne },
-      { name: "guide", path: "/docs/guide/console", ready: "They load nothing from elsewhere", signedIn: false },
+      {
+        name: "guide",
+        path: "/docs/guide/console",
+        ready: "They load nothing from elsewhere",
+        signedIn: false,
+        act: seePictures,
+      },
       { name: "sign-in", path: "/console", ready: "With a wallet", signedIn: false },
       { name: "overview", path: "/console", ready: "of 50 minted", signedIn: true },
       { name: "launch", path: "/console/launch", ready: "Drop a folder here", signedIn: true },
