@@ -76,8 +76,9 @@ export function createClient(options: ClientOptions): MintyardClient {
     delete: callOf(send, "delete"),
     graphql: async (document, ...[variables, more]) => await runDocument(send, document, variables, more),
     transact: async (method, operation, input, repeat) => {
-      const { idempotencyKey: given = idempotencyKey(), signal = repeat?.signal } = input as RequestOptions;
-      const asked = { ...input, signal, idempotencyKey: given };
+      const { idempotencyKey: given, signal = repeat?.signal } = input as RequestOptions;
+      // Without one, an answer that was lost would be a second transaction; an empty one is none.
+      const asked = { ...input, signal, idempotencyKey: given || idempotencyKey() };
       const call = callOf(send, method) as (path: string, input: unknown) => Promise<never>;
       return await repeatWhileUnavailable(() => call(operation, asked), repeat);
     },

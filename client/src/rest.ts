@@ -62,8 +62,8 @@ export function callOf<M extends Method>(send: Send, method: M): Call<M> {
 function addressOf(template: string, parts: NonNullable<AnyInput["path"]>, query: object): string {
   const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const part = parts[name];
-    // An empty one would make another path of it.
-    if (!part) throw new TypeError(`${template} needs path.${name}`);
+    // An empty one, or one that means a folder, would make another path of it.
+    if (!part || part === "." || part === "..") throw new TypeError(`${template} needs path.${name}`);
     return encodeURIComponent(part);
   });
   const search = new URLSearchParams();

@@ -3,6 +3,9 @@ import { GraphQLError } from "graphql";
 import type { Plugin } from "graphql-yoga";
 import { DocumentCache } from "./document-cache.ts";
 
+/** Of a longer one the hash is never known: a few hundred of them would be the memory of a process. */
+const maxText = 10_000;
+
 type Extensions = Readonly<Record<string, unknown>>;
 
 /** Of `extensions.persistedQuery`; null: the request names no document by its hash. */
@@ -37,13 +40,15 @@ export class PersistedQueries {
           "PERSISTED_QUERY_NOT_SUPPORTED",
           "PersistedQueryNotSupported: only `version` 1 with `sha256Hash`",
         );
-      const query = this.textOf(params.query ?? undefined, extensions) ?? params.query;
+      const query: unknown = this.textOf(params.query ?? undefined, extensions) ?? params.query;
       // The words that clients look for.
       if (!query) throw refusal("PERSISTED_QUERY_NOT_FOUND", "PersistedQueryNotFound");
+      // Yoga refuses what is no text.
+      if (typeof query !== "string") return;
       if (this.#texts.get(hash) !== query) {
         if (createHash("sha256").update(query).digest("hex") !== hash)
           throw refusal("PERSISTED_QUERY_HASH_MISMATCH", "the document has another SHA-256 than `sha256Hash`", 400);
-        this.#texts.set(hash, query);
+        if (query.length <= maxText) this.#texts.set(hash, query);
       }
       setParams({ ...params, query });
     },

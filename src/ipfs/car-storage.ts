@@ -11,7 +11,7 @@ export interface ByteRange {
 export interface Records {
   /** Those of the given ids that rows name. When it throws, nothing is removed. */
   known(files: string[]): Promise<ReadonlySet<string>>;
-  /** Names this database: another one, or a copy of it, has another name. */
+  /** Names this database: another one, or one that was restored elsewhere, has another name. */
   databaseName(): Promise<string>;
 }
 
@@ -59,9 +59,10 @@ export interface CarStorage {
   /**
    * Writes a probe, reads a range of it, and removes it.
    *
+   * @param database names the one whose content this is: another one's must not be touched.
    * @throws ConfigError with one sentence that names the setting where it is wrong; ServiceError while the store is away.
    */
-  check(): Promise<void>;
+  check(database?: () => Promise<string>): Promise<void>;
   /** What is wrong with the store now, in one sentence for the operator; null for one that answers. */
   trouble(): Promise<string | null>;
   /** Of a store that is asked over the network; null for the local folder. */

@@ -208,12 +208,14 @@ export class ContentStore {
    */
   async sweep(now: number = Date.now()): Promise<number> {
     const known = (files: string[]) => recordedFiles(this.#db, files);
-    const databaseName = async () => {
-      const { rows } = await sql<{ name: string }>`
-        SELECT system_identifier || '/' || current_database() AS name FROM pg_control_system()`.execute(this.#db);
-      return rows[0]?.name ?? "";
-    };
-    return await this.cars.sweep({ known, databaseName }, now);
+    return await this.cars.sweep({ known, databaseName: () => this.databaseName() }, now);
+  }
+
+  /** Names the database: another one, or one that was restored elsewhere, has another name. */
+  async databaseName(): Promise<string> {
+    const { rows } = await sql<{ name: string }>`
+      SELECT system_identifier || '/' || current_database() AS name FROM pg_control_system()`.execute(this.#db);
+    return rows[0]?.name ?? "";
   }
 
   async close(): Promise<void> {

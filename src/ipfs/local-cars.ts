@@ -1,6 +1,6 @@
-import { createReadStream, openAsBlob } from "node:fs";
-import { cp, type FileHandle, mkdir, open, unlink } from "node:fs/promises";
-import { join } from "node:path";
+import { constants, createReadStream, openAsBlob } from "node:fs";
+import { copyFile, cp, type FileHandle, mkdir, open, readdir, unlink } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
 import { LRUCache } from "lru-cache";
 import { ServiceError } from "../errors/errors.ts";
 import { type CarFile, readAt } from "./car-file.ts";
@@ -81,12 +81,15 @@ export class LocalCars implements CarStorage {
   }
 
   async copyOut(folder: string): Promise<void> {
-    // Archives are only ever added; one that is being written has another name.
-    await cp(this.#folder, folder, { recursive: true, filter: (path) => !path.endsWith(".part") }).catch(
-      (error: NodeJS.ErrnoException) => {
-        if (error.code !== "ENOENT") throw error;
-      },
-    );
+    // Archives that rows name are only ever added. File by file: another one that goes meanwhile ends nothing.
+    const entries = await readdir(this.#folder, { recursive: true, withFileTypes: true }).catch(ifThere([]));
+    for (const entry of entries) {
+      // One that is being written has another name.
+      if (!entry.isFile() || entry.name.endsWith(".part")) continue;
+      const target = join(folder, relative(this.#folder, entry.parentPath), entry.name);
+      await mkdir(dirname(target), { recursive: true });
+      await copyFile(join(entry.parentPath, entry.name), target, constants.COPYFILE_EXCL).catch(ifThere(undefined));
+    }
   }
 
   async copyIn(folder: string): Promise<void> {
@@ -113,16 +116,19 @@ export async function prepareIncoming(folder: string): Promise<string> {
 }
 
 export async function unlinkIfThere(path: string): Promise<void> {
-  await unlink(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== "ENOENT") throw error;
-  });
+  await unlink(path).catch(ifThere(undefined));
 }
 
 async function openIfThere(path: string): Promise<FileHandle | null> {
-  return await open(path, "r").catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return null;
+  return await open(path, "r").catch(ifThere(null));
+}
+
+/** For what is not there, which is no failure. @param instead of what would have been read. */
+function ifThere<T>(instead: T): (error: NodeJS.ErrnoException) => T {
+  return (error) => {
+    if (error.code === "ENOENT") return instead;
     throw error;
-  });
+  };
 }
 
 interface OpenFile {

@@ -37,7 +37,7 @@ if (config.devApiKey) {
   await pool.end();
 }
 
-await requireUsableStore(services.content.cars, services.log);
+await requireUsableStore(services.content, services.log);
 const metrics = createMetrics("api");
 watchStore(metrics, services.content.cars);
 watchPool(metrics, services.pool);

@@ -31,7 +31,7 @@ makeDataFolder(config.dataDir);
 const endTracing = await startTracing(config, "worker");
 const services = createServices(config, "worker");
 await prepareDatabase(config.databaseUrl, services.log);
-await requireUsableStore(services.content.cars, services.log);
+await requireUsableStore(services.content, services.log);
 
 // At the start, and not when somebody waits for a signature.
 for (const chain of services.chains)

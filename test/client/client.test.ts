@@ -68,6 +68,11 @@ test("a refusal has the code, the fix, the faults and the id of the request that
   // A parameter of the path that is empty would ask for another path.
   const empty = mintyard.get("/v0/nfts/{contract_address}", { path: { contract_address: "" }, query: { chain: "x" } });
   await expect(empty).rejects.toThrow("needs path.contract_address");
+  for (const folder of [".", ".."]) {
+    const path = { contract_address: folder };
+    const other = mintyard.get("/v0/nfts/{contract_address}", { path, query: { chain: "goerli" } });
+    await expect(other).rejects.toThrow("needs path.contract_address");
+  }
 });
 
 const place = graphql(`fragment Place on Transfer @_unmask { blockNumber }`);
@@ -147,10 +152,12 @@ test("a request is repeated under its key while the server says later, and not l
     const own = { body, idempotencyKey: "mint-7" };
     await client.transact("post", "/v0/mints/customizable", own);
     expect(keys).toEqual(["mint-7", "mint-7", "mint-7"]);
-    keys.length = 0;
-    await client.transact("post", "/v0/mints/customizable", { body, idempotencyKey: undefined });
-    expect(new Set(keys).size).toBe(1);
-    expect(keys[0]).toMatch(/^[0-9a-f]{32}$/);
+    for (const none of [undefined, ""]) {
+      keys.length = 0;
+      await client.transact("post", "/v0/mints/customizable", { body, idempotencyKey: none });
+      expect(new Set(keys).size).toBe(1);
+      expect(keys[0]).toMatch(/^[0-9a-f]{32}$/);
+    }
   } finally {
     server.close();
   }

@@ -1,5 +1,5 @@
-import { randomBytes } from "node:crypto";
-import { stat } from "node:fs/promises";
+import { randomBytes, randomUUID } from "node:crypto";
+import { mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -27,6 +27,27 @@ beforeAll(async () => {
 afterAll(async () => {
   await fresh?.drop();
   await api?.close();
+});
+
+test("files that come and go beside the archives end no copy of them", async () => {
+  const store = join(dir, "store");
+  const archives = Array.from({ length: 200 }, () => `ab${randomUUID().slice(2)}.car`);
+  for (const name of ["cars/ab", "incoming"]) await mkdir(join(store, name), { recursive: true });
+  for (const name of archives) await writeFile(join(store, "cars/ab", name), name);
+  let over = false;
+  const churn = async (folder: string, name: string) => {
+    for (let count = 0; !over; count += 1) {
+      const path = join(store, folder, `${count % 50}${name}`);
+      await writeFile(path, "");
+      await rm(path);
+    }
+  };
+  const churns = [churn("incoming", ".orphan"), churn("cars/ab", ".car"), churn("cars/ab", "other.car")];
+  await new LocalCars(store).copyOut(join(dir, "copy"));
+  over = true;
+  await Promise.all(churns);
+  expect(await readdir(join(dir, "copy/cars/ab"))).toEqual(expect.arrayContaining(archives));
+  await new LocalCars(join(dir, "nothing-here")).copyOut(join(dir, "copy-of-nothing"));
 });
 
 test("a backup taken under load restores accounts, keys, deployments, uploads and their bytes into a new folder", async () => {

@@ -186,6 +186,16 @@ test("a hash of another document is refused with what to change, and the right o
   expect([unknown.status, unknown.body.errors[0].message]).toEqual([200, "PersistedQueryNotFound"]);
   expect((await ask(hash.toUpperCase())).body.errors[0].extensions.code).toBe("PERSISTED_QUERY_NOT_FOUND");
   expect((await ask(7)).body.errors[0].extensions.code).toBe("PERSISTED_QUERY_NOT_SUPPORTED");
+  // Neither remembered, so that nobody fills the memory, nor taken for a fault of the server.
+  const long = `{ __typename } # ${"x".repeat(10_000)}`;
+  const longHash = createHash("sha256").update(long).digest("hex");
+  expect((await ask(longHash, long)).body.data).toBeTruthy();
+  expect((await ask(longHash)).body.errors[0].message).toBe("PersistedQueryNotFound");
+  const number = await api.send("POST", "/graphql", key, {
+    query: 7,
+    extensions: { persistedQuery: { version: 1, sha256Hash: hash } },
+  });
+  expect([number.status, number.body.errors[0].extensions.code]).not.toContain("internal_error");
   expect((await ask(hash, query)).body.data).toBeTruthy();
   expect((await ask(hash)).body.data).toBeTruthy();
 });

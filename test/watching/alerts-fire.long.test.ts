@@ -119,9 +119,10 @@ describe.skipIf(!hasPrometheus)(`a Prometheus that reads the rules${needs}`, () 
         [ports.api, ports.worker].map(async (port) => await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()),
       );
     const asked = [...readAlerts().map(({ expr }) => expr), ...boardQueries()].flatMap((query) => askedBy(query).names);
-    // An indexer's, a wallet's without its role, marks that are not set, and what is there while something waits.
+    // An indexer's, a wallet's without its role, marks that are not set, what is there while something waits, and those of S3,
+    // which test/ipfs/s3-store.long.test.ts reads.
     const elsewhere =
-      /^mintyard_(rpc_refused|intents$|wallet_has_role|wallet_foreign|database_max|free_accounts)|^nodejs_gc/;
+      /^mintyard_(rpc_refused|intents$|wallet_has_role|wallet_foreign|database_max|free_accounts|store_)|^nodejs_gc/;
     // A worker exports what it saw in its last round: a round or a scrape may lack one.
     const missing = async () => {
       const exported = new Set((await metrics()).join("\n").match(/^[a-z]\w+(?=[ {])/gm));

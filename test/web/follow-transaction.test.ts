@@ -2,6 +2,7 @@ import { type Hash, parseGwei } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { followTransaction } from "../../web/shared/follow-transaction.ts";
 import { startTestChain, type TestChain } from "../setup/local-chain.ts";
+import { patient } from "../setup/wait.ts";
 import { directClient } from "../transactions/harness.ts";
 
 let node: TestChain;
@@ -17,12 +18,16 @@ const request = async ({ method, params = [] }: { method: string; params?: reado
   await chain.request({ method, params } as never);
 
 /** What a wallet sends while nothing is mined; `gwei` is its fee. */
-async function send(gwei: string, more: object = {}): Promise<{ hash: Hash; from: string; nonce: bigint }> {
+async function send(
+  gwei: string,
+  more: object = {},
+): Promise<Parameters<typeof followTransaction>[1] & { hash: Hash }> {
   const [from = ""] = (await request({ method: "eth_accounts" })) as string[];
   const nonce = BigInt((await request({ method: "eth_getTransactionCount", params: [from, "latest"] })) as string);
   const fee = `0x${parseGwei(gwei).toString(16)}`;
   const call = { from, to: from, gas: "0x186a0", maxFeePerGas: fee, maxPriorityFeePerGas: fee, ...more };
-  return { hash: (await request({ method: "eth_sendTransaction", params: [call] })) as Hash, from, nonce };
+  const hash = (await request({ method: "eth_sendTransaction", params: [call] })) as Hash;
+  return { hash, from, nonce, chainId: await chain.getChainId() };
 }
 
 const follow = (sent: Parameters<typeof followTransaction>[1]) =>
@@ -54,6 +59,21 @@ test("a node that does not answer has not dropped anything, and who waits can st
   expect(await followTransaction({ request: away }, sent, 1, leaves.signal)).toBe("left");
   await chain.mine({ blocks: 1 });
   expect(await follow(sent)).toMatchObject({ status: "0x1" });
+});
+
+test("what a wallet says while it is on another network counts for nothing", async () => {
+  const sent = await send("10");
+  let asked = 0;
+  // The other network has no such transaction, and a higher nonce of the same wallet.
+  const elsewhere: Record<string, unknown> = { eth_chainId: "0x539", eth_getTransactionCount: "0xff" };
+  const wanders = async ({ method, params = [] }: { method: string; params?: readonly unknown[] }) => {
+    asked += 1;
+    return asked < 400 ? (elsewhere[method] ?? null) : await request({ method, params });
+  };
+  const end = followTransaction<{ status: string }>({ request: wanders }, sent, 1);
+  await expect.poll(() => asked, patient).toBeGreaterThan(400);
+  await chain.mine({ blocks: 1 });
+  expect(await end).toMatchObject({ status: "0x1" });
 });
 
 test("one behind others of its wallet is waited for until it is mined", async () => {

@@ -10,7 +10,7 @@ export function ContractFacts({ sale }: { sale: Sale }) {
   return (
     <section class="facts-of stack" aria-labelledby="contract">
       <h2 id="contract">What the contract says</h2>
-      <h3>Nobody can change</h3>
+      <h3>{sale.deployedHere ? "Nobody can change" : "It says that nobody can change"}</h3>
       <ul>
         <li>There are never more than {sale.maxSupply.toLocaleString()} tokens.</li>
         {sale.pricesFrozen && <li>The price stays as it is.</li>}

@@ -53,6 +53,12 @@ export function MintPage({ path }: { path: string }) {
             {trouble}
           </p>
         )}
+        {!sale.deployedHere && (
+          <p class="notice warn">
+            This installation did not deploy this contract and has not checked its code. All that stands here is what
+            the contract says of itself.
+          </p>
+        )}
         <Offer key={wallet.connected?.account ?? ""} {...{ sale, phase, wallet, amount, setAmount }} />
         <ContractFacts sale={sale} />
       </div>

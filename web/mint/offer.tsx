@@ -50,7 +50,7 @@ export function Offer({ sale, phase, wallet, amount, setAmount }: OfferProps) {
       aria-label="Mint"
       onSubmit={(event) => {
         event.preventDefault();
-        if (provider && call && open) void sendMint(provider, call, unit, setProgress);
+        if (provider && call && open) void sendMint(provider, call, sale.chain, setProgress);
       }}
     >
       <Refusals sale={sale} phase={phase} connected={account !== null} listed={listed} />

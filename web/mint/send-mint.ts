@@ -19,31 +19,40 @@ const pollMs = 1_000;
 /**
  * Checks, sends and follows a mint through the visitor's own wallet.
  *
- * @param unit of the chain's coin.
+ * @param chain of the collection: what the wallet has of it, and says on another network, counts for nothing.
  * @param report is called with each step; the last one is `done` or `refused`.
  */
 export async function sendMint(
   provider: Provider,
   call: MintCall,
-  unit: string,
+  chain: { id: number; coin: string },
   report: (progress: Progress) => void,
 ): Promise<void> {
   let hash: Hex | undefined;
   try {
     report({ step: "checking" });
     const missing = await missingFunds(provider, call);
-    if (missing > 0n) return report({ step: "refused", refusal: lacking(missing, unit) });
+    if (missing > 0n) return report({ step: "refused", refusal: lacking(missing, chain.coin) });
     // Reverts here cost nothing.
     await simulate(provider, call);
     const nonce = await quantity(provider, "eth_getTransactionCount", [call.from, "latest"]);
+    // Between a visitor's click and here the wallet may have gone elsewhere, where the address belongs to somebody else.
+    if (Number(await quantity(provider, "eth_chainId")) !== chain.id)
+      return report({ step: "refused", refusal: elsewhere });
     report({ step: "confirm" });
     hash = (await provider.request({ method: "eth_sendTransaction", params: [call] })) as Hex;
     report({ step: "sent", hash });
-    report(await follow(provider, call, hash, nonce));
+    report(await follow(provider, call, { hash, from: call.from, nonce, chainId: chain.id }));
   } catch (error) {
     report({ step: "refused", refusal: refusalOf(error), ...(hash ? { hash } : {}) });
   }
 }
+
+const elsewhere: Refusal = {
+  kind: "network",
+  text: "Your wallet went to another network. Nothing was sent and nothing was paid.",
+  again: true,
+};
 
 /** So long after a sale's start its first block may come. */
 const openingMs = 15_000;
@@ -87,8 +96,11 @@ export async function missingFunds(provider: Provider, call: MintCall): Promise<
 /** Of a mint of one token; only to say how much is missing when nothing can be estimated. */
 const roughGas = 100_000n;
 
-async function follow(provider: Provider, call: MintCall, hash: Hex, nonce: bigint): Promise<Progress> {
-  const end = await followTransaction<Receipt>(provider, { hash, from: call.from, nonce });
+type Sent = Parameters<typeof followTransaction>[1] & { hash: Hex };
+
+async function follow(provider: Provider, call: MintCall, sent: Sent): Promise<Progress> {
+  const { hash } = sent;
+  const end = await followTransaction<Receipt>(provider, sent);
   // Nobody is given a way to stop it: the page is closed instead.
   if (end === "left") return { step: "sent", hash };
   return end === "replaced" || end === "dropped" ? gone(end, hash) : ended(end, call, hash);

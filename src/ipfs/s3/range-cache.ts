@@ -10,18 +10,22 @@ const share = 16;
 /** A piece that was used is marked so at most once in this time. */
 const markedMs = 60_000;
 
+/** What a file takes, at least a block of the usual file systems: most single files are small CARs. */
+const onDisk = (bytes: number) => Math.max(4_096, bytes);
+
 /**
  * Pieces of CARs on the disk of this machine, in a folder that several processes share. A CAR never changes under its id, so a
  * piece is named by the id and its place; the reader checks the hash of each block, and has a wrong piece fetched again.
  * A crash can leave a piece cut or empty, which counts as one that is not there, and nothing else.
  *
- * Its bound is held by each process for itself: with N of them it may be exceeded by N sixteenths for a moment.
+ * Its bound counts what files take of a disk, and is held by each process for itself: with N of them it may be exceeded by
+ * N sixteenths, and by what is read while a process looks through the folder. No reader waits for that look.
  */
 export class RangeCache {
   readonly #folder: string;
   readonly #mostBytes: number;
   #writtenBytes: number;
-  #trimming: Promise<void> | null = null;
+  #trimming = false;
 
   constructor(folder: string, mostBytes: number) {
     this.#folder = folder;
@@ -54,7 +58,7 @@ export class RangeCache {
     const path = this.#path(file, index);
     const part = join(this.#folder, `${randomUUID()}.tmp`);
     try {
-      await this.#makeRoom(bytes.length);
+      this.#makeRoom(onDisk(bytes.length));
       await mkdir(join(path, ".."), { recursive: true });
       await writeFile(part, bytes, { flag: "wx" });
       await rename(part, path);
@@ -67,15 +71,21 @@ export class RangeCache {
     return join(this.#folder, file.slice(0, 2), `${file}-${index}`);
   }
 
-  async #makeRoom(bytes: number): Promise<void> {
+  #makeRoom(bytes: number): void {
     this.#writtenBytes += bytes;
-    if (this.#trimming) return await this.#trimming;
-    if (this.#writtenBytes < this.#mostBytes / share) return;
-    this.#writtenBytes = bytes;
-    this.#trimming = this.#trim(Math.max(bytes, this.#mostBytes / share)).finally(() => {
-      this.#trimming = null;
+    if (this.#trimming) return;
+    this.#trimming = true;
+    void this.#trimWhileFull(bytes).finally(() => {
+      this.#trimming = false;
     });
-    await this.#trimming;
+  }
+
+  /** Again for what was written meanwhile. @param bytes of a piece that may not be on the disk yet. */
+  async #trimWhileFull(bytes: number): Promise<void> {
+    while (this.#writtenBytes >= this.#mostBytes / share) {
+      this.#writtenBytes = 0;
+      await this.#trim(Math.max(bytes, this.#mostBytes / share));
+    }
   }
 
   /** Removes what was not used longest, until what one process writes before the next look has room. */
@@ -90,9 +100,10 @@ export class RangeCache {
       // Another process may trim at the same time.
       const info = await stat(path).catch(() => null);
       if (!info) continue;
-      if (!entry.name.endsWith(".tmp")) pieces.push({ path, size: info.size, usedMs: info.mtimeMs });
+      const size = onDisk(info.size);
+      if (!entry.name.endsWith(".tmp")) pieces.push({ path, size, usedMs: info.mtimeMs });
       else if (now - info.mtimeMs > abandonedAfterMs) await unlink(path).catch(() => undefined);
-      total += info.size;
+      total += size;
     }
     const bound = this.#mostBytes - room;
     for (const { path, size } of pieces.sort((a, b) => a.usedMs - b.usedMs)) {

@@ -15,10 +15,10 @@ import { pieceBytes, RangeCache } from "./range-cache.ts";
 import type { S3Objects } from "./s3-objects.ts";
 import { ObjectMissing, StoreFault } from "./store-fault.ts";
 import { StoreHealth } from "./store-health.ts";
-import { sweepObjects } from "./sweep-objects.ts";
+import { requireOwner, sweepObjects } from "./sweep-objects.ts";
 
 /** Of a CAR that is read from its first byte to its last. */
-const streamedAtOnce = 4_194_304;
+const streamedAtOnce = 1_048_576;
 /** A store that was not asked for so long is asked before it is called well. */
 const knownMs = 10_000;
 
@@ -76,6 +76,8 @@ export class S3Cars implements CarStorage {
   }
 
   async read(file: string, position: number, length: number, fresh = false): Promise<Buffer | null> {
+    // Of an empty block: S3 knows no empty range.
+    if (length === 0) return Buffer.alloc(0);
     const cache = this.#cache;
     if (!cache) return whole(await (await this.#objects()).getRange(carKey(file), position, length), length);
     const [first, last] = [Math.floor(position / pieceBytes), Math.floor((position + length - 1) / pieceBytes)];
@@ -152,7 +154,10 @@ export class S3Cars implements CarStorage {
 
   async withBlob<T>(file: string, use: (car: Blob) => Promise<T>): Promise<T> {
     // A day is kept for it: what takes it from here may be slow.
-    const path = join(await this.incoming(), `${randomUUID()}.copy`);
+    const incoming = await this.incoming();
+    // A machine may run workers only, and their copies are cleared away by nobody else.
+    await sweepParts(incoming);
+    const path = join(incoming, `${randomUUID()}.copy`);
     try {
       await writeFile(path, this.stream(file), { flag: "wx" });
       return await use(await openAsBlob(path, { type: carType }));
@@ -174,7 +179,13 @@ export class S3Cars implements CarStorage {
         if (key !== carKey(file)) continue;
         const path = carPath(folder, file);
         await mkdir(dirname(path), { recursive: true });
-        await writeFile(path, this.stream(file), { flag: "wx", mode: 0o600 });
+        try {
+          await writeFile(path, this.stream(file), { flag: "wx", mode: 0o600 });
+        } catch (error) {
+          // One that was listed and has gone since is named by no row.
+          if (!((error as Error).cause instanceof ObjectMissing)) throw error;
+          await unlinkIfThere(path);
+        }
       }
   }
 
@@ -190,7 +201,7 @@ export class S3Cars implements CarStorage {
     }
   }
 
-  async check(): Promise<void> {
+  async check(database?: () => Promise<string>): Promise<void> {
     const key = `probe/${randomUUID()}`;
     const bytes = randomBytes(64);
     const objects = await this.#objects();
@@ -200,7 +211,9 @@ export class S3Cars implements CarStorage {
       if (!part.equals(bytes.subarray(16, 48)))
         throw new ConfigError("AWS_ENDPOINT_URL_S3: the store gives other bytes than those that were asked for");
       for await (const _ of objects.list("probe/")) break;
+      await objects.abortUploads("probe/", 0);
       await objects.remove(key);
+      if (database) await requireOwner(objects, await database());
     } catch (error) {
       const { cause } = error as Error;
       if (cause instanceof StoreFault && cause.isMistake) throw new ConfigError(cause.message, { cause });

@@ -1,4 +1,5 @@
 import { basename } from "node:path";
+import { ConfigError } from "../../setting-words.ts";
 import type { Records } from "../car-storage.ts";
 import { abandonedAfterMs, orphanKeptMs } from "../sweep-parts.ts";
 import type { S3Objects } from "./s3-objects.ts";
@@ -21,7 +22,8 @@ const carName = /^cars\/([0-9a-f]{2})\/(\1[0-9a-f]{6}(-[0-9a-f]{4}){3}-[0-9a-f]{
  */
 export async function sweepObjects(objects: S3Objects, records: Records, now: number): Promise<number> {
   await requireOwner(objects, await records.databaseName());
-  let cleared = await objects.abortUploads("cars/", now - uploadKeptMs);
+  // A store that does not list them, or lets nobody, clears them away by a rule of its own.
+  let cleared = await objects.abortUploads("cars/", now - uploadKeptMs).catch(() => 0);
   const marked = new Map<string, number>();
   for await (const page of objects.list("orphans/"))
     for (const { key, modified } of page) marked.set(basename(key), modified);
@@ -54,16 +56,29 @@ export async function sweepObjects(objects: S3Objects, records: Records, now: nu
   return cleared;
 }
 
-async function requireOwner(objects: S3Objects, database: string): Promise<void> {
-  let owner: string;
-  try {
-    owner = (await objects.getRange(ownerKey, 0, 1_024)).toString("utf8");
-  } catch (error) {
-    if (!(error instanceof ObjectMissing)) throw error;
-    return await objects.put(ownerKey, Buffer.from(database));
+/**
+ * Two databases on one prefix would each take the other's content for orphans. The first one that comes is the owner.
+ *
+ * @throws ConfigError when the objects are another database's.
+ */
+export async function requireOwner(objects: S3Objects, database: string): Promise<void> {
+  let owner = await readOwner(objects);
+  if (owner === null) {
+    await objects.put(ownerKey, Buffer.from(database));
+    // Another database may have come at the same time: the last one that wrote is the owner.
+    owner = await readOwner(objects);
   }
   if (owner === database) return;
-  throw new Error(
-    `the objects below IPFS_STORE belong to database ${owner}, and this is ${database}: nothing is removed. Give this one a prefix of its own, or remove the object "${ownerKey}" when the other is gone`,
+  throw new ConfigError(
+    `IPFS_STORE: the objects below it belong to database ${owner}, and this is ${database}. Give this one a prefix of its own; or, when the other is gone for good, remove the object "${ownerKey}"`,
   );
+}
+
+async function readOwner(objects: S3Objects): Promise<string | null> {
+  try {
+    return (await objects.getRange(ownerKey, 0, 1_024)).toString("utf8");
+  } catch (error) {
+    if (error instanceof ObjectMissing) return null;
+    throw error;
+  }
 }

@@ -104,10 +104,12 @@ async function withdrawWith(
   const fee = `about ${formatFee(BigInt(gas) * BigInt(price))} ${coin} for the network`;
   say(`Confirm in your wallet: ${formatEther(balance)} ${coin} to the treasury; it costs ${fee}.`);
   const nonce = BigInt(await ask<string>("eth_getTransactionCount", from, "latest"));
+  if (Number(await ask<string>("eth_chainId")) !== id)
+    throw new Error("Your wallet went to another network. Nothing was sent.");
   const hash = await ask<string>("eth_sendTransaction", call);
   say(`Sent; waiting for a block. Transaction ${hash}`);
   sent();
-  const way = { hash, from: from ?? "", nonce };
+  const way = { hash, from: from ?? "", nonce, chainId: id };
   const end = await followTransaction<{ status: string }>(provider, way, undefined, signal);
   if (end === "left")
     return `The transaction may still come into a block; the amounts above follow the chain. Transaction ${hash}`;
