@@ -174,7 +174,7 @@ function summarise(
   if (inAll > 0) process.stdout.write(`        processor  ${inSeconds(inAll)}\n`);
   for (const failure of failures) {
     const { title, text, command } = failure;
-    const word = unsteady.includes(failure) ? "UNSTEADY (it failed beside others and passed alone; mend it)" : "FAILED";
+    const word = unsteady.includes(failure) ? "UNSTEADY (it failed in its tier and passed alone; mend it)" : "FAILED";
     process.stdout.write(`\n${word}  ${title}\n${text.trimEnd()}\nagain:  ${command}\n`);
   }
   process.stdout.write(`\n${closingLine(outcomes, unsteady.length)}\n`);

@@ -19,7 +19,7 @@ export async function runAgain(
   const failures = outcomes.flatMap((outcome) => outcome.failures);
   const files = [...new Set(failures.flatMap(({ file }) => file ?? []))];
   if (files.length === 0 || files.length > mostUnsteadyFiles || failures.some(({ file }) => file === null)) return [];
-  process.stdout.write(`\nthese failed beside others and are run again alone: ${files.join(", ")}\n`);
+  process.stdout.write(`\nthese failed and are run again alone: ${files.join(", ")}\n`);
   const { passed } = await run(files);
   return passed ? failures : [];
 }

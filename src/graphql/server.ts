@@ -82,7 +82,7 @@ const documentGuides: Record<string, ErrorGuide> = {
   },
   PERSISTED_QUERY_NOT_FOUND: {
     cause: "This process does not know the document of that hash.",
-    fix: "Send the same request with `query` beside the hash once; clients for persisted queries do it by themselves.",
+    fix: "Send the hash and the document in `query` once; clients for persisted queries do it by themselves.",
   },
   PERSISTED_QUERY_NOT_SUPPORTED: {
     cause: "`extensions.persistedQuery` is of another kind than this service reads.",

@@ -101,7 +101,7 @@ export class S3Cars implements CarStorage {
     return bytes.length < start + length ? null : Buffer.from(bytes.subarray(start, start + length));
   }
 
-  /** Pieces of a CAR by one request, whoever else waits for the same. */
+  /** Pieces of a CAR by one request, which all readers of the same pieces share. */
   async #fetch(cache: RangeCache, file: string, from: number, until: number): Promise<Buffer[]> {
     const key = `${file} ${from} ${until}`;
     const under = this.#coming.get(key);
