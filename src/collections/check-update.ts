@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { type Address, type Hex, keccak256, stringToHex } from "viem";
+import { type Hex, keccak256, stringToHex } from "viem";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
 import type { RuntimeConfig } from "../../contracts/abi/config.ts";
 import type { Caller } from "../auth/caller.ts";
@@ -12,41 +12,8 @@ import { applyChanges, type ConfigChanges } from "../transactions/store/payloads
 import { type AllowlistTree, takeAllowlist } from "./allowlist-tree.ts";
 import { checkTextTogether, maxAllowlist, startSeconds } from "./check-deployment.ts";
 import { type Collection, getCollection } from "./collections.ts";
-import { lowerCase } from "./deployment-input.ts";
+import { type FixedMembers, lowerCase, type UpdateCollectionInput } from "./deployment-input.ts";
 import { Problems } from "./problems.ts";
-
-/** Absent members stay as they are. */
-export interface UpdateCollectionInput {
-  /** As sent, aliases allowed. */
-  chain: string;
-  /** Lower case. */
-  collection: Address;
-  /** Reveals the collection; empty hides it again. */
-  baseUri?: string | undefined;
-  prerevealTokenUri?: string | undefined;
-  publicMintStart?: Date | undefined;
-  presaleMintStart?: Date | undefined;
-  /** Replaces the whole presale list; empty: nobody. */
-  allowlist?: readonly string[] | undefined;
-  royaltiesBps?: bigint | undefined;
-  royaltiesAddress?: string | undefined;
-  /** True freezes the metadata for good; false changes nothing. */
-  freezeMetadata?: boolean | undefined;
-  /** What never changes, when a client repeats it: refused if it differs. */
-  fixed?: FixedMembers | undefined;
-  idempotencyKey?: string | undefined;
-}
-
-/** What no update changes; clients repeat it by habit. Addresses in any letter case. */
-export interface FixedMembers {
-  name?: string | undefined;
-  symbol?: string | undefined;
-  maxSupply?: bigint | undefined;
-  reservedSupply?: bigint | undefined;
-  tokensPerMint?: bigint | undefined;
-  mintPriceWei?: bigint | undefined;
-  treasuryAddress?: string | undefined;
-}
 
 /** An update whose members are in order, whatever the collection is like on the chain. */
 interface CheckedUpdate {
@@ -67,7 +34,10 @@ export async function checkUpdate(
   caller: Caller,
   input: UpdateCollectionInput,
 ): Promise<CheckedUpdate> {
-  const collection = await getCollection(services, caller, { chain: input.chain, address: input.collection });
+  const collection = await getCollection(services, caller, {
+    chain: input.chain,
+    address: lowerCase(input.collection),
+  });
   const { chain } = collection;
   const problems = new Problems();
   const { royaltiesBps, allowlist: listed } = input;
@@ -93,7 +63,7 @@ export async function checkUpdate(
     ...starts,
     presaleMerkleRoot: allowlist?.root satisfies Hex | undefined,
     royaltiesBps,
-    royaltiesAddress: input.royaltiesAddress === undefined ? undefined : (lowerCase(input.royaltiesAddress) as Address),
+    royaltiesAddress: input.royaltiesAddress === undefined ? undefined : lowerCase(input.royaltiesAddress),
   };
   if (Object.values(changes).every((value) => value === undefined)) {
     throw new ServiceError(

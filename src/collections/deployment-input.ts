@@ -1,40 +1,158 @@
 import type { Address, Hex } from "viem";
 import type { DeploymentConfig, RuntimeConfig } from "../../contracts/abi/config.ts";
+import {
+  address,
+  addresses,
+  chain,
+  date,
+  flag,
+  type InputOf,
+  idempotencyKey,
+  needed,
+  optional,
+  pick,
+  royalties,
+  royaltiesReceiver,
+  text,
+  uint,
+  wei,
+} from "../requests/fields.ts";
 import type { ChainRequest, Family } from "../requests/requests.ts";
 
+const starts = {
+  publicMintStart: date({
+    v0: ["public_mint_start", "public_mint_start_date"],
+    doc: "The public sale is open in blocks after this time.",
+  }),
+  presaleMintStart: date({
+    v0: ["presale_mint_start", "presale_mint_start_date"],
+    doc: "The presale is open in blocks after this time.",
+  }),
+};
+
+/** The members of a deployment. */
+export const deployFields = {
+  chain,
+  name: text({ required: true, doc: "The name of the collection, not empty; it cannot be changed later." }),
+  symbol: text({ required: true, doc: "The symbol of the collection, such as KEY; it cannot be changed later." }),
+  maxSupply: uint({
+    required: true,
+    min: 1,
+    doc: "How many tokens there can ever be: 1 to 4294967295, or what your plan allows (5000 on a free one). It cannot be changed later.",
+  }),
+  reservedSupply: uint({
+    v0: ["team_reserve"],
+    default: 0,
+    doc: "How many tokens of the supply only an admin can mint, free of charge; 0 by default. It cannot be changed later.",
+  }),
+  tokensPerMint: uint({
+    required: true,
+    min: 1,
+    doc: "The most tokens of one mint call: 1 to `maxSupply`. It cannot be changed later.",
+  }),
+  mintPriceWei: wei({
+    required: true,
+    v0: ["mint_price"],
+    doc: "The price of a token in the public sale, in wei of the chain's native token; 0 is a free mint. It cannot be changed later.",
+    v0Doc:
+      "The price of a token in the public sale, in the chain's native token, to 18 decimals; 0 is a free mint. It cannot be changed later.",
+  }),
+  presaleMintPriceWei: wei({
+    v0: ["presale_mint_price"],
+    doc: "The price of a token in the presale, in wei; `mintPriceWei` by default. It cannot be changed later.",
+    v0Doc:
+      "The price of a token in the presale, in the chain's native token; `mintPriceWei` by default. It cannot be changed later.",
+  }),
+  ownerAddress: address({
+    required: true,
+    graphql: "owner",
+    doc: "The wallet that will own the contract; no address of this service.",
+  }),
+  treasuryAddress: address({
+    required: true,
+    graphql: "treasury",
+    doc: "The address that gets withdrawn mint fees, for ever; a contract has to take payments.",
+  }),
+  publicMintStart: needed(starts.publicMintStart),
+  metadataUpdatable: flag({
+    default: true,
+    doc: "Whether the collection can be updated later; false freezes it now, and needs a `baseUri`.",
+  }),
+  presaleMintStart: {
+    ...starts.presaleMintStart,
+    doc: "The presale is open in blocks after this time; absent: no presale.",
+  },
+  allowlist: addresses({
+    v0: ["presale_whitelisted_addresses"],
+    doc: "The wallets of the presale, up to 100,000, each with one mint call; repeats are dropped.",
+  }),
+  baseUri: text({
+    emptyIsText: true,
+    doc: "The URI of the metadata directory, with a slash at its end: ipfs://…/. Token ids are put behind it. Absent: revealed later.",
+  }),
+  prerevealTokenUri: text({
+    emptyIsText: true,
+    doc: "The metadata URI of every token until the reveal, such as ipfs://….",
+  }),
+  royaltiesBps: royalties({ default: 0 }),
+  royaltiesAddress: royaltiesReceiver,
+  grantServiceAdmin: flag({
+    graphql: "serviceAdmin",
+    only: "graphql",
+    default: true,
+    doc: "Make the service's wallet an admin, so that it can reveal and update the collection.",
+  }),
+  idempotencyKey,
+};
+
 /** Addresses are `0x` and 40 hex digits in any case; they are answered as they were sent. */
-export interface DeployCollectionInput {
-  /** As sent, aliases allowed. */
-  chain: string;
-  name: string;
-  symbol: string;
-  maxSupply: bigint;
-  /** Part of the supply that only an admin mints; default 0. */
-  reservedSupply?: bigint | undefined;
-  tokensPerMint: bigint;
-  mintPriceWei: bigint;
-  /** Default: the mint price. */
-  presaleMintPriceWei?: bigint | undefined;
-  ownerAddress: string;
-  treasuryAddress: string;
-  publicMintStart: Date;
-  /** Absent: no presale. */
-  presaleMintStart?: Date | undefined;
-  allowlist?: readonly string[] | undefined;
-  /** Default true. */
-  metadataUpdatable?: boolean | undefined;
-  /** Empty or absent: not revealed yet. */
-  baseUri?: string | undefined;
-  prerevealTokenUri?: string | undefined;
-  /** Default 0. */
-  royaltiesBps?: bigint | undefined;
-  /** Default: the owner. */
-  royaltiesAddress?: string | undefined;
-  /** The service's wallet becomes an admin of the collection, for reveals and updates. Default true. */
-  grantServiceAdmin?: boolean | undefined;
-  /** Requests with one key are one deployment, for ever. */
-  idempotencyKey?: string | undefined;
-}
+export type DeployCollectionInput = InputOf<typeof deployFields>;
+
+/** The members of an update; absent ones stay as they are. */
+export const updateFields = {
+  chain,
+  collection: address({
+    required: true,
+    v0: ["contract_address"],
+    doc: "The address of the collection, in any letter case.",
+  }),
+  publicMintStart: starts.publicMintStart,
+  presaleMintStart: starts.presaleMintStart,
+  allowlist: addresses({
+    v0: ["presale_whitelisted_addresses"],
+    doc: "The wallets of the presale, up to 100,000: they replace the whole list; empty: nobody.",
+  }),
+  baseUri: text({
+    emptyIsText: true,
+    doc: "Reveals the collection: the URI of its metadata directory, such as ipfs://…/; an empty text hides it again.",
+  }),
+  prerevealTokenUri: deployFields.prerevealTokenUri,
+  royaltiesBps: royalties({}),
+  royaltiesAddress: address({ v0: ["royalties_address", "royalty_address"], doc: "The address that gets royalties." }),
+  freezeMetadata: flag({
+    doc: "True freezes the collection for good: no later update is accepted. False changes nothing.",
+  }),
+  idempotencyKey,
+};
+
+/** What no update changes; old clients repeat it by habit, and are refused where it differs. */
+export const fixedFields = optional(
+  pick(
+    deployFields,
+    "name",
+    "symbol",
+    "maxSupply",
+    "reservedSupply",
+    "tokensPerMint",
+    "mintPriceWei",
+    "treasuryAddress",
+  ),
+);
+
+export type UpdateCollectionInput = InputOf<typeof updateFields> & {
+  fixed?: FixedMembers | undefined;
+};
+export type FixedMembers = InputOf<typeof fixedFields>;
 
 /** Who sends the transaction: the service's wallet, or one of the creator's. */
 export type DeploymentMode = "RELAY" | "SIGN";

@@ -18,7 +18,8 @@ import { applyChanges, type ConfigChanges, storeChanges } from "../transactions/
 import type { AllowlistTree } from "./allowlist-tree.ts";
 import { keepTree } from "./allowlists.ts";
 import { warnOfBaseUri, warnOfChecksums, warnOfSales } from "./check-deployment.ts";
-import { checkAgainstChain, checkUpdate, type UpdateCollectionInput } from "./check-update.ts";
+import { checkAgainstChain, checkUpdate } from "./check-update.ts";
+import type { UpdateCollectionInput } from "./deployment-input.ts";
 
 /** An update of a collection's settings on its way to the chain. */
 export type CollectionUpdate = ChainRequest<"update">;
@@ -164,12 +165,12 @@ export async function planUpdate(
   const { current, next } = await checkAgainstChain(services, collection, changes, input.fixed ?? {});
   const data = encodeFunctionData({ abi: collectionAbi, functionName: "updateConfig", args: [next] });
   const [cost, listed] = await Promise.all([
-    planCost(services, chain, { to: input.collection, data }),
+    planCost(services, chain, { to: collection.address, data }),
     allowlist ? allowlist.entries.length : countListed(services, collection.allowlistId),
   ]);
   const { royaltiesAddress } = input;
   const warnings = [...warnOf(current, next, listed), ...warnOfChecksums({ royaltiesAddress })];
-  return { chain, collection: input.collection, ...cost, warnings };
+  return { chain, collection: collection.address, ...cost, warnings };
 }
 
 /** Legal, but probably not meant. */

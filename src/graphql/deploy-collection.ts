@@ -2,7 +2,12 @@ import type { Address } from "viem";
 import type { Caller } from "../auth/caller.ts";
 import { warnOfChecksums } from "../collections/check-deployment.ts";
 import { type DeploymentPlan, deployCollection, planDeployment } from "../collections/deploy-collection.ts";
-import type { DeployCollectionInput, Deployment, DeploymentMode } from "../collections/deployment-input.ts";
+import {
+  type DeployCollectionInput,
+  type Deployment,
+  type DeploymentMode,
+  deployFields,
+} from "../collections/deployment-input.ts";
 import {
   type PreparedDeployment,
   prepareDeployment,
@@ -11,9 +16,11 @@ import {
 } from "../collections/prepare-deployment.ts";
 import { withFieldNames } from "../collections/problems.ts";
 import { ServiceError } from "../errors/errors.ts";
+import { renamerOf } from "../requests/fields.ts";
 import type { Services } from "../services.ts";
-import { type Builder, chainArg, present, sharedDescriptions, writtenInput } from "./builder.ts";
+import { type Builder, chainArg, sharedDescriptions, writtenInput } from "./builder.ts";
 import { deploymentType } from "./deployments.ts";
+import { inputTypeOf, readInput } from "./inputs.ts";
 import { costFields } from "./request-fields.ts";
 import { payloadType, withUserErrors } from "./user-errors.ts";
 
@@ -28,78 +35,12 @@ interface Outcome {
 
 /** The launch of a collection: done by the service, planned, or handed to the creator's wallet. */
 export function addDeployCollection(builder: Builder): void {
-  const input = builder.inputType("DeployCollectionInput", {
-    description: "An ERC-721 collection to launch. Supply and prices cannot be changed later.",
-    fields: (t) => ({
-      chain: t.field(chainArg),
-      name: t.string({ required: true, description: "The name of the collection." }),
-      symbol: t.string({ required: true, description: "The symbol of the collection, such as KEY." }),
-      maxSupply: t.field({
-        type: "Uint256",
-        required: true,
-        description:
-          "How many tokens there can ever be: 1 to 4294967295, or what your plan allows (5000 on a free one).",
-      }),
-      reservedSupply: t.field({
-        type: "Uint256",
-        description: "How many tokens of the supply only an admin can mint, free of charge; 0 by default.",
-      }),
-      tokensPerMint: t.field({
-        type: "Uint256",
-        required: true,
-        description: "The most tokens of one mint call: 1 to `maxSupply`.",
-      }),
-      mintPriceWei: t.field({
-        type: "Wei",
-        required: true,
-        description: "The price of a token in the public sale, in wei of the chain's native token; 0 is a free mint.",
-      }),
-      presaleMintPriceWei: t.field({
-        type: "Wei",
-        description: "The price of a token in the presale, in wei; `mintPriceWei` by default.",
-      }),
-      owner: t.field({ type: "Address", required: true, description: "The wallet that will own the contract." }),
-      treasury: t.field({
-        type: "Address",
-        required: true,
-        description: "The address that gets withdrawn mint fees, for ever; it has to take payments.",
-      }),
-      publicMintStart: t.field({
-        type: "DateTime",
-        required: true,
-        description: "The public sale is open in blocks after this time.",
-      }),
-      presaleMintStart: t.field({
-        type: "DateTime",
-        description: "The presale is open in blocks after this time; absent: no presale.",
-      }),
-      allowlist: t.field({
-        type: ["Address"],
-        description: "The wallets of the presale, up to 100,000, each with one mint call; repeats are dropped.",
-      }),
-      metadataUpdatable: t.boolean({
-        defaultValue: true,
-        description: "Whether the collection can be updated later; false freezes it now, and needs a `baseUri`.",
-      }),
-      baseUri: t.string({
-        description:
-          "The URI of the metadata directory, with a slash at its end: ipfs://…/. Token ids are put behind it. Absent: revealed later.",
-      }),
-      prerevealTokenUri: t.string({
-        description: "The metadata URI of every token until the reveal, such as ipfs://….",
-      }),
-      royaltiesBps: t.int({ defaultValue: 0, description: sharedDescriptions.royaltiesBps }),
-      royaltiesAddress: t.field({
-        type: "Address",
-        description: "The address that gets royalties; the owner by default.",
-      }),
-      serviceAdmin: t.boolean({
-        defaultValue: true,
-        description: "Make the service's wallet an admin, so that it can reveal and update the collection.",
-      }),
-      idempotencyKey: t.string({ description: sharedDescriptions.idempotencyKey }),
-    }),
-  });
+  const input = inputTypeOf(
+    builder,
+    "DeployCollectionInput",
+    "An ERC-721 collection to launch. Supply and prices cannot be changed later.",
+    deployFields,
+  );
   const payload = payloadType<Outcome>(builder, "DeployCollectionPayload", "`deployCollection`", (t) => ({
     deployment: t.expose("deployment", {
       type: deploymentType(builder),
@@ -161,33 +102,15 @@ export function addDeployCollection(builder: Builder): void {
           const { owner, treasury, royaltiesAddress } = writtenInput(info, context);
           const misspelt = warnOfChecksums({ owner, treasury, royaltiesAddress });
           const run = async () => {
-            const { owner: ownerAddress, treasury: treasuryAddress, ...more } = present(given);
-            const { serviceAdmin: grantServiceAdmin, royaltiesBps, ...rest } = more;
-            const outcome = await launch(
-              context.services,
-              caller,
-              {
-                ...rest,
-                ...{ ownerAddress, treasuryAddress, grantServiceAdmin },
-                royaltiesBps: royaltiesBps === undefined ? undefined : BigInt(royaltiesBps),
-              },
-              how,
-            );
+            const outcome = await launch(context.services, caller, readInput(deployFields, given), how);
             return { ...outcome, warnings: [...outcome.warnings, ...misspelt] };
           };
-          return await withFieldNames(run(), (field) => shortNames[field] ?? field);
+          return await withFieldNames(run(), renamerOf("graphql", deployFields));
         }),
     }),
   );
   addReportDeployment(builder);
 }
-
-/** Members that this API calls by a shorter name than the use case. */
-const shortNames: Record<string, string> = {
-  ownerAddress: "owner",
-  treasuryAddress: "treasury",
-  grantServiceAdmin: "serviceAdmin",
-};
 
 interface How {
   mode?: DeploymentMode | null | undefined;

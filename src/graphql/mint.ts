@@ -2,13 +2,15 @@ import { withFieldNames } from "../collections/problems.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { carryOut, type Operation, type OperationPlan, planOperation } from "../products/carry-out.ts";
 import { burnTokens, transferTokens, updateToken } from "../products/change-tokens.ts";
-import { lintUri, pinnedMetadata } from "../products/check-tokens.ts";
-import { createContract } from "../products/create-contract.ts";
-import type { ProductRequest } from "../products/find-product.ts";
+import { lintUri, mintFields, pinnedMetadata, tokenUpdateFields, transferFields } from "../products/check-tokens.ts";
+import { contractFields, createContract, roleFields, roleWords } from "../products/create-contract.ts";
+import { type ProductRequest, productFields } from "../products/find-product.ts";
 import { type MintResult, mintMany } from "../products/mint-many.ts";
 import { mintTokens } from "../products/mint-tokens.ts";
-import type { RoleWord, TokensPayload } from "../transactions/store/payloads.ts";
-import { type Builder, chainArg, contractArg, type GraphQLContext, present, sharedDescriptions } from "./builder.ts";
+import { renamerOf } from "../requests/fields.ts";
+import type { TokensPayload } from "../transactions/store/payloads.ts";
+import { type Builder, type GraphQLContext, sharedDescriptions } from "./builder.ts";
+import { argsOf, enumValues, inputFields, inputTypeOf, readInput } from "./inputs.ts";
 import { mintRequestType } from "./mint-request.ts";
 import { standardWords } from "./nft-types.ts";
 import { costFields } from "./request-fields.ts";
@@ -28,97 +30,46 @@ export function addMints(builder: Builder): void {
   const role = builder.enumType("ContractRole", {
     description:
       "What accounts may be allowed to do in a contract of `createContract`, beside its owner and the service.",
-    values: {
-      MINT: { description: "Mint tokens to any account." },
-      UPDATE_CONTRACT: { description: "Change the settings of the contract, such as base URI and royalties." },
-      UPDATE_TOKEN: { description: "Change or freeze the metadata URI of a token." },
-      BURN: { description: "Burn tokens that the contract's owner holds." },
-      TRANSFER: { description: "Transfer tokens that the contract's owner holds." },
+    values: enumValues(roleWords),
+  });
+  const roleList = inputTypeOf(
+    builder,
+    "ContractRoleInput",
+    "The accounts that get a role in a new contract.",
+    roleFields,
+    {
+      role,
     },
-  });
-  const roleList = builder.inputType("ContractRoleInput", {
-    description: "The accounts that get a role in a new contract.",
-    fields: (t) => ({
-      role: t.field({ type: role, required: true, description: "The role; each may come once in a request." }),
-      addresses: t.field({
-        type: ["Address"],
-        required: true,
-        description: "The accounts that get it; 100 for all roles of the contract at most.",
-      }),
-      freeze: t.boolean({ description: "Whether the list never changes again; false by default." }),
-    }),
-  });
+  );
   const standard = builder.enumType("ProductStandard", {
     description: "The token standard of a contract to create.",
     values: standardWords,
   });
-  const contractInput = builder.inputType("CreateContractInput", {
-    description: "A contract in which the service mints for its account; nobody mints there for money.",
-    fields: (t) => ({
-      chain: t.field(chainArg),
-      name: t.string({ required: true, description: "The name of the contract." }),
-      symbol: t.string({ required: true, description: "The symbol of the contract, such as TIX." }),
-      owner: t.field({
-        type: "Address",
-        required: true,
-        description: "The wallet that will own the contract and may do everything in it.",
-      }),
-      standard: t.field({ type: standard, defaultValue: "ERC721", description: "The token standard of the contract." }),
-      metadataUpdatable: t.boolean({
-        defaultValue: false,
-        description: "Whether metadata URIs of its tokens can be changed later.",
-      }),
-      baseUri: t.string({
-        description: "A text that the contract puts before the URI of each token, such as ipfs://; empty by default.",
-      }),
-      royaltiesBps: t.int({ defaultValue: 0, description: sharedDescriptions.royaltiesBps }),
-      royaltiesAddress: t.field({
-        type: "Address",
-        description: "The address that gets royalties; the owner by default.",
-      }),
-      roles: t.field({ type: [roleList], description: "Accounts that get roles in the contract; none by default." }),
-      idempotencyKey: t.string({ description: sharedDescriptions.idempotencyKey }),
-    }),
-  });
-  const metadata = metadataInputType(builder);
-  const tokenInput = builder.inputType("MintTokenInput", {
+  const contractInput = inputTypeOf(
+    builder,
+    "CreateContractInput",
+    "A contract in which the service mints for its account; nobody mints there for money.",
+    contractFields,
+    { type: standard, roles: [roleList] },
+  );
+  const tokenInput = builder.inputRef<object>("MintTokenInput").implement({
     description: "A token to mint.",
     fields: (t) => ({
-      to: t.field({ type: "Address", required: true, description: "The account that gets the token." }),
-      uri: t.string({
-        description: "The URI of the metadata document, such as ipfs://…, up to 2,048 bytes; send it or `metadata`.",
-      }),
+      ...inputFields(t, mintFields),
       metadata: t.field({
-        type: metadata,
+        type: metadataInputType(builder),
         description: "The metadata itself: it is stored on IPFS, and the token points to it.",
       }),
-      tokenId: t.field({
-        type: "TokenId",
-        description: "The id of the token; when absent, one is drawn and belongs to the request from then on.",
-      }),
-      quantity: t.field({
-        type: "Uint256",
-        description: "How many units to mint, of an ERC-1155 contract; 1 by default.",
-      }),
     }),
   });
-  const movedInput = builder.inputType("MovedTokenInput", {
-    description: "A token to burn or transfer, which the contract's owner holds.",
-    fields: (t) => ({
-      tokenId: t.field({ type: "TokenId", required: true, description: "The id of the token in its contract." }),
-      quantity: t.field({ type: "Uint256", description: "How many units, of an ERC-1155 contract; 1 by default." }),
-      to: t.field({
-        type: "Address",
-        description: "The account that gets the token; needed for a transfer, and ignored for a burn.",
-      }),
-    }),
-  });
-  const keyArgs = (t: ArgBuilder) => ({
-    chain: t.arg(chainArg),
-    contract: t.arg(contractArg),
-    idempotencyKey: t.arg.string({ description: sharedDescriptions.idempotencyKey }),
-    dryRun: t.arg.boolean({ defaultValue: false, description: sharedDescriptions.dryRun }),
-  });
+  const movedInput = inputTypeOf(
+    builder,
+    "MovedTokenInput",
+    "A token to burn or transfer, which the contract's owner holds.",
+    transferFields,
+  );
+  const dryRunArg = (t: ArgBuilder) => t.arg.boolean({ defaultValue: false, description: sharedDescriptions.dryRun });
+  const placeArgs = (t: ArgBuilder) => ({ ...argsOf(t, productFields), dryRun: dryRunArg(t) });
   builder.mutationFields((t) => ({
     createContract: t.field({
       type: payload,
@@ -126,125 +77,109 @@ export function addMints(builder: Builder): void {
       description: "Deploys a contract for minting on the account's behalf. Answers when its transaction is signed.",
       args: {
         input: t.arg({ type: contractInput, required: true, description: "The contract to create." }),
-        dryRun: t.arg.boolean({ defaultValue: false, description: sharedDescriptions.dryRun }),
+        dryRun: dryRunArg(t as never),
       },
       resolve: async (_root, { input, dryRun }, context) =>
-        await run(context, dryRun, async (services, caller) => {
-          const { owner, standard: given, royaltiesBps, roles, royaltiesAddress, ...rest } = present(input);
-          return {
-            operation: await createContract(services, caller, {
-              ...rest,
-              ownerAddress: owner,
-              type: given === "ERC1155" ? "erc1155" : "erc721",
-              royaltiesBps: BigInt(royaltiesBps ?? 0),
-              royaltiesAddress: royaltiesAddress,
-              roles: roles?.map((list) => ({
-                role: list.role.toLowerCase() as RoleWord,
-                addresses: list.addresses,
-                freeze: list.freeze ?? false,
-              })),
-            }),
-          };
-        }),
+        await run(context, dryRun, async (services, caller) => ({
+          operation: await createContract(services, caller, readInput(contractFields, input)),
+        })),
     }),
     mint: t.field({
       type: payload,
       nullable: true,
       description: "Mints one token to any recipient, exactly once. Answers when its transaction is signed and stored.",
       args: {
-        ...keyArgs(t as never),
+        ...placeArgs(t as never),
         token: t.arg({ type: tokenInput, required: true, description: "The token to mint." }),
       },
       resolve: async (_root, { token, dryRun, ...place }, context) =>
         await run(context, dryRun, async (services, caller) => {
-          const pinned = token.metadata ? pinnedMetadata(services, caller, readMetadata(token.metadata)) : null;
-          if (pinned && token.uri)
-            throw new ServiceError("value_error", "send a uri or metadata, not both", { field: "uri" });
-          const one = { ...present(token), uri: pinned?.uri ?? token.uri ?? undefined };
-          const operation = await mintTokens(services, caller, { ...present(place), tokens: [one], together: true });
-          return { operation: { ...operation, ...(pinned ?? {}) }, warnings: pinned ? [] : lintUri(token.uri ?? "") };
+          const { store, ...one } = readToken(services, caller, token, "uri");
+          const input = { ...readInput(productFields, place), tokens: [one], together: true };
+          const operation = await mintTokens(services, caller, input);
+          return {
+            operation: { ...operation, ...(store ? { store } : {}) },
+            warnings: store ? [] : lintUri(one.uri ?? ""),
+          };
         }),
     }),
     updateToken: t.field({
       type: payload,
       nullable: true,
       description: "Gives a token another metadata URI, or freezes the one it has.",
-      args: {
-        ...keyArgs(t as never),
-        tokenId: t.arg({ type: "TokenId", required: true, description: "The id of the token in its contract." }),
-        uri: t.arg.string({
-          description:
-            "The new metadata URI, such as ipfs://…, up to 2,048 bytes; absent: it stays, and `freeze` is needed.",
-        }),
-        freeze: t.arg.boolean({ description: "True freezes the metadata URI for good." }),
-      },
+      args: { ...placeArgs(t as never), ...argsOf(t as never, tokenUpdateFields) },
       resolve: async (_root, { dryRun, ...given }, context) =>
-        await run(context, dryRun, async (services, caller) => ({
-          operation: await updateToken(services, caller, present(given)),
-          warnings: given.uri ? lintUri(given.uri) : [],
-        })),
-    }),
-    burn: t.field({
-      type: payload,
-      nullable: true,
-      description: "Burns tokens that the contract's owner holds.",
-      args: {
-        ...keyArgs(t as never),
-        tokens: t.arg({
-          type: [movedInput],
-          required: true,
-          description: "The tokens: 1 to 50 of an ERC-1155 contract, exactly one of an ERC-721 contract.",
+        await run(context, dryRun, async (services, caller) => {
+          const input = readInput({ ...productFields, ...tokenUpdateFields }, given);
+          return {
+            operation: await updateToken(services, caller, input),
+            warnings: input.uri ? lintUri(input.uri) : [],
+          };
         }),
-      },
-      resolve: async (_root, { dryRun, tokens, ...place }, context) =>
-        await run(context, dryRun, async (services, caller) => ({
-          operation: await burnTokens(services, caller, { ...present(place), tokens: tokens.map(present) }),
-        })),
     }),
-    transfer: t.field({
-      type: payload,
-      nullable: true,
-      description: "Transfers tokens that the contract's owner holds.",
-      args: {
-        ...keyArgs(t as never),
-        tokens: t.arg({
-          type: [movedInput],
-          required: true,
-          description: "The tokens: 1 to 50 of an ERC-1155 contract, exactly one of an ERC-721 contract.",
+    ...Object.fromEntries(
+      (
+        [
+          ["burn", "Burns", burnTokens],
+          ["transfer", "Transfers", transferTokens],
+        ] as const
+      ).map(([name, does, prepare]) => [
+        name,
+        t.field({
+          type: payload,
+          nullable: true,
+          description: `${does} tokens that the contract's owner holds.`,
+          args: {
+            ...placeArgs(t as never),
+            tokens: t.arg({
+              type: [movedInput],
+              required: true,
+              description: "The tokens: 1 to 50 of an ERC-1155 contract, exactly one of an ERC-721 contract.",
+            }),
+          },
+          resolve: async (_root, { dryRun, tokens, ...place }, context) =>
+            await run(context, dryRun, async (services, caller) => ({
+              operation: await prepare(services, caller, {
+                ...readInput(productFields, place),
+                tokens: tokens.map((token) => readInput(transferFields, token)),
+              }),
+            })),
         }),
-      },
-      resolve: async (_root, { dryRun, tokens, ...place }, context) =>
-        await run(context, dryRun, async (services, caller) => ({
-          operation: await transferTokens(services, caller, { ...present(place), tokens: tokens.map(present) }),
-        })),
-    }),
+      ]),
+    ),
     mintBatch: t.field({
       type: batchType(builder),
       nullable: true,
       description:
         "Mints several tokens: of an ERC-1155 contract by one request, of an ERC-721 contract by one for each. Those that wait at once share a transaction, in which each has its own outcome.",
       args: {
-        ...keyArgs(t as never),
+        ...placeArgs(t as never),
         tokens: t.arg({ type: [tokenInput], required: true, description: "The tokens to mint, 1 to 50." }),
       },
       resolve: async (_root, { dryRun, tokens, ...place }, context) => {
         const { services } = context;
         return await withUserErrors(context.caller(), async (caller) => {
-          const given = tokens.map((token, index) => {
-            if (token.metadata && token.uri)
-              throw new ServiceError("value_error", "send a uri or metadata, not both", {
-                field: `tokens[${index}].uri`,
-              });
-            const pinned = token.metadata ? pinnedMetadata(services, caller, readMetadata(token.metadata)) : null;
-            return { ...present(token), uri: pinned?.uri ?? token.uri ?? undefined, store: pinned?.store };
-          });
-          const input = { ...present(place), tokens: given };
+          const given = tokens.map((token, index) => readToken(services, caller, token, `tokens[${index}].uri`));
+          const input = { ...readInput(productFields, place), tokens: given };
           const minted = mintMany(services, caller, input, { dryRun: dryRun ?? false });
           return { results: await withFieldNames(minted, shortName) };
         });
       },
     }),
   }));
+}
+
+/**
+ * @param sent a `MintTokenInput`.
+ * @param field the name of its `uri` in errors.
+ * @returns the token, and of metadata that were sent what stores them.
+ */
+function readToken(services: Services, caller: Caller, sent: object, field: string) {
+  const token = readInput(mintFields, sent);
+  const { metadata } = sent as { metadata?: Parameters<typeof readMetadata>[0] | null };
+  if (!metadata) return { ...token, store: undefined };
+  if (token.uri) throw new ServiceError("value_error", "send a uri or metadata, not both", { field });
+  return { ...token, ...pinnedMetadata(services, caller, readMetadata(metadata)) };
 }
 
 // Pothos types a mutation's builder by its root; all that is used of it is how arguments are made.
@@ -321,9 +256,8 @@ async function run(
   });
 }
 
-function shortName(field: string): string {
-  return field === "ownerAddress" ? "owner" : field;
-}
+/** Of members of contracts and of tokens. */
+const shortName = renamerOf("graphql", contractFields);
 
 /** What `mintBatch` answers: each token by itself. */
 function batchType(builder: Builder) {

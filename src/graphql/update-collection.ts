@@ -1,4 +1,5 @@
 import { warnOfChecksums } from "../collections/check-deployment.ts";
+import { updateFields } from "../collections/deployment-input.ts";
 import { withFieldNames } from "../collections/problems.ts";
 import {
   type CollectionUpdate,
@@ -8,9 +9,11 @@ import {
   type UpdatePlan,
   updateCollection,
 } from "../collections/update-collection.ts";
+import { renamerOf } from "../requests/fields.ts";
 import { getRequest } from "../requests/requests.ts";
-import { type Builder, chainArg, present, sharedDescriptions, writtenInput } from "./builder.ts";
+import { type Builder, sharedDescriptions, writtenInput } from "./builder.ts";
 import { collectionType, loadCollection } from "./collection-type.ts";
+import { inputTypeOf, readInput } from "./inputs.ts";
 import { addCancel, costFields, progressField, requestFields } from "./request-fields.ts";
 import { payloadType, withUserErrors } from "./user-errors.ts";
 import { viewerType } from "./viewer.ts";
@@ -33,32 +36,12 @@ export function addUpdateCollection(builder: Builder): void {
       progress: progressField(t),
     }),
   });
-  const input = builder.inputType("UpdateCollectionInput", {
-    description: "What to change of a collection; settings that are absent stay as they are.",
-    fields: (t) => ({
-      chain: t.field(chainArg),
-      collection: t.field({ type: "Address", required: true, description: "The address of the collection." }),
-      baseUri: t.string({
-        description:
-          "Reveals the collection: the URI of its metadata directory, such as ipfs://…/; an empty text hides it again.",
-      }),
-      prerevealTokenUri: t.string({
-        description: "The metadata URI of every token until the reveal, such as ipfs://….",
-      }),
-      publicMintStart: t.field({ type: "DateTime", description: "The public sale is open in blocks after this time." }),
-      presaleMintStart: t.field({ type: "DateTime", description: "The presale is open in blocks after this time." }),
-      allowlist: t.field({
-        type: ["Address"],
-        description: "The wallets of the presale, up to 100,000: they replace the whole list; empty: nobody.",
-      }),
-      royaltiesBps: t.int({ description: sharedDescriptions.royaltiesBps }),
-      royaltiesAddress: t.field({ type: "Address", description: "The address that gets royalties." }),
-      freezeMetadata: t.boolean({
-        description: "True freezes the collection for good: no later update is accepted. False changes nothing.",
-      }),
-      idempotencyKey: t.string({ description: sharedDescriptions.idempotencyKey }),
-    }),
-  });
+  const input = inputTypeOf(
+    builder,
+    "UpdateCollectionInput",
+    "What to change of a collection; settings that are absent stay as they are.",
+    updateFields,
+  );
   const plan = builder.objectRef<UpdatePlan>("UpdatePlan").implement({
     description: "What an update would cost; nothing of it was stored or spent.",
     fields: (t) => costFields(t),
@@ -95,11 +78,7 @@ export function addUpdateCollection(builder: Builder): void {
       },
       resolve: async (_root, { input: given, dryRun }, context, info) =>
         await withUserErrors(context.caller(), async (caller) => {
-          const { royaltiesBps, ...rest } = present(given);
-          const request = {
-            ...rest,
-            royaltiesBps: royaltiesBps === undefined ? undefined : BigInt(royaltiesBps),
-          };
+          const request = readInput(updateFields, given);
           const { services } = context;
           const run = async (): Promise<Outcome> => {
             if (!dryRun) return await updateCollection(services, caller, request);
@@ -107,7 +86,9 @@ export function addUpdateCollection(builder: Builder): void {
             const { royaltiesAddress } = writtenInput(info, context);
             return { plan: { ...plan, warnings: [...plan.warnings, ...warnOfChecksums({ royaltiesAddress })] } };
           };
-          return await withFieldNames(run(), (field) => (field === "address" ? "collection" : field));
+          return await withFieldNames(run(), (field) =>
+            field === "address" ? "collection" : renamerOf("graphql", updateFields)(field),
+          );
         }),
     }),
   );

@@ -1,20 +1,15 @@
 import type { Caller } from "../auth/caller.ts";
 import { Problems } from "../collections/problems.ts";
 import { ServiceError } from "../errors/errors.ts";
+import type { InputOf } from "../requests/fields.ts";
 import type { Services } from "../services.ts";
 import type { OperationToken } from "../transactions/store/payloads.ts";
 import { type Operation, operationOn } from "./carry-out.ts";
-import { checkTokens, checkUri, type TokenInput } from "./check-tokens.ts";
+import { checkTokens, checkUri, type TokenInput, type tokenUpdateFields } from "./check-tokens.ts";
 import { findProduct, type ProductInput, readOwner } from "./find-product.ts";
 import { encodeBurn, encodeTokenUpdate, encodeTransfer } from "./product-calls.ts";
 
-interface UpdateTokenInput extends ProductInput {
-  tokenId: bigint;
-  /** Absent: the URI stays; then it has to be frozen. */
-  uri?: string | undefined;
-  /** The URI is frozen for good. */
-  freeze?: boolean | undefined;
-}
+type UpdateTokenInput = ProductInput & InputOf<typeof tokenUpdateFields>;
 
 /**
  * Another metadata URI of a token, or that it never changes again.

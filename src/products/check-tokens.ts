@@ -4,10 +4,11 @@ import { create as createDigest } from "multiformats/hashes/digest";
 import { zeroAddress } from "viem";
 import type { Caller } from "../auth/caller.ts";
 import { Problems } from "../collections/problems.ts";
+import { address, type Fields, flag, type InputOf, items, pick, quantity, text, tokenId } from "../requests/fields.ts";
 import type { Services } from "../services.ts";
 import type { OperationToken } from "../transactions/store/payloads.ts";
 import { type MetadataInput, metadataDocument, uploadMetadata } from "../uploads/upload-metadata.ts";
-import type { Product } from "./find-product.ts";
+import { type Product, productFields } from "./find-product.ts";
 
 const links = /^(ipfs:\/\/.|https?:\/\/.|ar:\/\/.|data:[a-z]+\/)/i;
 
@@ -41,15 +42,76 @@ export function pinnedMetadata(services: Services, caller: Caller, metadata: Met
   };
 }
 
+const idDoc = "The id of the token in its contract, 0 to 2^256 - 1.";
+const v0IdDoc = "The id of the token, 0 to 2^256 - 1, as a text or a number; send large ones as text.";
+const receiver = "in any letter case, not the zero address";
+/** The id of a token that exists. */
+const existing = tokenId({ required: true, doc: idDoc, v0Doc: v0IdDoc });
+const units = quantity({
+  required: "v0",
+  doc: "How many units, of an ERC-1155 contract; 1 by default.",
+  v0Doc: "How many units of the token, 1 or more, as a text or a number.",
+});
+
+/** The members of a token to mint. */
+export const mintFields = {
+  to: address({
+    required: true,
+    v0: ["mint_to_address"],
+    doc: `The account that gets the token, ${receiver}.`,
+  }),
+  uri: text({
+    required: "v0",
+    v0: ["metadata_uri"],
+    doc: "The URI of the metadata document, such as ipfs://…, up to 2,048 bytes; send it or `metadata`.",
+    v0Doc: "The URI of the token's metadata, 2,048 bytes at most; `ipfs://` and a CID takes the least gas.",
+  }),
+  tokenId: tokenId({
+    doc: "The id of the token; when absent, one is drawn and belongs to the request from then on.",
+    v0Doc: "The id of the token, 0 to 2^256 - 1, as a text or a number; without it a random one of 128 bits is drawn.",
+  }),
+  quantity: units,
+};
+
+const burnFields = { tokenId: existing, quantity: units };
+/** The members of a token to transfer. */
+export const transferFields = {
+  ...burnFields,
+  to: address({
+    required: "v0",
+    v0: ["transfer_to_address"],
+    doc: `The account that gets the token, ${receiver}; needed for a transfer, and ignored for a burn.`,
+    v0Doc: `The account that gets the token, ${receiver}.`,
+  }),
+};
+
+/** The members of an update of a token. */
+export const tokenUpdateFields = {
+  tokenId: existing,
+  uri: text({
+    v0: ["metadata_uri"],
+    doc: "The new metadata URI, such as ipfs://…, up to 2,048 bytes; absent: it stays, and `freeze` is needed.",
+  }),
+  freeze: flag({ v0: ["freeze_metadata"], doc: "True freezes the metadata URI for good." }),
+};
+
+export const mostTokens = 50;
+const listOf = <F extends Fields>(item: F) =>
+  items(item, mostTokens, { required: true, doc: `The tokens, 1 to ${mostTokens}.` });
+
+/** The members of each request of /v0 that changes tokens of a product contract. */
+export const tokenRequests = {
+  mint: { ...productFields, ...pick(mintFields, "uri", "to", "tokenId") },
+  mintBatch: { ...productFields, tokens: listOf(pick(mintFields, "to", "tokenId", "uri", "quantity")) },
+  update: { ...productFields, ...tokenUpdateFields },
+  burn: { ...productFields, ...pick(burnFields, "tokenId") },
+  burnBatch: { ...productFields, tokens: listOf(burnFields) },
+  transfer: { ...productFields, ...pick(transferFields, "tokenId", "to") },
+  transferBatch: { ...productFields, tokens: listOf(transferFields) },
+};
+
 /** One token as a request names it. */
-export interface TokenInput {
-  tokenId?: bigint | undefined;
-  /** As sent. */
-  to?: string | undefined;
-  uri?: string | undefined;
-  /** Default 1. */
-  quantity?: bigint | undefined;
-}
+export type TokenInput = { [N in keyof InputOf<typeof mintFields>]?: InputOf<typeof mintFields>[N] | undefined };
 
 /** Which members a request needs. */
 interface Wanted {
@@ -59,7 +121,6 @@ interface Wanted {
   id: "needed" | "optional";
 }
 
-export const mostTokens = 50;
 /** It is kept in the contract's storage, where each byte is paid for. */
 const mostUriBytes = 2_048;
 const mostValue = 2n ** 256n - 1n;

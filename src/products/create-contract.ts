@@ -3,34 +3,98 @@ import type { Caller } from "../auth/caller.ts";
 import { findChain } from "../chains.ts";
 import { lowerCase } from "../collections/deployment-input.ts";
 import { Problems } from "../collections/problems.ts";
+import {
+  address,
+  addresses,
+  chain,
+  contract,
+  flag,
+  type InputOf,
+  idempotencyKey,
+  items,
+  royalties,
+  royaltiesReceiver,
+  text,
+  word,
+} from "../requests/fields.ts";
 import type { Services } from "../services.ts";
 import { requireOperator } from "../transactions/chain/context.ts";
 import { placeOfProduct } from "../transactions/chain/product-record.ts";
 import { intentName } from "../transactions/chain/request-call.ts";
-import type { ProductType, RoleList } from "../transactions/store/payloads.ts";
+import type { ProductType, RoleList, RoleWord } from "../transactions/store/payloads.ts";
 import type { Operation } from "./carry-out.ts";
 import { checkUri } from "./check-tokens.ts";
 import { type ContractPayload, findOperatedChain } from "./find-product.ts";
 import { encodeDeployProduct } from "./product-calls.ts";
 
-interface CreateContractInput {
-  /** As sent, aliases allowed. */
-  chain: string;
-  name: string;
-  symbol: string;
-  ownerAddress: string;
-  /** Default erc721. */
-  type?: ProductType | undefined;
-  /** Default false. */
-  metadataUpdatable?: boolean | undefined;
-  baseUri?: string | undefined;
-  /** Default 0. */
-  royaltiesBps?: bigint | undefined;
-  /** Default: the owner. */
-  royaltiesAddress?: string | undefined;
-  roles?: readonly RoleList[] | undefined;
-  idempotencyKey?: string | undefined;
-}
+const standards: Record<ProductType, string> = {
+  erc721: "Each token is one of its kind and has one owner (ERC-721).",
+  erc1155: "A token id may have many units and many holders (ERC-1155).",
+};
+
+/** What accounts may be allowed to do in a contract, beside its owner and the service. */
+export const roleWords: Record<RoleWord, string> = {
+  mint: "Mint tokens to any account.",
+  update_contract: "Change the settings of the contract, such as base URI and royalties.",
+  update_token: "Change or freeze the metadata URI of a token.",
+  burn: "Burn tokens that the contract's owner holds.",
+  transfer: "Transfer tokens that the contract's owner holds.",
+};
+
+const mostRoles = 20;
+export const roleFields = {
+  role: word(roleWords, { required: true, doc: "The role; each may come once in a request." }),
+  addresses: addresses({
+    required: "graphql",
+    doc: "The accounts that get it; 100 for all roles of the contract at most.",
+  }),
+  freeze: flag({ doc: "Whether the list never changes again; false by default." }),
+};
+const roles = items(roleFields, mostRoles, { doc: "Accounts that get roles in the contract; none by default." });
+
+/** The members of a request for a contract. */
+export const contractFields = {
+  chain,
+  name: text({ required: true, doc: "The name of the contract, not empty; it cannot be changed later." }),
+  symbol: text({ required: true, doc: "The symbol of the contract, such as TIX; it cannot be changed later." }),
+  ownerAddress: address({
+    required: true,
+    graphql: "owner",
+    doc: "The wallet that will own the contract and may do everything in it.",
+  }),
+  type: word(standards, {
+    graphql: "standard",
+    default: "erc721",
+    doc: "The token standard of the contract.",
+  }),
+  metadataUpdatable: flag({ default: false, doc: "Whether metadata URIs of its tokens can be changed later." }),
+  baseUri: text({
+    doc: "A text that the contract puts before the URI of each token, such as ipfs://; empty by default, 2,048 bytes at most.",
+  }),
+  royaltiesBps: royalties({ default: 0 }),
+  royaltiesAddress: royaltiesReceiver,
+  roles,
+  idempotencyKey,
+};
+type CreateContractInput = InputOf<typeof contractFields>;
+
+/** The members of a change of a contract, which /v0 alone has. */
+export const contractChangeFields = {
+  freezeMetadata: flag({ doc: "`true` freezes the metadata of all tokens for good; `false` changes nothing." }),
+  chain,
+  contract,
+  baseUri: { ...contractFields.baseUri, emptyIsText: true },
+  royaltiesBps: royalties({}),
+  royaltiesAddress: address({ v0: ["royalties_address", "royalty_address"], doc: "The address that gets royalties." }),
+  roles: items(roleFields, mostRoles, {
+    doc: "Lists of roles, 20 at most; each replaces the list of its role, and others stay.",
+  }),
+  exit: flag({
+    v0: ["exit_nftport"],
+    doc: "`true`: the service gives up its rights in the contract, for good.",
+  }),
+  idempotencyKey,
+};
 
 const mostTextBytes = 8_192;
 const mostRoleAddresses = 100;
@@ -93,7 +157,7 @@ function checkContract(services: Services, caller: Caller, input: CreateContract
   if (input.baseUri !== undefined) checkUri(problems, "baseUri", input.baseUri);
   checkRoyalties(problems, input);
   const royaltiesAddress = input.royaltiesAddress ?? ownerAddress;
-  checkRoles(problems, input.roles ?? []);
+  checkRoles(problems, roleLists(input.roles));
   problems.check();
   return {
     type: input.type ?? "erc721",
@@ -104,7 +168,7 @@ function checkContract(services: Services, caller: Caller, input: CreateContract
     baseUri: input.baseUri ?? "",
     royaltiesBps: String(input.royaltiesBps ?? 0n),
     royaltiesAddress,
-    roles: [...(input.roles ?? [])],
+    roles: roleLists(input.roles),
   };
 }
 
@@ -121,6 +185,11 @@ export function checkRoyalties(
   if (royaltiesBps !== undefined && (royaltiesBps < 0n || royaltiesBps > 10_000n))
     problems.add("value_error", "royaltiesBps", "the royalty share must be 0 to 10000 basis points");
   if (royaltiesAddress !== undefined) checkAddress(problems, "royaltiesAddress", royaltiesAddress);
+}
+
+/** Lists of roles with what counts for absent members. */
+export function roleLists(given: InputOf<typeof contractFields>["roles"] = []): RoleList[] {
+  return given.map(({ role, addresses = [], freeze = false }) => ({ role, addresses, freeze }));
 }
 
 export function checkRoles(problems: Problems, roles: readonly RoleList[]): void {

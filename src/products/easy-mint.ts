@@ -4,24 +4,30 @@ import type { Caller } from "../auth/caller.ts";
 import { Problems } from "../collections/problems.ts";
 import { toBytes } from "../db/bytes.ts";
 import { ServiceError } from "../errors/errors.ts";
+import { chain, type InputOf, text } from "../requests/fields.ts";
 import { askNode } from "../rpc/nodes.ts";
 import type { Services } from "../services.ts";
 import { requireOperator } from "../transactions/chain/context.ts";
 import type { Operation } from "./carry-out.ts";
-import { checkMint, pinnedMetadata } from "./check-tokens.ts";
+import { checkMint, mintFields, pinnedMetadata } from "./check-tokens.ts";
 import { findOperatedChain, type Product } from "./find-product.ts";
 import { mintOperation } from "./mint-tokens.ts";
 import { isMinted } from "./read-token.ts";
 
-interface EasyMintInput {
-  chain: string;
-  name: string;
-  description: string;
-  /** Link of the file; becomes the document's `image`. */
-  fileUrl: string;
-  to: string;
-  idempotencyKey?: string | undefined;
-}
+/** The members of an easy mint, but for its file. */
+export const easyFields = {
+  chain,
+  name: text({ required: true, doc: "The name of the token, not empty." }),
+  description: text({ required: true, emptyIsText: true, doc: "The description of the token; it may be empty." }),
+  to: mintFields.to,
+};
+
+/** The same with a link of the file. */
+export const easyUrlFields = {
+  ...easyFields,
+  fileUrl: text({ required: true, doc: "The link of the file; it becomes `image` of the metadata." }),
+};
+type EasyMintInput = InputOf<typeof easyUrlFields> & { idempotencyKey?: string | undefined };
 
 /**
  * A mint of the service's own ERC-721 contract: a name, a description and a file become a document that is pinned, and a

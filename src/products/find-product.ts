@@ -4,6 +4,7 @@ import { type Chain, findChain, operatorsOf } from "../chains.ts";
 import { toAddress } from "../db/bytes.ts";
 import { unknownProductFix } from "../errors/error-guide.ts";
 import { ServiceError } from "../errors/errors.ts";
+import { chain, contract, type InputOf, idempotencyKey } from "../requests/fields.ts";
 import { type ChainRequest, type Family, findDeploymentAt } from "../requests/requests.ts";
 import { askNode } from "../rpc/nodes.ts";
 import type { Services } from "../services.ts";
@@ -49,12 +50,8 @@ export interface Product {
 }
 
 /** What names the contract of a request. */
-export interface ProductInput {
-  /** As sent, aliases allowed. */
-  chain: string;
-  contract: string;
-  idempotencyKey?: string | undefined;
-}
+export const productFields = { chain, contract, idempotencyKey };
+export type ProductInput = InputOf<typeof productFields>;
 
 /**
  * The product contract that a request acts on.

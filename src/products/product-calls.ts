@@ -3,9 +3,6 @@ import { productOperatorAbi } from "../../contracts/abi/product-operator.ts";
 import { productAbi, type RuntimeRecord, rolesOf } from "../transactions/chain/product-record.ts";
 import type { OperationToken, ProductType, RoleList } from "../transactions/store/payloads.ts";
 
-// The APIs take values from use cases only.
-export { roleWords } from "../transactions/store/payloads.ts";
-
 const abi721 = parseAbi([
   "function mintToCaller(address caller, uint256 tokenId, string tokenURI) returns (uint256)",
   "function transferByOwner(address to, uint256 tokenId)",

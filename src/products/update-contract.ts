@@ -4,24 +4,18 @@ import type { Chain } from "../chains.ts";
 import { Problems } from "../collections/problems.ts";
 import { toBytes } from "../db/bytes.ts";
 import { ServiceError } from "../errors/errors.ts";
+import type { InputOf } from "../requests/fields.ts";
 import { askNode } from "../rpc/nodes.ts";
 import type { Services } from "../services.ts";
 import { applyContractChanges, encodeUpdateProduct, readAgreedRecord } from "../transactions/chain/product-record.ts";
 import { undecidedStates } from "../transactions/lifecycle.ts";
-import { type ContractChanges, changesOf, type RoleList } from "../transactions/store/payloads.ts";
+import { type ContractChanges, changesOf } from "../transactions/store/payloads.ts";
 import { type Operation, operationOn } from "./carry-out.ts";
 import { checkUri } from "./check-tokens.ts";
-import { checkRoles, checkRoyalties } from "./create-contract.ts";
-import { findProduct, type Product, type ProductInput } from "./find-product.ts";
+import { checkRoles, checkRoyalties, type contractChangeFields, roleLists } from "./create-contract.ts";
+import { findProduct, type Product } from "./find-product.ts";
 
-interface UpdateContractInput extends ProductInput {
-  freezeMetadata?: boolean | undefined;
-  baseUri?: string | undefined;
-  royaltiesBps?: bigint | undefined;
-  royaltiesAddress?: string | undefined;
-  roles?: readonly RoleList[] | undefined;
-  exit?: boolean | undefined;
-}
+type UpdateContractInput = InputOf<typeof contractChangeFields>;
 
 /**
  * A change of a product contract's settings. The contract replaces its whole record, so the call is made from what the
@@ -105,14 +99,15 @@ function checkChanges(input: UpdateContractInput): ContractChanges {
   const problems = new Problems();
   if (input.baseUri !== undefined) checkUri(problems, "baseUri", input.baseUri);
   checkRoyalties(problems, input);
-  checkRoles(problems, input.roles ?? []);
+  const roles = roleLists(input.roles);
+  checkRoles(problems, roles);
   problems.check();
   const changes: ContractChanges = {
     ...(input.freezeMetadata ? { freezeMetadata: true } : {}),
     ...(input.baseUri === undefined ? {} : { baseUri: input.baseUri }),
     ...(input.royaltiesBps === undefined ? {} : { royaltiesBps: String(input.royaltiesBps) }),
     ...(input.royaltiesAddress === undefined ? {} : { royaltiesAddress: input.royaltiesAddress }),
-    ...(input.roles && input.roles.length > 0 ? { roles: [...input.roles] } : {}),
+    ...(roles.length > 0 ? { roles } : {}),
     ...(input.exit ? { exit: true } : {}),
   };
   if (Object.keys(changes).length === 0)

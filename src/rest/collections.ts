@@ -1,20 +1,30 @@
-import { type Address, getAddress } from "viem";
+import { getAddress } from "viem";
 import type { Caller } from "../auth/caller.ts";
 import { type DeploymentPlan, deployCollection, planDeployment } from "../collections/deploy-collection.ts";
-import type { DeployCollectionInput } from "../collections/deployment-input.ts";
+import {
+  type DeployCollectionInput,
+  deployFields,
+  fixedFields,
+  updateFields,
+} from "../collections/deployment-input.ts";
 import { withFieldNames } from "../collections/problems.ts";
 import { planUpdate, updateCollection } from "../collections/update-collection.ts";
 import { ServiceError } from "../errors/errors.ts";
+import { renamerOf } from "../requests/fields.ts";
 import type { PlannedCost } from "../requests/simulate.ts";
 import type { Services } from "../services.ts";
 import { ok, okRaw, RawJson } from "./answer.ts";
 import { bodyOf, type V0App } from "./app.ts";
+import { readBody } from "./bodies.ts";
 import { Input } from "./input.ts";
 import { queryInput } from "./query.ts";
-import { decimalOf, legacyName, transactionMembers } from "./values.ts";
+import { decimalOf, transactionMembers } from "./values.ts";
 
 /** A presale list of the largest size, and then some: the use case is the one to say that it is too long. */
 const listValues = 200_000;
+
+/** The names of the members of both bodies. */
+const renamed = renamerOf("v0", { ...deployFields, ...updateFields });
 
 export function addCollections(app: V0App, services: Services): void {
   app.post("/contracts/collections", async (c) => {
@@ -23,21 +33,20 @@ export function addCollections(app: V0App, services: Services): void {
     query.check();
     const caller = c.get("caller");
     const input = Input.fromBody(await bodyOf(c, services, listValues));
-    const read = readDeployment(input);
+    const read = readBody(input, deployFields);
     const idempotencyKey = c.req.header("Idempotency-Key");
     if (dryRun) {
       const plan = await planRequest(services, caller, input, read, idempotencyKey);
       const { predictedAddress, idempotencyKey: key } = plan;
       const own = { predicted_address: getAddress(predictedAddress), idempotency_key: key };
-      return okRaw(c, planBody(plan, read.chain ?? "", input, own));
+      return okRaw(c, planBody(plan, read.chain, input, own));
     }
     input.check();
-    // What is required and missing was a fault.
-    const request = read as DeployCollectionInput;
-    const result = await withFieldNames(deployCollection(services, caller, { ...request, idempotencyKey }), legacyName);
+    const deployed = deployCollection(services, caller, { ...read, idempotencyKey });
+    const result = await withFieldNames(deployed, renamed);
     const { deployment } = result;
     c.header("Idempotency-Key", result.idempotencyKey);
-    const { chain, ownerAddress, name, symbol } = request;
+    const { chain, ownerAddress, name, symbol } = read;
     return ok(c, {
       chain,
       ...transactionMembers(deployment, chain),
@@ -53,73 +62,19 @@ export function addCollections(app: V0App, services: Services): void {
     const dryRun = query.boolean("dry_run");
     query.check();
     const input = Input.fromBody(await bodyOf(c, services, listValues));
-    const { chain = "", collection = "", ...changes } = readUpdate(input);
+    const changes = { ...readBody(input, updateFields), fixed: readBody(input, fixedFields) };
     input.check();
-    const key = { chain, collection: collection.toLowerCase() as Address };
+    const { chain } = changes;
     if (dryRun) {
-      const plan = await withFieldNames(planUpdate(services, c.get("caller"), { ...key, ...changes }), legacyName);
+      const plan = await withFieldNames(planUpdate(services, c.get("caller"), changes), renamed);
       return okRaw(c, planBody(plan, chain, input, { contract_address: getAddress(plan.collection) }));
     }
     const idempotencyKey = c.req.header("Idempotency-Key");
-    const result = await withFieldNames(
-      updateCollection(services, c.get("caller"), { ...key, ...changes, idempotencyKey }),
-      legacyName,
-    );
+    const updated = updateCollection(services, c.get("caller"), { ...changes, idempotencyKey });
+    const result = await withFieldNames(updated, renamed);
     c.header("Idempotency-Key", result.idempotencyKey);
     return ok(c, { chain, ...transactionMembers(result.update, chain) });
   });
-}
-
-/** The members of a deployment request under all their spellings. Faults are left in `input`. */
-function readDeployment(input: Input) {
-  const required = { required: true };
-  return {
-    chain: input.text("chain", required),
-    name: input.text("name", required),
-    symbol: input.text("symbol", required),
-    maxSupply: input.integer("max_supply", required),
-    reservedSupply: input.integer("team_reserve"),
-    tokensPerMint: input.integer("tokens_per_mint", required),
-    mintPriceWei: input.wei("mint_price", required),
-    presaleMintPriceWei: input.wei("presale_mint_price"),
-    ownerAddress: input.address("owner_address", required),
-    treasuryAddress: input.address("treasury_address", required),
-    publicMintStart: input.date(["public_mint_start", "public_mint_start_date"], required),
-    metadataUpdatable: input.boolean("metadata_updatable"),
-    ...readSettings(input),
-  };
-}
-
-/** The members that deployments and updates have in common. */
-function readSettings(input: Input) {
-  return {
-    presaleMintStart: input.date(["presale_mint_start", "presale_mint_start_date"]),
-    allowlist: input.addresses("presale_whitelisted_addresses"),
-    baseUri: input.text("base_uri", { emptyIsText: true }),
-    prerevealTokenUri: input.text("prereveal_token_uri", { emptyIsText: true }),
-    royaltiesBps: input.integer(["royalties_share", "royalty_share"]),
-    royaltiesAddress: input.address(["royalties_address", "royalty_address"]),
-  };
-}
-
-/** The members of an update; those that never change are only compared. Faults are left in `input`. */
-function readUpdate(input: Input) {
-  return {
-    chain: input.text("chain", { required: true }),
-    collection: input.address("contract_address", { required: true }),
-    publicMintStart: input.date(["public_mint_start", "public_mint_start_date"]),
-    ...readSettings(input),
-    freezeMetadata: input.boolean("freeze_metadata"),
-    fixed: {
-      name: input.text("name"),
-      symbol: input.text("symbol"),
-      maxSupply: input.integer("max_supply"),
-      reservedSupply: input.integer("team_reserve"),
-      tokensPerMint: input.integer("tokens_per_mint"),
-      mintPriceWei: input.wei("mint_price"),
-      treasuryAddress: input.address("treasury_address"),
-    },
-  };
 }
 
 interface Problem {
@@ -136,13 +91,12 @@ async function planRequest(
   services: Services,
   caller: Caller,
   input: Input,
-  request: ReturnType<typeof readDeployment>,
+  request: DeployCollectionInput,
   idempotencyKey: string | undefined,
 ): Promise<DeploymentPlan> {
   const faults = input.faults();
   if (faults.length === 0) {
-    const whole = { ...(request as DeployCollectionInput), idempotencyKey };
-    return await withFieldNames(planDeployment(services, caller, whole), legacyName);
+    return await withFieldNames(planDeployment(services, caller, { ...request, idempotencyKey }), renamed);
   }
   const harmless = { ...standIns(services), ...present(request), idempotencyKey };
   const known = new Set(faults.map(({ field }) => field?.replace(/\[.*$/, "")));
@@ -150,10 +104,10 @@ async function planRequest(
     () => [],
     (error: unknown) => problemsOf(error),
   );
-  const renamed = further.map((problem) => ({ ...problem, field: legacyName(problem.field ?? "") }));
+  const shown = further.map((problem) => ({ ...problem, field: renamed(problem.field ?? "") }));
   const problems = [
     ...faults.map(({ field, code, message }) => ({ field, code, message })),
-    ...renamed.filter(({ field }) => !known.has(field) && !known.has(`${field}_date`)),
+    ...shown.filter(({ field }) => !known.has(field) && !known.has(`${field}_date`)),
   ];
   const [first] = faults;
   throw new ServiceError(first?.code ?? "value_error", first?.message ?? "", {

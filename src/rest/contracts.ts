@@ -5,18 +5,18 @@ import { type Collection, listCollections } from "../collections/collections.ts"
 import { getContractAbi } from "../collections/contract-abi.ts";
 import { findDeployedContract } from "../collections/find-deployed-contract.ts";
 import { LongWork } from "../long-work.ts";
-import { createContract } from "../products/create-contract.ts";
+import { contractChangeFields, contractFields, createContract } from "../products/create-contract.ts";
 import { type ListedProduct, listProducts } from "../products/lists.ts";
-import { roleWords } from "../products/product-calls.ts";
 import { updateContract } from "../products/update-contract.ts";
+import { renamerOf } from "../requests/fields.ts";
 import type { Services } from "../services.ts";
-import type { RoleList, RoleWord } from "../transactions/store/payloads.ts";
 import { ok, RawJson, toJson } from "./answer.ts";
 import { bodyOf, type V0App } from "./app.ts";
+import { readBody } from "./bodies.ts";
 import { Input } from "./input.ts";
 import { carriedOut } from "./mints.ts";
-import { addressParameter, chainParameter, includeParameter, queryInput, wordParameter } from "./query.ts";
-import { decimalOf, legacyName, naiveMicros, naiveSeconds, transactionMembers } from "./values.ts";
+import { addressParameter, chainParameter, includeParameter, queryInput } from "./query.ts";
+import { decimalOf, naiveMicros, naiveSeconds, transactionMembers } from "./values.ts";
 
 const required = { required: true };
 
@@ -24,43 +24,27 @@ const required = { required: true };
 export function addProductContracts(app: V0App, services: Services): void {
   app.post("/contracts", async (c) => {
     const input = Input.fromBody(await bodyOf(c, services));
-    const asked = {
-      chain: input.text("chain", required) ?? "",
-      name: input.text("name", required) ?? "",
-      symbol: input.text("symbol", required) ?? "",
-      ownerAddress: input.address("owner_address", required) ?? "",
-      type: wordParameter(input, "type", ["erc721", "erc1155"] as const) ?? "erc721",
-      metadataUpdatable: input.boolean("metadata_updatable"),
-      baseUri: input.text("base_uri"),
-      ...readRoyaltiesAndRoles(input),
-    };
+    const asked = readBody(input, contractFields);
     input.check();
     const request = await carriedOut(
       c,
       services,
       (caller, idempotencyKey) => createContract(services, caller, { ...asked, idempotencyKey }),
-      legacyName,
+      renamerOf("v0", contractFields),
     );
-    const { chain, ownerAddress, type, name, symbol } = asked;
+    const { chain, ownerAddress, type = "erc721", name, symbol } = asked;
     return ok(c, { chain, ...transactionMembers(request, chain), owner_address: ownerAddress, type, name, symbol });
   });
 
   app.put("/contracts", async (c) => {
     const input = Input.fromBody(await bodyOf(c, services));
-    const asked = {
-      freezeMetadata: input.boolean("freeze_metadata"),
-      chain: input.text("chain", required) ?? "",
-      contract: input.address("contract_address", required) ?? "",
-      baseUri: input.text("base_uri", { emptyIsText: true }),
-      ...readRoyaltiesAndRoles(input),
-      exit: input.boolean("exit_nftport"),
-    };
+    const asked = readBody(input, contractChangeFields);
     input.check();
     const request = await carriedOut(
       c,
       services,
       (caller, idempotencyKey) => updateContract(services, caller, { ...asked, idempotencyKey }),
-      legacyName,
+      renamerOf("v0", contractChangeFields),
     );
     const { chain, freezeMetadata = null } = asked;
     return ok(c, { chain, ...transactionMembers(request, chain), freeze_metadata: freezeMetadata });
@@ -79,26 +63,6 @@ export function addProductContracts(app: V0App, services: Services): void {
     const products = await listProducts(services, c.get("caller"));
     return ok(c, { contracts: products.map(contractBody) });
   });
-}
-
-function readRoyaltiesAndRoles(input: Input) {
-  return {
-    royaltiesBps: input.integer(["royalties_share", "royalty_share"]),
-    royaltiesAddress: input.address(["royalties_address", "royalty_address"]),
-    roles: readRoles(input),
-  };
-}
-
-const mostRoles = 20;
-
-function readRoles(input: Input): RoleList[] | undefined {
-  if (!input.has("roles")) return undefined;
-  if (input.isEmptyList("roles")) return [];
-  return input.items("roles", mostRoles, (item) => ({
-    role: wordParameter(item, "role", Object.keys(roleWords) as RoleWord[], true) ?? "mint",
-    addresses: item.addresses("addresses") ?? [],
-    freeze: item.boolean("freeze") ?? false,
-  }));
 }
 
 /** What is shown of every contract of the account; the chain as it was asked for. */

@@ -3,11 +3,11 @@ import { type ApiKey, type CreatedKey, createKey, listKeys, revokeKey, rotateKey
 import { signUp } from "../accounts/sign-up.ts";
 import { withFieldNames } from "../collections/problems.ts";
 import { clientAddress } from "../http/client-address.ts";
+import { renamerOf } from "../requests/fields.ts";
 import type { Services } from "../services.ts";
 import { ok } from "./answer.ts";
 import type { V0App } from "./app.ts";
 import { createKeyBody, readOwnBody, rotateKeyBody, signUpBody } from "./own-bodies.ts";
-import { legacyName } from "./values.ts";
 
 /** Names under which the original service showed its chains; the last is the test chain's older one. */
 const shown = { polygon: "polygon", goerli: "goerli", rinkeby: "goerli", ethereum: "ethereum" };
@@ -123,7 +123,7 @@ export function addKeys(app: V0App, services: Services): void {
   app.post("/me/keys", async (c) => {
     const { name, scopes = ["read"], expires_at: expiresAt } = await readOwnBody(c.env.incoming, createKeyBody);
     const made = createKey(services, c.get("session"), { name, scopes, expiresAt });
-    return ok(c, createdBody(await withFieldNames(made, legacyName)));
+    return ok(c, createdBody(await withFieldNames(made, renamerOf("v0", {}))));
   });
   app.post("/me/keys/:id/rotate", async (c) => {
     const body = await readOwnBody(c.env.incoming, rotateKeyBody, { mayBeEmpty: true });
@@ -131,7 +131,7 @@ export function addKeys(app: V0App, services: Services): void {
       id: c.req.param("id"),
       overlapSeconds: body.overlap_seconds,
     });
-    return ok(c, createdBody(await withFieldNames(made, legacyName)));
+    return ok(c, createdBody(await withFieldNames(made, renamerOf("v0", {}))));
   });
   app.delete("/me/keys/:id", async (c) => {
     return ok(c, { key: keyBody(await revokeKey(services, c.get("session"), c.req.param("id"))) });

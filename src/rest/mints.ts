@@ -5,105 +5,95 @@ import { withDrainedBody } from "../http/drain-body.ts";
 import { announcedBytes, readMultipart } from "../http/multipart.ts";
 import { carryOut, type Operation } from "../products/carry-out.ts";
 import { burnTokens, transferTokens, updateToken } from "../products/change-tokens.ts";
-import { mostTokens, type TokenInput } from "../products/check-tokens.ts";
-import { easyMint, findEasyContract } from "../products/easy-mint.ts";
-import type { ProductRequest } from "../products/find-product.ts";
+import { tokenRequests } from "../products/check-tokens.ts";
+import { easyFields, easyMint, easyUrlFields, findEasyContract } from "../products/easy-mint.ts";
+import type { ProductInput, ProductRequest, productFields } from "../products/find-product.ts";
 import { mintTokens } from "../products/mint-tokens.ts";
+import { type Fields, type InputOf, renamerOf } from "../requests/fields.ts";
 import type { Services } from "../services.ts";
 import { refuseOverQuota } from "../uploads/admit-upload.ts";
 import { uploadFile } from "../uploads/upload-file.ts";
 import { okRaw, RawJson } from "./answer.ts";
 import { bodyOf, type V0App, type V0Env } from "./app.ts";
+import { readBody } from "./bodies.ts";
 import { firstFile, otherBytes, otherParts } from "./files.ts";
 import { Input } from "./input.ts";
 import { JsonNumber } from "./json-body.ts";
 import { queryInput } from "./query.ts";
 import { transactionMembers } from "./values.ts";
 
-const required = { required: true };
-
 /** POST, PUT and DELETE /mints/customizable, its batch, and /mints/transfers. */
 export function addMints(app: V0App, services: Services): void {
   app.post("/mints/customizable", (c) =>
-    serve(c, services, mintTokens, (input) => {
-      const uri = input.text("metadata_uri", required);
-      const to = input.address("mint_to_address", required);
-      const tokenId = input.integer("token_id");
-      return { given: { tokens: [{ to, uri, tokenId }] }, echo: { metadata_uri: uri, mint_to_address: to } };
-    }),
+    serve(c, services, tokenRequests.mint, async ({ uri, to, tokenId: id, ...asked }, caller) => ({
+      operation: await mintTokens(services, caller, { ...asked, tokens: [{ to, uri, tokenId: id }] }),
+      echo: { metadata_uri: uri, mint_to_address: to },
+    })),
   );
   app.put("/mints/customizable", (c) =>
-    serve(c, services, updateToken, (input) => {
-      const tokenId = input.integer("token_id", required) ?? 0n;
-      return { given: { tokenId, uri: input.text("metadata_uri"), freeze: input.boolean("freeze_metadata") } };
-    }),
+    serve(c, services, tokenRequests.update, async (asked, caller) => ({
+      operation: await updateToken(services, caller, asked),
+    })),
   );
   app.delete("/mints/customizable", (c) =>
-    serve(c, services, burnTokens, (input) => ({
-      given: { tokens: [{ tokenId: input.integer("token_id", required) }] },
+    serve(c, services, tokenRequests.burn, async ({ tokenId: id, ...asked }, caller) => ({
+      operation: await burnTokens(services, caller, { ...asked, tokens: [{ tokenId: id }] }),
     })),
   );
   app.post("/mints/customizable/batch", (c) =>
-    serve(c, services, mintTokens, (input, body) => {
-      const tokens = input.items("tokens", mostTokens, (item) => ({
-        to: item.address("mint_to_address", required),
-        tokenId: item.integer("token_id"),
-        uri: item.text("metadata_uri", required),
-        quantity: item.integer("quantity", required),
-      }));
-      return { given: { tokens }, echo: { tokens: asSent(body["tokens"]) } };
-    }),
+    serve(c, services, tokenRequests.mintBatch, async (asked, caller, body) => ({
+      operation: await mintTokens(services, caller, asked),
+      echo: { tokens: asSent(body["tokens"]) },
+    })),
   );
   app.delete("/mints/customizable/batch", (c) =>
-    serve(c, services, burnTokens, (input) => ({ given: { tokens: input.items("tokens", mostTokens, readMoved) } })),
+    serve(c, services, tokenRequests.burnBatch, async (asked, caller) => ({
+      operation: await burnTokens(services, caller, asked),
+    })),
   );
   app.post("/mints/transfers", (c) =>
-    serve(c, services, transferTokens, (input) => {
-      const tokenId = input.integer("token_id", required);
-      return { given: { tokens: [{ tokenId, to: input.address("transfer_to_address", required) }] } };
-    }),
+    serve(c, services, tokenRequests.transfer, async ({ tokenId: id, to, ...asked }, caller) => ({
+      operation: await transferTokens(services, caller, { ...asked, tokens: [{ tokenId: id, to }] }),
+    })),
   );
   app.post("/mints/transfers/batch", (c) =>
-    serve(c, services, transferTokens, (input) => {
-      const tokens = input.items("tokens", mostTokens, (item) => ({
-        ...readMoved(item),
-        to: item.address("transfer_to_address", required),
-      }));
-      return { given: { tokens } };
-    }),
+    serve(c, services, tokenRequests.transferBatch, async (asked, caller) => ({
+      operation: await transferTokens(services, caller, asked),
+    })),
   );
 }
 
-function readMoved(item: Input): TokenInput {
-  return { tokenId: item.integer("token_id", required), quantity: item.integer("quantity", required) };
-}
-
-/** What every operation on a contract of the account names. */
-interface Place {
-  chain: string;
-  contract: string;
-  idempotencyKey: string | undefined;
-}
-
-/** @param read gives what the use case takes beside the contract, and members of the answer beside those of every transaction. */
-async function serve<G extends object>(
+/**
+ * @param prepare gives the operation, and members of the answer beside those of every transaction.
+ * @param fields of the body.
+ */
+async function serve<F extends Fields & typeof productFields>(
   c: Context<V0Env>,
   services: Services,
-  prepare: (services: Services, caller: Caller, input: Place & G) => Promise<Operation>,
-  read: (input: Input, body: Record<string, unknown>) => { given: G; echo?: Record<string, unknown> },
+  fields: F,
+  prepare: (
+    asked: InputOf<F>,
+    caller: Caller,
+    body: Record<string, unknown>,
+  ) => Promise<{ operation: Operation; echo?: Record<string, unknown> }>,
 ): Promise<Response> {
   const body = await bodyOf(c, services);
   const input = Input.fromBody(body);
-  const chain = input.text("chain", required) ?? "";
-  const contract = input.address("contract_address", required) ?? "";
-  const { given, echo = {} } = read(input, body);
+  const asked = readBody(input, fields);
   input.check();
+  let echo: Record<string, unknown> = {};
   const request = await carriedOut(
     c,
     services,
-    (caller, idempotencyKey) => prepare(services, caller, { chain, contract, idempotencyKey, ...given }),
-    (field) => mintField(field, input),
+    async (caller, idempotencyKey) => {
+      const prepared = await prepare({ ...asked, idempotencyKey } as InputOf<F>, caller, body);
+      echo = prepared.echo ?? {};
+      return prepared.operation;
+    },
+    // A list of one token has its faults without a place.
+    renamerOf("v0", { ...fields["tokens"]?.item, ...fields }),
   );
+  const { chain, contract } = asked as ProductInput;
   return okRaw(c, { chain, contract_address: contract, ...transactionMembers(request, chain), ...echo });
 }
 
@@ -121,19 +111,6 @@ export async function carriedOut(
   return request;
 }
 
-/** What a client calls a member of the use cases' input. */
-function mintField(field: string, input: Input): string {
-  const [, at = "", name = field] = /^(tokens\[\d+\]\.)?(.*)$/.exec(field) ?? [];
-  const names: Record<string, string> = {
-    contract: "contract_address",
-    tokenId: "token_id",
-    uri: "metadata_uri",
-    to: input.has("transfer_to_address") ? "transfer_to_address" : "mint_to_address",
-    idempotencyKey: "Idempotency-Key",
-  };
-  return `${at}${names[name] ?? name}`;
-}
-
 /** JSON as it came, numbers with all their digits. */
 function asSent(value: unknown): unknown {
   if (value instanceof JsonNumber) return new RawJson(value.source);
@@ -146,15 +123,14 @@ function asSent(value: unknown): unknown {
 export function addEasyMints(app: V0App, services: Services): void {
   app.post("/mints/easy/urls", async (c) => {
     const input = Input.fromBody(await bodyOf(c, services));
-    const request = readEasyMint(input);
-    const fileUrl = input.text("file_url", required) ?? "";
+    const request = readBody(input, easyUrlFields);
     input.check();
-    return await mintEasily(c, services, { ...request, fileUrl });
+    return await mintEasily(c, services, request);
   });
   app.post("/mints/easy/files", (c) =>
     withDrainedBody(c, async () => {
       const input = queryInput(c);
-      const request = readEasyMint(input);
+      const request = readBody(input, easyFields);
       input.check();
       const caller = c.get("caller");
       // Before the file is stored: where nothing can be minted, nothing is kept.
@@ -172,34 +148,21 @@ export function addEasyMints(app: V0App, services: Services): void {
   );
 }
 
-function readEasyMint(input: Input) {
-  return {
-    chain: input.text("chain", required) ?? "",
-    name: input.text("name", required) ?? "",
-    description: input.text("description", { ...required, emptyIsText: true }) ?? "",
-    to: input.address("mint_to_address", required) ?? "",
-  };
-}
+/** A fault of the document's URI is one of the file's. */
+const easyName = renamerOf("v0", { ...easyUrlFields, uri: { ...easyUrlFields.fileUrl, v0: ["file_url"] } });
 
 async function mintEasily(
   c: Context<V0Env>,
   services: Services,
-  asked: ReturnType<typeof readEasyMint> & { fileUrl: string },
+  asked: InputOf<typeof easyUrlFields>,
 ): Promise<Response> {
   const request = await carriedOut(
     c,
     services,
     (caller, idempotencyKey) => easyMint(services, caller, { ...asked, idempotencyKey }),
-    (field) => easyNames[field] ?? field,
+    easyName,
   );
   const { chain, to, name, description } = asked;
   const place = { chain, contract_address: request.contract };
   return okRaw(c, { ...place, ...transactionMembers(request, chain), mint_to_address: to, name, description });
 }
-
-const easyNames: Record<string, string> = {
-  to: "mint_to_address",
-  fileUrl: "file_url",
-  uri: "file_url",
-  idempotencyKey: "Idempotency-Key",
-};

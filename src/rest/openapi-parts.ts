@@ -31,7 +31,6 @@ export const dateFormat = "in ISO 8601, UTC where it has no offset";
 
 const chainNames = "`ethereum`, `polygon`, `goerli` (also `rinkeby`), or another chain of this installation";
 /** Members that many bodies have. */
-export const chainInput = text.describe(`Name of the chain: ${chainNames}.`);
 export const chainAnswer = text.describe("Name of the chain, as the request spelled it.");
 export const transactionHash = hash.describe("Hash of the transaction: `0x` and 64 hex digits.");
 export const transactionUrl = text.describe("Page of the transaction in the chain's block explorer.");

@@ -28,20 +28,3 @@ export function transactionMembers(
   const explorer = chain.explorerTxUrl.replace(`//${chain.name}.`, `//${asked}.`);
   return { transaction_hash: hash, transaction_external_url: hash && `${explorer}/${hash}` };
 }
-
-/** Legacy names of the use cases' members, where they differ by more than the letter case. */
-const legacyNames: Record<string, string> = {
-  reservedSupply: "team_reserve",
-  mintPriceWei: "mint_price",
-  presaleMintPriceWei: "presale_mint_price",
-  allowlist: "presale_whitelisted_addresses",
-  royaltiesBps: "royalties_share",
-  collection: "contract_address",
-  exit: "exit_nftport",
-  idempotencyKey: "Idempotency-Key",
-};
-
-/** What a legacy client calls a member of a use case's input. */
-export function legacyName(field: string): string {
-  return legacyNames[field] ?? field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-}

@@ -1361,32 +1361,32 @@ export interface paths {
 					"application/json": {
 						/** @description Name of the chain: `ethereum`, `polygon`, `goerli` (also `rinkeby`), or another chain of this installation. */
 						chain: string;
-						/** @description Address of the contract, in any letter case. */
+						/** @description The address of the collection, in any letter case. */
 						contract_address: string;
-						/** @description A token's URI is this text and its id; it reveals the collection, and an empty text hides it again. */
-						base_uri?: string;
-						/** @description New URI of every token before the reveal. */
-						prereveal_token_uri?: string;
-						/** @description New start of the public sale, in ISO 8601, UTC where it has no offset. */
+						/** @description The public sale is open in blocks after this time. In ISO 8601, UTC where it has no offset. */
 						public_mint_start?: string;
-						/** @description New start of the presale, in ISO 8601, UTC where it has no offset. */
-						presale_mint_start?: string;
-						/** @description New presale list, 100,000 wallets at most; it replaces the whole list, and an empty one lets nobody mint. */
-						presale_whitelisted_addresses?: string[];
-						/** @description New royalty of a sale in basis points, 0 to 10,000: 500 is 5 %. */
-						royalties_share?: number;
-						/** @description New address that royalties are paid to. */
-						royalties_address?: string;
-						/** @description `true` freezes the metadata for good, after which no update is possible; `false` changes nothing. */
-						freeze_metadata?: boolean;
 						/** @description Older spelling of `public_mint_start`. */
 						public_mint_start_date?: string;
+						/** @description The presale is open in blocks after this time. In ISO 8601, UTC where it has no offset. */
+						presale_mint_start?: string;
 						/** @description Older spelling of `presale_mint_start`. */
 						presale_mint_start_date?: string;
+						/** @description The wallets of the presale, up to 100,000: they replace the whole list; empty: nobody. */
+						presale_whitelisted_addresses?: string[];
+						/** @description Reveals the collection: the URI of its metadata directory, such as ipfs://…/; an empty text hides it again. */
+						base_uri?: string;
+						/** @description The metadata URI of every token until the reveal, such as ipfs://…. */
+						prereveal_token_uri?: string;
+						/** @description The royalty share in basis points, 0 to 10000: 500 is 5 %. */
+						royalties_share?: number;
 						/** @description Older spelling of `royalties_share`. */
 						royalty_share?: number;
+						/** @description The address that gets royalties. */
+						royalties_address?: string;
 						/** @description Older spelling of `royalties_address`. */
 						royalty_address?: string;
+						/** @description True freezes the collection for good: no later update is accepted. False changes nothing. */
+						freeze_metadata?: boolean;
 					};
 				};
 			};
@@ -1524,55 +1524,55 @@ export interface paths {
 					"application/json": {
 						/** @description Name of the chain: `ethereum`, `polygon`, `goerli` (also `rinkeby`), or another chain of this installation. */
 						chain: string;
-						/** @description Name of the collection, not empty; it cannot be changed later. */
+						/** @description The name of the collection, not empty; it cannot be changed later. */
 						name: string;
-						/** @description Symbol of the collection, not empty; it cannot be changed later. */
+						/** @description The symbol of the collection, such as KEY; it cannot be changed later. */
 						symbol: string;
-						/** @description Most tokens that there can ever be, 1 to 4,294,967,295; a plan may allow fewer. It cannot be changed later. */
+						/** @description How many tokens there can ever be: 1 to 4294967295, or what your plan allows (5000 on a free one). It cannot be changed later. */
 						max_supply: number;
-						/** @description Price of a token in the public sale, in the chain's native token, to 18 decimals; it cannot be changed later. */
-						mint_price: number;
-						/** @description Most tokens in one mint, 1 to `max_supply`; it cannot be changed later. */
-						tokens_per_mint: number;
-						/** @description Wallet that owns the collection, in any letter case; no address of this service. */
-						owner_address: string;
-						/** @description Wallet or contract that the revenue goes to; a contract has to take payments. It cannot be changed later. */
-						treasury_address: string;
-						/** @description Start of the public sale, in ISO 8601, UTC where it has no offset; required, under this name or its older spelling. */
-						public_mint_start?: string;
 						/**
-						 * @description Tokens of the supply that only an admin mints, 0 to `max_supply`; the default is 0. It cannot be changed later.
+						 * @description How many tokens of the supply only an admin can mint, free of charge; 0 by default. It cannot be changed later.
 						 * @default 0
 						 */
 						team_reserve?: number;
-						/** @description Price of a token in the presale, in the chain's native token; the default is `mint_price`. It cannot be changed later. */
+						/** @description The most tokens of one mint call: 1 to `max_supply`. It cannot be changed later. */
+						tokens_per_mint: number;
+						/** @description The price of a token in the public sale, in the chain's native token, to 18 decimals; 0 is a free mint. It cannot be changed later. */
+						mint_price: number;
+						/** @description The price of a token in the presale, in the chain's native token; `mint_price` by default. It cannot be changed later. */
 						presale_mint_price?: number;
-						/** @description Start of the presale, in ISO 8601, UTC where it has no offset; without it there is no presale. */
-						presale_mint_start?: string;
-						/** @description Wallets that may mint in the presale, 100,000 at most, in any letter case; repeats are dropped. */
-						presale_whitelisted_addresses?: string[];
+						/** @description The wallet that will own the contract; no address of this service. */
+						owner_address: string;
+						/** @description The address that gets withdrawn mint fees, for ever; a contract has to take payments. */
+						treasury_address: string;
+						/** @description The public sale is open in blocks after this time. In ISO 8601, UTC where it has no offset. Required, under this name or its older spelling. */
+						public_mint_start?: string;
+						/** @description Older spelling of `public_mint_start`. */
+						public_mint_start_date?: string;
 						/**
-						 * @description `false` freezes the metadata from the beginning, which needs a `base_uri`; the default is `true`.
+						 * @description Whether the collection can be updated later; false freezes it now, and needs a `base_uri`.
 						 * @default true
 						 */
 						metadata_updatable?: boolean;
-						/** @description A token's URI is this text and its id, so end it with a slash; without it the collection is not revealed yet. */
+						/** @description The presale is open in blocks after this time; absent: no presale. In ISO 8601, UTC where it has no offset. */
+						presale_mint_start?: string;
+						/** @description Older spelling of `presale_mint_start`. */
+						presale_mint_start_date?: string;
+						/** @description The wallets of the presale, up to 100,000, each with one mint call; repeats are dropped. */
+						presale_whitelisted_addresses?: string[];
+						/** @description The URI of the metadata directory, with a slash at its end: ipfs://…/. Token ids are put behind it. Absent: revealed later. */
 						base_uri?: string;
-						/** @description URI of every token before the reveal. */
+						/** @description The metadata URI of every token until the reveal, such as ipfs://…. */
 						prereveal_token_uri?: string;
 						/**
-						 * @description Royalty of a sale in basis points, 0 to 10,000: 500 is 5 %; the default is 0.
+						 * @description The royalty share in basis points, 0 to 10000: 500 is 5 %.
 						 * @default 0
 						 */
 						royalties_share?: number;
-						/** @description Address that royalties are paid to; the default is the owner. */
-						royalties_address?: string;
-						/** @description Older spelling of `public_mint_start`. */
-						public_mint_start_date?: string;
-						/** @description Older spelling of `presale_mint_start`. */
-						presale_mint_start_date?: string;
 						/** @description Older spelling of `royalties_share`. */
 						royalty_share?: number;
+						/** @description The address that gets royalties; the owner by default. */
+						royalties_address?: string;
 						/** @description Older spelling of `royalties_address`. */
 						royalty_address?: string;
 					};
@@ -6286,30 +6286,34 @@ export interface paths {
 			requestBody: {
 				content: {
 					"application/json": {
-						/** @description Name of the chain: `ethereum`, `polygon`, `goerli` (also `rinkeby`), or another chain of this installation. */
-						chain: string;
-						/** @description Address of the contract, in any letter case. */
-						contract_address: string;
 						/** @description `true` freezes the metadata of all tokens for good; `false` changes nothing. */
 						freeze_metadata?: boolean;
-						/** @description Text that the contract puts in front of each token's URI, 2,048 bytes at most. */
+						/** @description Name of the chain: `ethereum`, `polygon`, `goerli` (also `rinkeby`), or another chain of this installation. */
+						chain: string;
+						/** @description The address of the contract, in any letter case. */
+						contract_address: string;
+						/** @description A text that the contract puts before the URI of each token, such as ipfs://; empty by default, 2,048 bytes at most. */
 						base_uri?: string;
-						/** @description New address that royalties are paid to. */
+						/** @description The royalty share in basis points, 0 to 10000: 500 is 5 %. */
+						royalties_share?: number;
+						/** @description Older spelling of `royalties_share`. */
+						royalty_share?: number;
+						/** @description The address that gets royalties. */
 						royalties_address?: string;
+						/** @description Older spelling of `royalties_address`. */
+						royalty_address?: string;
 						/** @description Lists of roles, 20 at most; each replaces the list of its role, and others stay. */
 						roles?: {
 							/**
-							 * @description What its holders may do in the contract.
+							 * @description The role; each may come once in a request.
 							 * @enum {string}
 							 */
 							role: "mint" | "update_contract" | "update_token" | "burn" | "transfer";
-							/** @description Holders of the role; those of all lists are 100 at most. */
+							/** @description The accounts that get it; 100 for all roles of the contract at most. */
 							addresses?: string[];
-							/** @description `true`: the list can never be changed again; the default is `false`. */
+							/** @description Whether the list never changes again; false by default. */
 							freeze?: boolean;
 						}[];
-						/** @description New royalty of a sale in basis points, 0 to 10,000: 500 is 5 %. */
-						royalties_share?: number;
 						/** @description `true`: the service gives up its rights in the contract, for good. */
 						exit_nftport?: boolean;
 					};
@@ -6422,38 +6426,48 @@ export interface paths {
 					"application/json": {
 						/** @description Name of the chain: `ethereum`, `polygon`, `goerli` (also `rinkeby`), or another chain of this installation. */
 						chain: string;
-						/** @description Name of the contract, not empty; it cannot be changed later. */
+						/** @description The name of the contract, not empty; it cannot be changed later. */
 						name: string;
-						/** @description Symbol of the contract, not empty; it cannot be changed later. */
+						/** @description The symbol of the contract, such as TIX; it cannot be changed later. */
 						symbol: string;
-						/** @description Wallet that owns the contract and may do everything in it, in any letter case. */
+						/** @description The wallet that will own the contract and may do everything in it. */
 						owner_address: string;
 						/**
-						 * @description Token standard of the contract; the default is `erc721`.
+						 * @description The token standard of the contract.
 						 * @default erc721
 						 * @enum {string}
 						 */
 						type?: "erc721" | "erc1155";
-						/** @description `true`: URIs of tokens can be changed until they are frozen; the default is `false`. */
+						/**
+						 * @description Whether metadata URIs of its tokens can be changed later.
+						 * @default false
+						 */
 						metadata_updatable?: boolean;
-						/** @description Text that the contract puts in front of each token's URI, 2,048 bytes at most. */
+						/** @description A text that the contract puts before the URI of each token, such as ipfs://; empty by default, 2,048 bytes at most. */
 						base_uri?: string;
-						/** @description Address that royalties are paid to; the default is the owner. */
+						/**
+						 * @description The royalty share in basis points, 0 to 10000: 500 is 5 %.
+						 * @default 0
+						 */
+						royalties_share?: number;
+						/** @description Older spelling of `royalties_share`. */
+						royalty_share?: number;
+						/** @description The address that gets royalties; the owner by default. */
 						royalties_address?: string;
-						/** @description Lists of roles, 20 at most and each role once. */
+						/** @description Older spelling of `royalties_address`. */
+						royalty_address?: string;
+						/** @description Accounts that get roles in the contract; none by default. */
 						roles?: {
 							/**
-							 * @description What its holders may do in the contract.
+							 * @description The role; each may come once in a request.
 							 * @enum {string}
 							 */
 							role: "mint" | "update_contract" | "update_token" | "burn" | "transfer";
-							/** @description Holders of the role; those of all lists are 100 at most. */
+							/** @description The accounts that get it; 100 for all roles of the contract at most. */
 							addresses?: string[];
-							/** @description `true`: the list can never be changed again; the default is `false`. */
+							/** @description Whether the list never changes again; false by default. */
 							freeze?: boolean;
 						}[];
-						/** @description Royalty of a sale in basis points, 0 to 10,000: 500 is 5 %; the default is 0. */
-						royalties_share?: number;
 					};
 				};
 			};
@@ -6578,13 +6592,13 @@ export interface paths {
 					"application/json": {
 						/** @description Name of the chain: `ethereum`, `polygon`, `goerli` (also `rinkeby`), or another chain of this installation. */
 						chain: string;
-						/** @description Address of the contract, in any letter case. */
+						/** @description The address of the contract, in any letter case. */
 						contract_address: string;
-						/** @description Token id, 0 to 2^256 - 1, as a text or a number; send large ones as text. */
+						/** @description The id of the token, 0 to 2^256 - 1, as a text or a number; send large ones as text. */
 						token_id: string | number;
-						/** @description New URI of the token's metadata, 2,048 bytes at most; without it the URI stays, and has to be frozen. */
+						/** @description The new metadata URI, such as ipfs://…, up to 2,048 bytes; absent: it stays, and `freeze_metadata` is needed. */
 						metadata_uri?: string;
-						/** @description `true` freezes the token's URI for good; the default is `false`. */
+						/** @description True freezes the metadata URI for good. */
 						freeze_metadata?: boolean;
 					};
 				};
@@ -6696,13 +6710,13 @@ export interface paths {
 					"application/json": {
 						/** @description Name of the chain: `ethereum`, `polygon`, `goerli` (also `rinkeby`), or another chain of this installation. */
 						chain: string;
-						/** @description Address of the contract, in any letter case. */
+						/** @description The address of the contract, in any letter case. */
 						contract_address: string;
-						/** @description URI of the token's metadata, 2,048 bytes at most; `ipfs://` and a CID takes the least gas. */
+						/** @description The URI of the token's metadata, 2,048 bytes at most; `ipfs://` and a CID takes the least gas. */
 						metadata_uri: string;
-						/** @description Receiver of the token, in any letter case, not the zero address. */
+						/** @description The account that gets the token, in any letter case, not the zero address. */
 						mint_to_address: string;
-						/** @description Token id, 0 to 2^256 - 1, as a text or a number; without it a random one of 128 bits is drawn. */
+						/** @description The id of the token, 0 to 2^256 - 1, as a text or a number; without it a random one of 128 bits is drawn. */
 						token_id?: string | number;
 					};
 				};
@@ -6818,9 +6832,9 @@ export interface paths {
 					"application/json": {
 						/** @description Name of the chain: `ethereum`, `polygon`, `goerli` (also `rinkeby`), or another chain of this installation. */
 						chain: string;
-						/** @description Address of the contract, in any letter case. */
+						/** @description The address of the contract, in any letter case. */
 						contract_address: string;
-						/** @description Token id, 0 to 2^256 - 1, as a text or a number; send large ones as text. */
+						/** @description The id of the token, 0 to 2^256 - 1, as a text or a number; send large ones as text. */
 						token_id: string | number;
 					};
 				};
@@ -6946,17 +6960,17 @@ export interface paths {
 					"application/json": {
 						/** @description Name of the chain: `ethereum`, `polygon`, `goerli` (also `rinkeby`), or another chain of this installation. */
 						chain: string;
-						/** @description Address of the contract, in any letter case. */
+						/** @description The address of the contract, in any letter case. */
 						contract_address: string;
 						/** @description The tokens, 1 to 50. */
 						tokens: {
-							/** @description Receiver of the token, in any letter case, not the zero address. */
+							/** @description The account that gets the token, in any letter case, not the zero address. */
 							mint_to_address: string;
-							/** @description Token id, 0 to 2^256 - 1, as a text or a number; without it a random one of 128 bits is drawn. */
+							/** @description The id of the token, 0 to 2^256 - 1, as a text or a number; without it a random one of 128 bits is drawn. */
 							token_id?: string | number;
-							/** @description URI of the token's metadata, 2,048 bytes at most; `ipfs://` and a CID takes the least gas. */
+							/** @description The URI of the token's metadata, 2,048 bytes at most; `ipfs://` and a CID takes the least gas. */
 							metadata_uri: string;
-							/** @description How many of the token, 1 or more, as a text or a number. */
+							/** @description How many units of the token, 1 or more, as a text or a number. */
 							quantity: string | number;
 						}[];
 					};
@@ -7073,13 +7087,13 @@ export interface paths {
 					"application/json": {
 						/** @description Name of the chain: `ethereum`, `polygon`, `goerli` (also `rinkeby`), or another chain of this installation. */
 						chain: string;
-						/** @description Address of the contract, in any letter case. */
+						/** @description The address of the contract, in any letter case. */
 						contract_address: string;
 						/** @description The tokens, 1 to 50. */
 						tokens: {
-							/** @description Token id, 0 to 2^256 - 1, as a text or a number; send large ones as text. */
+							/** @description The id of the token, 0 to 2^256 - 1, as a text or a number; send large ones as text. */
 							token_id: string | number;
-							/** @description How many of the token, 1 or more, as a text or a number. */
+							/** @description How many units of the token, 1 or more, as a text or a number. */
 							quantity: string | number;
 						}[];
 					};
@@ -7206,11 +7220,11 @@ export interface paths {
 					"application/json": {
 						/** @description Name of the chain: `ethereum`, `polygon`, `goerli` (also `rinkeby`), or another chain of this installation. */
 						chain: string;
-						/** @description Address of the contract, in any letter case. */
+						/** @description The address of the contract, in any letter case. */
 						contract_address: string;
-						/** @description Token id, 0 to 2^256 - 1, as a text or a number; send large ones as text. */
+						/** @description The id of the token, 0 to 2^256 - 1, as a text or a number; send large ones as text. */
 						token_id: string | number;
-						/** @description Receiver of the token, in any letter case, not the zero address. */
+						/** @description The account that gets the token, in any letter case, not the zero address. */
 						transfer_to_address: string;
 					};
 				};
@@ -7337,16 +7351,16 @@ export interface paths {
 					"application/json": {
 						/** @description Name of the chain: `ethereum`, `polygon`, `goerli` (also `rinkeby`), or another chain of this installation. */
 						chain: string;
-						/** @description Address of the contract, in any letter case. */
+						/** @description The address of the contract, in any letter case. */
 						contract_address: string;
 						/** @description The tokens, 1 to 50. */
 						tokens: {
-							/** @description Receiver of the token, in any letter case, not the zero address. */
-							transfer_to_address: string;
-							/** @description Token id, 0 to 2^256 - 1, as a text or a number; send large ones as text. */
+							/** @description The id of the token, 0 to 2^256 - 1, as a text or a number; send large ones as text. */
 							token_id: string | number;
-							/** @description How many of the token, 1 or more, as a text or a number. */
+							/** @description How many units of the token, 1 or more, as a text or a number. */
 							quantity: string | number;
+							/** @description The account that gets the token, in any letter case, not the zero address. */
+							transfer_to_address: string;
 						}[];
 					};
 				};
@@ -7473,14 +7487,14 @@ export interface paths {
 					"application/json": {
 						/** @description Name of the chain: `ethereum`, `polygon`, `goerli` (also `rinkeby`), or another chain of this installation. */
 						chain: string;
-						/** @description Name of the token, not empty. */
+						/** @description The name of the token, not empty. */
 						name: string;
-						/** @description Description of the token; it may be empty. */
+						/** @description The description of the token; it may be empty. */
 						description: string;
-						/** @description Link to the file; it becomes `image` of the metadata. */
-						file_url: string;
-						/** @description Receiver of the token, in any letter case, not the zero address. */
+						/** @description The account that gets the token, in any letter case, not the zero address. */
 						mint_to_address: string;
+						/** @description The link of the file; it becomes `image` of the metadata. */
+						file_url: string;
 					};
 				};
 			};
@@ -7605,11 +7619,11 @@ export interface paths {
 				query: {
 					/** @description Name of the chain: `ethereum`, `polygon`, `goerli` (also `rinkeby`), or another chain of this installation. */
 					chain: string;
-					/** @description Name of the token, not empty. */
+					/** @description The name of the token, not empty. */
 					name: string;
-					/** @description Description of the token; it may be empty. */
+					/** @description The description of the token; it may be empty. */
 					description: string;
-					/** @description Receiver of the token, in any letter case, not the zero address. */
+					/** @description The account that gets the token, in any letter case, not the zero address. */
 					mint_to_address: string;
 				};
 				header?: never;
@@ -8192,13 +8206,13 @@ export interface paths {
 								/** @description Lists of roles that were given by requests; null: none. */
 								roles: {
 									/**
-									 * @description What its holders may do in the contract.
+									 * @description The role; each may come once in a request.
 									 * @enum {string}
 									 */
 									role: "mint" | "update_contract" | "update_token" | "burn" | "transfer";
-									/** @description Holders of the role; those of all lists are 100 at most. */
+									/** @description The accounts that get it; 100 for all roles of the contract at most. */
 									addresses?: string[];
-									/** @description `true`: the list can never be changed again; the default is `false`. */
+									/** @description Whether the list never changes again; false by default. */
 									freeze?: boolean;
 								}[] | null;
 								/** @description `true` when the service has given up its rights in the contract. */

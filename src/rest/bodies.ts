@@ -1,0 +1,119 @@
+import * as z from "zod";
+import {
+  docIn,
+  type Field,
+  type Fields,
+  fieldsIn,
+  type InputOf,
+  isNeeded,
+  type Kind,
+  nameIn,
+} from "../requests/fields.ts";
+import type { Input } from "./input.ts";
+import { address, type Json, type Members, query } from "./openapi-parts.ts";
+import { wordParameter } from "./query.ts";
+
+/*
+ * The side of /v0 of the members that requests/fields.ts declares: how they are read from a body, and their OpenAPI schemas.
+ */
+
+/** The members of a body under all their names. Faults are left in `input`: until `input.check()` a faulty member reads as absent. */
+export function readBody<F extends Fields>(input: Input, fields: F): InputOf<F> {
+  const read = fieldsIn("v0", fields).map(([name, field]) => [name, readField(input, name, field)] as const);
+  return Object.fromEntries(read) as InputOf<F>;
+}
+
+function readField(input: Input, name: string, field: Field): unknown {
+  const names = namesOf(name, field);
+  const [first] = names;
+  const required = isNeeded("v0", field);
+  const need = { required, emptyIsText: field.emptyIsText ?? false };
+  switch (field.kind) {
+    case "text":
+    case "chain":
+      return input.text(names, need);
+    case "uint":
+    case "tokenId":
+    case "quantity":
+    case "basisPoints":
+      return input.integer(names, need);
+    case "wei":
+      return input.wei(first, need);
+    case "address":
+      return input.address(names, need);
+    case "addresses":
+      return input.addresses(first);
+    case "date":
+      return input.date(names, need);
+    case "flag":
+      return input.boolean(first);
+    case "word":
+      return wordParameter(input, first, Object.keys(field.words ?? {}), required);
+    case "items":
+      if (!required && !input.has(first)) return undefined;
+      if (!required && input.isEmptyList(first)) return [];
+      return input.items(first, field.most ?? 0, (item) => readBody(item, field.item ?? {}));
+    default:
+      return field.kind satisfies never;
+  }
+}
+
+function namesOf(name: string, field: Field): readonly [string, ...string[]] {
+  return field.v0 ?? [nameIn("v0", name, field)];
+}
+
+const digits = z.string().regex(/^\d+$/);
+const schemas: Record<Exclude<Kind, "word" | "items" | "uint">, z.ZodType> = {
+  text: z.string(),
+  chain: z.string(),
+  tokenId: z.union([digits, z.int().min(0)]),
+  quantity: z.union([digits, z.int().min(1)]),
+  basisPoints: z.int().min(0).max(10_000),
+  wei: z.number().min(0),
+  address,
+  addresses: z.array(address),
+  date: z.string(),
+  flag: z.boolean(),
+};
+
+/** The members of an object of a body in OpenAPI, older names too. */
+export function bodyMembers(fields: Fields): Members {
+  const all = fieldsIn("v0", fields).flatMap(([name, field]) => {
+    const [first, ...older] = namesOf(name, field);
+    const needed = isNeeded("v0", field);
+    // An older name satisfies it too, which `required` of a schema cannot say.
+    const either = needed && older.length > 0 ? " Required, under this name or its older spelling." : "";
+    const format = field.kind === "date" ? " In ISO 8601, UTC where it has no offset." : "";
+    const described = schemaOf(field).describe(`${docIn("v0", fields, field)}${format}${either}`);
+    const absent = needed && !either ? described : described.optional();
+    const member = field.default === undefined ? absent : described.default(field.default);
+    const again = older.map(
+      (other) => [other, schemaOf(field).describe(`Older spelling of \`${first}\`.`).optional()] as const,
+    );
+    return [[first, member] as const, ...again];
+  });
+  return Object.fromEntries(all);
+}
+
+/** The same members as parameters of a query. */
+export function queryParameters(fields: Fields): Json[] {
+  return fieldsIn("v0", fields).map(([name, field]) =>
+    query(nameIn("v0", name, field), schemaOf(field), docIn("v0", fields, field), isNeeded("v0", field)),
+  );
+}
+
+function schemaOf(field: Field): z.ZodType {
+  const { kind, words, item, most = 0, min = 0 } = field;
+  switch (kind) {
+    case "uint":
+      return z.int().min(min);
+    case "word":
+      return z.enum(Object.keys(words ?? {}));
+    case "items": {
+      const list = z.array(z.object(bodyMembers(item ?? {})));
+      return isNeeded("v0", field) ? list.min(1).max(most) : list;
+    }
+    default:
+      return schemas[kind];
+  }
+}
