@@ -36,6 +36,7 @@ export function createProgram(): Command {
     .enablePositionalOptions();
   addHelp(program);
   addServiceCommands(program);
+  addSetupCommand(program);
   addLaunchCommands(program);
   addEventCommands(program);
   addAccountCommands(program);
@@ -66,6 +67,13 @@ function addServiceCommands(program: AnyCommand): void {
     .description("launch a collection on embedded parts, step by step, and read it back")
     .option("--keep", "leave the service running afterwards")
     .action(async (options) => await exitWith((await import("./demo.ts")).runDemo(options)));
+}
+
+function addSetupCommand(program: AnyCommand): void {
+  standsAlone(program.command("setup"))
+    .description("ask what a production installation needs, check each answer, and write its settings")
+    .option("--file <path>", "the file to write", "settings.env")
+    .action(async ({ file }) => await exitWith((await import("./setup/setup.ts")).setup(file)));
 }
 
 function addAccountCommands(program: AnyCommand): void {
