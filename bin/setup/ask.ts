@@ -1,5 +1,5 @@
 import { createInterface } from "node:readline";
-import { Writable } from "node:stream";
+import { isCancel, password, text } from "@clack/prompts";
 import { CommandError } from "../command-error.ts";
 
 /** What is set in the file, by the name of the setting. */
@@ -34,38 +34,57 @@ export class Refused extends Error {
  * @throws CommandError when the input ends before the last answer; nothing was written then.
  */
 export async function askAll(questions: readonly Question[]): Promise<Settings> {
-  const isTerminal = process.stdin.isTTY === true;
-  let isHidden = false;
-  const output = new Writable({
-    write: (chunk, _encoding, done) => (isHidden ? done() : void process.stdout.write(chunk, () => done())),
-  });
-  const lines = createInterface({ input: process.stdin, output, terminal: isTerminal });
-  const answers = lines[Symbol.asyncIterator]();
+  const answers = process.stdin.isTTY ? fromTerminal() : fromPipe();
   const so: Settings = {};
-  try {
-    let number = 0;
-    for (const { asks, check, when, secret = false } of questions) {
-      if (when && !when(so)) continue;
-      number += 1;
-      for (;;) {
-        process.stdout.write(`\n${number}. ${asks}\n> `);
-        isHidden = secret && isTerminal;
-        const { value, done } = await answers.next();
-        isHidden = false;
-        if (done === true)
-          throw new CommandError(`the answers ended at question ${number}; nothing was written: start again`);
-        if (!isTerminal || secret) process.stdout.write(secret ? "…\n" : `${value}\n`);
-        const checked = await tryAnswer(() => check(value.trim(), so));
-        if (checked === null) continue;
-        Object.assign(so, checked.set);
-        for (const line of checked.seen ?? []) process.stdout.write(`  ${line}\n`);
-        break;
-      }
+  let number = 0;
+  for (const question of questions) {
+    if (question.when?.(so) === false) continue;
+    number += 1;
+    let checked: Checked | null = null;
+    while (checked === null) {
+      const answer = await answers.next(`${number}. ${question.asks}`, question.secret ?? false);
+      if (answer === null)
+        throw new CommandError(`the answers ended at question ${number}; nothing was written: start again`);
+      checked = await tryAnswer(() => question.check(answer.trim(), so));
     }
-    return so;
-  } finally {
-    lines.close();
+    Object.assign(so, checked.set);
+    for (const line of checked.seen ?? []) say(`  ${line}`);
   }
+  answers.close();
+  return so;
+}
+
+const say = (text: string) => process.stdout.write(`${text}\n`);
+
+/** Where answers come from; null: no more will come. */
+interface Answers {
+  next(asks: string, secret: boolean): Promise<string | null>;
+  close(): void;
+}
+
+function fromTerminal(): Answers {
+  return {
+    next: async (message, secret) => {
+      const answer = await (secret ? password({ message }) : text({ message }));
+      return isCancel(answer) ? null : (answer ?? "");
+    },
+    close: () => undefined,
+  };
+}
+
+function fromPipe(): Answers {
+  const lines = createInterface({ input: process.stdin });
+  const answers = lines[Symbol.asyncIterator]();
+  return {
+    next: async (asks, secret) => {
+      say(`\n${asks}`);
+      const { value, done } = await answers.next();
+      if (done === true) return null;
+      say(`> ${secret ? "…" : value}`);
+      return value;
+    },
+    close: () => lines.close(),
+  };
 }
 
 async function tryAnswer(check: () => Promise<Checked> | Checked): Promise<Checked | null> {
@@ -73,7 +92,7 @@ async function tryAnswer(check: () => Promise<Checked> | Checked): Promise<Check
     return await check();
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
-    process.stdout.write(`  no: ${error.message}\n`);
+    say(`  no: ${error.message}`);
     return null;
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { formatFee } from "../../web/shared/amounts.ts";
+import { formatEther, formatFee, formatTotal, parseEther } from "../../web/shared/amounts.ts";
 import { addressUrl } from "../../web/shared/explorer.ts";
 import { identiconOf } from "../../web/shared/identicon.ts";
 import { relativeTime } from "../../web/shared/times.ts";
@@ -25,4 +25,16 @@ test("times are said in the largest unit that fits, fees without zeros that say 
   expect([formatFee(123_456_789_000_000n), formatFee(100_000_000_000_000n), formatFee(10n ** 18n)]).toEqual([
     ...["0.00012", "0.0001", "1"],
   ]);
+});
+
+test("a total is shown to the last place of price and fee, and is never less than the price", () => {
+  expect(formatTotal(10n ** 16n, 71_234_000_000_000n)).toBe("0.010072");
+  expect(formatTotal(0n, 71_234_000_000_000n)).toBe("0.000072");
+  expect(formatTotal(2n * 10n ** 18n, 0n)).toBe("2");
+  for (let at = 1n; at < 400n; at += 1n) {
+    const [price, fee] = [at * 1_234_567_890_123_457n, (401n - at) * 98_765_432_109n];
+    const shown = parseEther(formatTotal(price, fee)) ?? 0n;
+    expect(shown, formatEther(price)).toBeGreaterThanOrEqual(price + fee);
+    expect(shown - price - fee, formatEther(fee)).toBeLessThan(10n ** 15n);
+  }
 });

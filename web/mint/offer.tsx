@@ -1,6 +1,6 @@
 /** @jsxImportSource preact */
 import { useState } from "preact/hooks";
-import { formatEther, formatFee } from "../shared/amounts.ts";
+import { formatEther, formatFee, formatTotal } from "../shared/amounts.ts";
 import { mintCall } from "./calls.ts";
 import { eligibilityText } from "./eligibility.ts";
 import { ProgressPanel } from "./progress-panel.tsx";
@@ -100,7 +100,7 @@ function Sum({ sale, count, cost, fee }: { sale: Sale; count: number; cost: bigi
       </dd>
       <dt class="total">Total</dt>
       <dd class="total">
-        {fee === null ? `${formatEther(cost)} ${unit} and the fee` : `about ${formatFee(cost + fee, 4)} ${unit}`}
+        {fee === null ? `${formatEther(cost)} ${unit} and the fee` : `about ${formatTotal(cost, fee)} ${unit}`}
       </dd>
     </dl>
   );

@@ -12,16 +12,23 @@ export function parseEther(text: string): bigint | null {
   return match ? BigInt((match[1] ?? "") + (match[2] ?? "").padEnd(18, "0")) : null;
 }
 
-/** A fee to two digits: nobody reads the fifteenth. @param digits that are kept behind the zeros of the fraction. */
-export function formatFee(wei: bigint, digits = 2): string {
+/** A fee to two digits: nobody reads the fifteenth. */
+export function formatFee(wei: bigint): string {
   const text = formatEther(wei);
   const [, whole = "", fraction = ""] = /^(\d+)\.?(\d*)$/.exec(text) ?? [];
-  const kept = new RegExp(`^0*\\d{0,${digits}}`).exec(fraction)?.[0] ?? "";
+  const kept = /^0*\d{0,2}/.exec(fraction)?.[0] ?? "";
   const shown = kept.replace(/0+$/, "");
   return `${whole}${shown ? `.${shown}` : ""}`;
 }
 
-/** The same of an amount in whole units, as answers have it. */
+/** A price and a fee together, to the last place of both as they are shown, rounded up: it is never less than the price. */
+export function formatTotal(price: bigint, fee: bigint): string {
+  const places = (text: string) => text.split(".")[1]?.length ?? 0;
+  const last = 10n ** BigInt(18 - Math.max(places(formatEther(price)), places(formatFee(fee))));
+  return formatEther(((price + fee + last - 1n) / last) * last);
+}
+
+/** A fee as `formatFee`, of an amount in whole units, as answers have it. */
 export const formatCost = (cost: number) => formatFee(parseEther(cost.toFixed(18)) ?? 0n);
 
 export function shortAddress(address: string): string {
