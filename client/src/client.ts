@@ -2,11 +2,28 @@ import { type Document, queryText, type VariableArguments } from "./documents.ts
 import { MintyardError } from "./error.ts";
 import { idempotencyKey, type RepeatOptions, repeatWhileUnavailable } from "./repeat.ts";
 import { type Answer, type Call, callOf, type Input, type Path } from "./rest.ts";
-import { type ClientOptions, createTransport, type RequestOptions, retryAfterOf, type Send } from "./transport.ts";
+import {
+  type EventsInput,
+  type GraphQLResult,
+  type StreamedEvent,
+  type StreamOptions,
+  streamEvents,
+  streamResults,
+} from "./streams.ts";
+import {
+  type ClientOptions,
+  createSend,
+  createTransport,
+  type Open,
+  type RequestOptions,
+  retryAfterOf,
+  type Send,
+} from "./transport.ts";
 
 export { type ErrorCode, MintyardError, type Problem } from "./error.ts";
 export { idempotencyKey, type RepeatOptions, repeatWhileUnavailable } from "./repeat.ts";
 export type { Answer, Input, Method, Path } from "./rest.ts";
+export type { EventsInput, EventsQuery, StreamedEvent, StreamOptions } from "./streams.ts";
 export type { ClientOptions, RequestOptions } from "./transport.ts";
 
 type Transacting = "post" | "put" | "delete";
@@ -32,6 +49,20 @@ export interface MintyardClient {
     document: Document<Result, Variables>,
     ...more: VariableArguments<Variables, RequestOptions>
   ) => Promise<Result>;
+  /**
+   * Runs a subscription: its results until it is complete.
+   *
+   * @throws MintyardError in the loop: for errors in a result, and `no_answer` when the connection is lost.
+   */
+  subscribe: <Result, Variables>(
+    document: Document<Result, Variables>,
+    ...more: VariableArguments<Variables, RequestOptions>
+  ) => AsyncGenerator<Result, void>;
+  /**
+   * The events of `GET /v1/events`, until the caller leaves the loop or `signal` ends it. A connection that is lost is opened
+   * anew behind the last event; keep `cursor` of an event to go on behind it in another program.
+   */
+  events: (input?: EventsInput, options?: StreamOptions) => AsyncGenerator<StreamedEvent, void>;
   /**
    * Sends a request for a transaction until it is signed. A lost answer, and one that is accepted and not signed yet (503),
    * are asked for again under the same key, so that nothing is done twice.
@@ -65,7 +96,8 @@ type Deployed = "/v0/contracts/{transaction_hash}";
 type Minted = "/v0/mints/batch/{transaction_hash}";
 
 export function createClient(options: ClientOptions): MintyardClient {
-  const send = createTransport(options);
+  const open = createTransport(options);
+  const send = createSend(open);
   const [get, post] = [callOf(send, "get"), callOf(send, "post")];
   const isPending = ({ code }: MintyardError) => code === "transaction_pending";
   const path = (hash: string, chain: string) => ({ path: { transaction_hash: hash }, query: { chain } });
@@ -75,6 +107,8 @@ export function createClient(options: ClientOptions): MintyardClient {
     patch: callOf(send, "patch"),
     delete: callOf(send, "delete"),
     graphql: async (document, ...[variables, more]) => await runDocument(send, document, variables, more),
+    subscribe: (document, ...[variables, more]) => subscribeTo(open, document, variables, more),
+    events: (input, more) => streamEvents(open, input, more),
     transact: async (method, operation, input, repeat) => {
       const { idempotencyKey: given, signal = repeat?.signal } = input as RequestOptions;
       // Without one, an answer that was lost would be a second transaction; an empty one is none.
@@ -104,11 +138,6 @@ export function createClient(options: ClientOptions): MintyardClient {
   };
 }
 
-interface GraphQLAnswer<Result> {
-  data?: Result | null;
-  errors?: { message: string; extensions?: { code?: string; fix?: string; requestId?: string } }[];
-}
-
 async function runDocument<Result, Variables>(
   send: Send,
   document: Document<Result, Variables>,
@@ -117,9 +146,23 @@ async function runDocument<Result, Variables>(
 ): Promise<Result> {
   const query = queryText(document);
   const { status, headers, body } = await send("post", "/graphql", { query, variables: variables ?? {} }, options);
-  const { data, errors = [] } = (body ?? {}) as GraphQLAnswer<Result>;
+  return dataOf<Result>((body ?? {}) as GraphQLResult, status, headers);
+}
+
+async function* subscribeTo<Result, Variables>(
+  open: Open,
+  document: Document<Result, Variables>,
+  variables: unknown,
+  options?: RequestOptions,
+): AsyncGenerator<Result, void> {
+  const body = { query: queryText(document), variables: variables ?? {} };
+  for await (const result of streamResults(open, body, options)) yield dataOf<Result>(result, 200, new Headers());
+}
+
+/** @throws MintyardError for the first error of a result. */
+function dataOf<Result>({ data, errors = [] }: GraphQLResult, status: number, headers: Headers): Result {
   const [first] = errors;
-  if (!first && data) return data;
+  if (!first && data) return data as Result;
   throw new MintyardError(first?.message ?? "the server answered without data", {
     ...{ status, code: first?.extensions?.code ?? "internal_error", fix: first?.extensions?.fix, data },
     requestId: first?.extensions?.requestId ?? headers.get("X-Request-Id") ?? undefined,

@@ -15,6 +15,11 @@ const passing: ReadonlySet<string> = new Set([
   ...["too_many_requests", "rate_limit_exceeded", "no_answer"],
 ]);
 
+/** Whether a failure passes without a change of the request. */
+export function isPassing(error: unknown): error is MintyardError {
+  return error instanceof MintyardError && passing.has(error.code);
+}
+
 /** A new key for one request: 32 hex digits. Keep it as long as you may have to send the request again. */
 export function idempotencyKey(): string {
   // Not randomUUID: pages without TLS have none.
@@ -42,14 +47,15 @@ export async function repeatWhileUnavailable<T>(
     } catch (error) {
       if (!(error instanceof MintyardError)) throw error;
       const wait = error.retryAfterMs ?? pause;
-      const passes = passing.has(error.code) || alsoWhile(error);
+      const passes = isPassing(error) || alsoWhile(error);
       if (!passes || Date.now() + wait > end) throw error;
       await sleep(wait, signal);
     }
   }
 }
 
-async function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+/** @throws the reason of the signal when it ends the waiting. */
+export async function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   await new Promise<void>((done) => {
     const timer = setTimeout(end, ms);
     function end() {

@@ -6,7 +6,7 @@ export type Method = "get" | "post" | "put" | "patch" | "delete";
 type Operation<M extends Method, P extends keyof paths> = paths[P][M];
 type JsonOf<O> = O extends { responses: { 200: { content: { "application/json": infer Body } } } } ? Body : never;
 
-/** The paths that have this method. The stream of events is not among them: read it by `EventSource`. */
+/** The paths that have this method. The stream of events is not among them: `events` of the client reads it. */
 export type Path<M extends Method> = {
   [P in keyof paths]: [JsonOf<Operation<M, P>>] extends [never] ? never : P;
 }[keyof paths];
@@ -66,11 +66,16 @@ function addressOf(template: string, parts: NonNullable<AnyInput["path"]>, query
     if (!part || part === "." || part === "..") throw new TypeError(`${template} needs path.${name}`);
     return encodeURIComponent(part);
   });
+  return path + searchOf(query);
+}
+
+/** A list is a parameter that repeats; what is undefined or null is left out. @returns the query with its question mark. */
+export function searchOf(query: object): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query))
     for (const one of Array.isArray(value) ? value : [value])
       if (one !== undefined && one !== null) search.append(name, String(one));
-  return search.size > 0 ? `${path}?${search}` : path;
+  return search.size > 0 ? `?${search}` : "";
 }
 
 function bodyOf(body: Readonly<Record<string, unknown>>): unknown {

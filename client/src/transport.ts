@@ -25,12 +25,15 @@ export interface Answered {
 
 export type Send = (method: string, path: string, body: unknown, options?: RequestOptions) => Promise<Answered>;
 
+/** Sends a request. @returns the answer once its headers are there, its body unread. */
+export type Open = (method: string, path: string, body: unknown, options?: RequestOptions) => Promise<Response>;
+
 /**
- * @returns a function that sends a request and reads its JSON; forms are sent as they are, all else as JSON. It throws a
- *   `MintyardError` where nothing was answered (`no_answer`) or no JSON, and the reason of the signal.
+ * @returns a function that sends a request: forms as they are, all else as JSON. It throws a `MintyardError` where nothing was
+ *   answered (`no_answer`), and the reason of the signal.
  * @throws TypeError for an address that is none.
  */
-export function createTransport({ url, key, fetch = globalThis.fetch }: ClientOptions): Send {
+export function createTransport({ url, key, fetch = globalThis.fetch }: ClientOptions): Open {
   const base = new URL(url).href.replace(/\/+$/, "");
   return async (method, path, body, { signal, headers, idempotencyKey } = {}) => {
     const isForm = body instanceof FormData;
@@ -45,16 +48,35 @@ export function createTransport({ url, key, fetch = globalThis.fetch }: ClientOp
       ...(body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) }),
       ...(signal ? { signal } : {}),
     };
-    try {
-      const response = await fetch(base + path, request);
-      return { status: response.status, headers: response.headers, body: jsonOf(response, await response.text()) };
-    } catch (cause) {
-      if (cause instanceof MintyardError || signal?.aborted) throw cause;
-      const fix =
-        "Check the address of the server and the connection to it; the request may have arrived all the same.";
-      throw new MintyardError(`${base} did not answer`, { status: 0, code: "no_answer", fix, cause });
-    }
+    return await asAnswer(base, signal, fetch(base + path, request));
   };
+}
+
+/** @returns a function that sends a request and reads its JSON. It throws what `open` throws, and a `MintyardError` for no JSON. */
+export function createSend(open: Open): Send {
+  return async (...request) => await readAnswer(await open(...request), request[3]?.signal);
+}
+
+/** Reads the JSON of an answer. @throws MintyardError `no_answer` where it breaks off. */
+export async function readAnswer(response: Response, signal?: AbortSignal): Promise<Answered> {
+  const text = await asAnswer(originOf(response), signal, response.text());
+  return { status: response.status, headers: response.headers, body: jsonOf(response, text) };
+}
+
+/** For messages; an answer that a test made has no address. */
+export function originOf({ url }: Response): string {
+  return url === "" ? "the server" : new URL(url).origin;
+}
+
+/** @throws MintyardError `no_answer` for what fails before it is there, unless the caller ended it. */
+export async function asAnswer<T>(from: string, signal: AbortSignal | undefined, answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (cause) {
+    if (signal?.aborted) throw cause;
+    const fix = "Check the address of the server and the connection to it; the request may have arrived all the same.";
+    throw new MintyardError(`${from} did not answer`, { status: 0, code: "no_answer", fix, cause });
+  }
 }
 
 function jsonOf({ status, headers }: Response, text: string): unknown {

@@ -63,7 +63,7 @@ test("the tarball has code, types, licence and README, and needs no package", ()
 test("the README's examples have no fault of types, and the quick start deploys a collection on a real server", async () => {
   const readme = readFileSync(join(root, "client/README.md"), "utf8");
   const examples = [...readme.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, code = ""]) => code);
-  expect(examples).toHaveLength(3);
+  expect(examples).toHaveLength(4);
   for (const [at, code] of examples.entries())
     writeFileSync(join(project, at === 0 ? "quick-start.ts" : `example-${at}.ts`), code);
   for (const compiler of compilers) expect(check(compiler), compiler).toBe("");
