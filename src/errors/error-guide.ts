@@ -49,13 +49,13 @@ const guides: Record<ErrorCode, ErrorGuide> = {
   },
   value_error: {
     cause: inputCause,
-    fix: "The message says which, and what would do; with several faults `detail` lists all.",
+    fix: "Change what the message names; with several faults `detail` lists each with its member.",
   },
   invalid_enumeration: { cause: inputCause, fix: "Use one of the words that the message lists." },
   parameter_missing: { cause: "Something that is required was not sent.", fix: "Send what the message names." },
   invalid_type: {
     cause: "A member has another JSON type than it should.",
-    fix: "Send it in the type that the message names; /docs/rest shows the members of each operation.",
+    fix: "Send it in the type that the message names; /docs shows the members of each operation.",
   },
   metadata_frozen: {
     cause: "The collection's configuration was frozen; that cannot be undone.",
@@ -120,6 +120,21 @@ export const unknownProductFix =
 /** The text about a code. */
 export function guideOf(code: ErrorCode): ErrorGuide {
   return guides[code];
+}
+
+/** A failure, as far as its fix follows from it. */
+interface Failed {
+  code: ErrorCode;
+  message: string;
+  field?: string | undefined;
+  fix?: string | undefined;
+}
+
+/** What to do about a failure: its own fix; the member to change where a value is wrong; else what its guide says. */
+export function fixFor({ code, message, field, fix }: Failed): string {
+  if (fix !== undefined) return fix;
+  if (code !== "value_error" || field === undefined || field === "") return guideOf(code).fix;
+  return `Change ${field}: ${message.replace(/[.;]+$/, "")}.`;
 }
 
 export function hasOwnGuide(code: ErrorCode): boolean {

@@ -205,7 +205,9 @@ async function* only(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 }
 
 function wrong(name: string, what: string): ServiceError {
-  return new ServiceError("value_error", `the file of part ${JSON.stringify(name.slice(0, 100))} ${what}`);
+  const part = JSON.stringify(name.slice(0, 100));
+  const fix = "Send each file as one part of its own, in the order in which the document uses them.";
+  return new ServiceError("value_error", `the file of part ${part} ${what}`, { fix });
 }
 
 /** A file of a multipart request, in the place of its variable. */

@@ -8,8 +8,8 @@ import { type Freshness, readFreshness } from "../accounts/freshness.ts";
 import { waitForBlock } from "../accounts/wait-for-block.ts";
 import { requestState } from "../admission/admit-once.ts";
 import type { Session } from "../auth/caller.ts";
-import { type ErrorGuide, guideOf } from "../errors/error-guide.ts";
-import { type ErrorCode, isErrorCode, ServiceError } from "../errors/errors.ts";
+import { fixFor, guideOf } from "../errors/error-guide.ts";
+import { ServiceError } from "../errors/errors.ts";
 import { asUnavailable } from "../errors/unavailable.ts";
 import type { AppEnv } from "../http/app-env.ts";
 import { clientAddress } from "../http/client-address.ts";
@@ -23,6 +23,7 @@ import type { GraphQLContext } from "./builder.ts";
 import { documentAdmission } from "./document-admission.ts";
 import { DocumentCache } from "./document-cache.ts";
 import { documentLimits, timeLimit } from "./document-limits.ts";
+import { explainComplaint } from "./explain-complaint.ts";
 import type { PrecompiledOperations } from "./fast-path/precompiled-operations.ts";
 import { isMultipart, type MultipartRequest, readMultipartRequest } from "./multipart-request.ts";
 import { samples, sampleVariables } from "./samples.ts";
@@ -55,48 +56,13 @@ function stampErrors(services: Services): Plugin<Record<string, never>, ServerCo
       const requestId = serverContext.hono.get("requestId");
       for (const error of "errors" in result ? (result.errors ?? []) : []) {
         error.extensions["requestId"] = requestId;
-        explain(error, services.config.introspection === "open");
+        explainComplaint(error, services.config.introspection === "open");
         if (error.extensions["code"] !== "internal_error") continue;
         services.log.error({ err: error.originalError, requestId }, "unexpected failure in a resolver");
       }
     },
   };
 }
-
-/** What GraphQL itself complains about gets what each failure has: a code, its cause, and what to do. */
-function explain(error: GraphQLError, open: boolean): void {
-  const { extensions } = error;
-  extensions["code"] ??= "value_error" satisfies ErrorCode;
-  const code = String(extensions["code"]);
-  const guide = documentGuides[code] ?? guideOf(isErrorCode(code) ? code : "value_error");
-  for (const [name, text] of Object.entries(guide)) extensions[name] ??= text;
-  // Whoever may not read the schema must not guess it either.
-  if (!open) error.message = error.message.replace(/ Did you mean .*\?$/s, "");
-}
-
-/** By the codes that yoga gives. */
-const documentGuides: Record<string, ErrorGuide> = {
-  GRAPHQL_PARSE_FAILED: {
-    cause: "The text is no GraphQL document.",
-    fix: "`message` and `locations` say where it breaks off; send values as variables.",
-  },
-  PERSISTED_QUERY_NOT_FOUND: {
-    cause: "This process does not know the document of that hash.",
-    fix: "Send the hash and the document in `query` once; clients for persisted queries do it by themselves.",
-  },
-  PERSISTED_QUERY_NOT_SUPPORTED: {
-    cause: "`extensions.persistedQuery` is of another kind than this service reads.",
-    fix: "Send `version` 1 and the document's SHA-256 as hex in `sha256Hash`, or the document in `query` without a hash.",
-  },
-  PERSISTED_QUERY_HASH_MISMATCH: {
-    cause: "The hash that was sent is not that of the document.",
-    fix: "Hash the very text of `query` (SHA-256, UTF-8, hex in lower case).",
-  },
-  GRAPHQL_VALIDATION_FAILED: {
-    cause: "The document asks for what the schema does not have, or in another form.",
-    fix: "Compare it with the schema: /graphql in a browser, or an introspection query with your key.",
-  },
-};
 
 /** Says with each answer what it cost and how far the index had come. */
 const stampFreshness: Plugin<Record<string, never>, ServerContext> = {
@@ -267,7 +233,7 @@ function maskError(error: unknown): GraphQLError {
   const whole = !(error instanceof GraphQLError);
   const place = error instanceof GraphQLError ? { nodes: error.nodes ?? null, path: error.path ?? null } : {};
   if (original instanceof ServiceError) {
-    const { code, field, details, fix, status, retryAfterSeconds } = original;
+    const { code, field, details, status, retryAfterSeconds } = original;
     const statuses = [401, 403, 429, 503];
     const headers = retryAfterSeconds === undefined ? {} : { headers: { "Retry-After": String(retryAfterSeconds) } };
     const http = whole || statuses.includes(status) ? { http: { status, ...headers } } : {};
@@ -277,7 +243,7 @@ function maskError(error: unknown): GraphQLError {
       extensions: {
         code,
         ...guideOf(code),
-        ...(fix ? { fix } : {}),
+        fix: fixFor(original),
         docs: `/docs/errors/${code}`,
         ...(field ? { field } : {}),
         ...(details ? { details } : {}),

@@ -33,7 +33,9 @@ export function takeEvents(
       // The client takes no form in which events can be sent: nobody will read them.
       void result[Symbol.asyncIterator]().return?.();
       const refusal = toError(
-        new ServiceError("value_error", "a subscription is answered as a stream: send Accept: text/event-stream"),
+        new ServiceError("value_error", "a subscription is answered as a stream: send Accept: text/event-stream", {
+          fix: "Send the header Accept: text/event-stream, and read server-sent events.",
+        }),
       );
       refusal.extensions["http"] = { status: 406 };
       setResult({ errors: [refusal] });

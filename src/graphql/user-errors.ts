@@ -1,5 +1,5 @@
 import type { ObjectFieldBuilder } from "@pothos/core";
-import { guideOf } from "../errors/error-guide.ts";
+import { fixFor } from "../errors/error-guide.ts";
 import { type ErrorCode, errorTable, isErrorCode, ServiceError } from "../errors/errors.ts";
 import { asUnavailable } from "../errors/unavailable.ts";
 import { type Builder, oncePerBuilder, type Types } from "./builder.ts";
@@ -29,7 +29,8 @@ export const userErrorType = oncePerBuilder((builder) =>
       message: t.exposeString("message", { description: "What is wrong, in English, for people." }),
       fix: t.string({
         description: "What the caller can do about it, in English.",
-        resolve: ({ code, fix }) => fix ?? guideOf(isErrorCode(code) ? code : "value_error").fix,
+        resolve: ({ code, field, message, fix }) =>
+          fixFor({ code: isErrorCode(code) ? code : "value_error", field: field ?? undefined, message, fix }),
       }),
     }),
   }),

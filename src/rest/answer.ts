@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import { guideOf } from "../errors/error-guide.ts";
+import { fixFor } from "../errors/error-guide.ts";
 import type { ServiceError } from "../errors/errors.ts";
 import { etagOf, matchesEtag, revalidated } from "../http/etag.ts";
 import { JsonText } from "../json/json-text.ts";
@@ -30,17 +30,32 @@ export function nok(c: Context, error: ServiceError, requestId: string): Respons
   return c.json(body, status as 400);
 }
 
-/** Where the members have types, the page of the operation shows them. */
-function fixOf(c: Context, { code, fix = guideOf(code).fix }: ServiceError): string {
+/** Several faults are named by their members; where members have types, the page of the operation shows them. */
+function fixOf(c: Context, error: ServiceError): string {
+  const { code, fix } = error;
+  const fields = [...new Set(problemsOf(error).flatMap(({ field }) => field || []))];
+  if (code === "value_error" && fix === undefined && fields.length > 1)
+    return `Change ${fields.join(", ")}: \`detail\` says of each what is wrong with it.`;
   const page = code === "invalid_type" ? pageOfOperation(c.req.method, c.req.path) : null;
-  return page === null ? fix : `${fix} ${page} describes the operation.`;
+  return page === null ? fixFor(error) : `${fixFor(error)} ${page} describes the operation.`;
+}
+
+interface Problem {
+  code: string;
+  field?: string;
+  message: string;
+}
+
+function problemsOf({ details }: ServiceError): Problem[] {
+  const problems = details?.["problems"];
+  return Array.isArray(problems) ? (problems as Problem[]) : [];
 }
 
 /** Every problem of the request, as the frameworks of old clients' time listed them. */
-function detailOf({ code, field, message, details }: ServiceError): Record<string, unknown> {
-  const problems = details?.["problems"];
-  if (Array.isArray(problems) && problems.length > 0) {
-    const all = problems as { code: string; field?: string; message: string }[];
+function detailOf(error: ServiceError): Record<string, unknown> {
+  const { code, field, message, details } = error;
+  const all = problemsOf(error);
+  if (all.length > 0) {
     const warnings = details?.["warnings"];
     return {
       detail: all.map((item) => ({ loc: item.field ? [item.field] : [], msg: item.message, type: item.code })),

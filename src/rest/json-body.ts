@@ -5,6 +5,8 @@ import { measureJson } from "../json/measure-json.ts";
 import { LongWork } from "../long-work.ts";
 import { readAtMost } from "../read-at-most.ts";
 
+const jsonFix =
+  "Send one JSON object, and look at the place that the message names: names and texts stand in double quotes, and no comma stands before a closing bracket.";
 /** Characters up to which a body is parsed at once. */
 const shortText = 16_384;
 const maxNesting = 64;
@@ -36,7 +38,7 @@ export async function readBody(request: IncomingMessage, limitBytes: number): Pr
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(body);
   } catch (cause) {
-    throw new ServiceError("value_error", "the body is not UTF-8 text", { cause });
+    throw new ServiceError("value_error", "the body is not UTF-8 text", { cause, fix: "Encode the body as UTF-8." });
   }
 }
 
@@ -82,7 +84,7 @@ function parseObject(text: string, revive?: Revive): Record<string, unknown> {
   } catch (cause) {
     // The engine names the position; what it quotes is the caller's own text.
     const fault = cause instanceof SyntaxError ? `: ${cause.message.slice(0, 120)}` : "";
-    throw new ServiceError("value_error", `the body is not JSON${fault}`, { cause });
+    throw new ServiceError("value_error", `the body is not JSON${fault}`, { cause, fix: jsonFix });
   }
   return requireObject(value);
 }
@@ -207,9 +209,13 @@ async function findLongLists(text: string, most: number, work: LongWork): Promis
 }
 
 function tooDeep(): ServiceError {
-  return new ServiceError("value_error", `the body is nested over ${maxNesting} levels`);
+  return new ServiceError("value_error", `the body is nested over ${maxNesting} levels`, {
+    fix: `Send objects and lists in at most ${maxNesting} levels of one another.`,
+  });
 }
 
 function tooManyValues(most: number): ServiceError {
-  return new ServiceError("value_error", `the body has over ${most} values; send less in one request`);
+  return new ServiceError("value_error", `the body has over ${most} values; send less in one request`, {
+    fix: `Send at most ${most} values in one request, and the rest in further ones.`,
+  });
 }

@@ -37,7 +37,9 @@ export function addSignIn(app: Hono<AppEnv>, services: Services): void {
     const signature = (input.text("signature", { required: true }) ?? "") as Hex;
     input.check();
     if (browser === null)
-      throw new ServiceError("value_error", "no cookie came with the request; ask for a nonce first, in this browser");
+      throw new ServiceError("value_error", "no cookie came with the request; ask for a nonce first, in this browser", {
+        fix: "Ask for a nonce first, and send its cookie along with the signature.",
+      });
     const joinTo = await keyOwner(c, services);
     const session = await signIn(services, { message, signature, browser, joinTo }, requestOf(c, services));
     // Always a new one: what the browser had before opens nothing that this opens.
