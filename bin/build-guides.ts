@@ -78,6 +78,9 @@ function guideOf(name: string, source: string, known: Known): GuidePage {
       },
       link({ href, tokens }) {
         const text = this.parser.parseInline(tokens);
+        // A page of the reader's own server, as documents name it.
+        const [, own] = /^http:\/\/127\.0\.0\.1:3000(\/.*)$/.exec(href) ?? [];
+        if (own !== undefined) return `<a href="${escapeHtml(own)}">${text}</a>`;
         if (/^https?:/.test(href)) return `<a href="${escapeHtml(href)}" rel="noreferrer">${text}</a>`;
         const [, page, anchor = ""] = /^(?:([\w-]+)\.md)?(#[\w-]+)?$/.exec(href) ?? [];
         if (page !== undefined && known.guides.has(page)) return `<a href="/docs/guide/${page}${anchor}">${text}</a>`;

@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import type { PageFiles, WebManifest } from "../src/server/web-manifest.ts";
 import { buildGuides } from "./build-guides.ts";
+import { buildReference } from "./build-reference.ts";
 
 const root = join(import.meta.dirname, "..");
 const web = join(root, "web");
@@ -26,10 +27,12 @@ async function sources(): Promise<string[]> {
   const guides = (await readdir(docs)).filter((name) => name.endsWith(".md")).map((name) => join(docs, name));
   const pictures = (await readdir(join(docs, "pictures"))).map((name) => join(docs, "pictures", name));
   const shared = ["document-files.ts", "folder-files.ts", "whole-file.ts"].map((name) => `src/uploads/${name}`);
-  const builders = ["package-lock.json", "bin/build-web.ts", "bin/build-guides.ts", ...shared].map((path) =>
-    join(root, path),
-  );
-  return [...own.sort(), ...guides.sort(), ...pictures.sort(), ...builders];
+  const builders = ["build-web.ts", "build-guides.ts", "build-reference.ts"].map((name) => `bin/${name}`);
+  const schemas = ["schema/openapi.json", "schema/schema.graphql", "src/errors/errors.ts", "src/errors/error-guide.ts"];
+  const others = ["package-lock.json", ...builders, ...shared, ...schemas].map((path) => join(root, path));
+  const examples = await readdir(join(root, "src/reference"), { recursive: true, withFileTypes: true });
+  const reference = examples.filter((file) => file.isFile()).map((file) => join(file.parentPath, file.name));
+  return [...own.sort(), ...guides.sort(), ...pictures.sort(), ...reference.sort(), ...others];
 }
 
 /** The same for the same sources, on every machine. */
@@ -84,6 +87,8 @@ async function buildWeb(): Promise<"built" | "kept"> {
     const names = await readdir(join(out, "assets"));
     for (const name of names) await keep(out, name);
     const pages = Object.fromEntries(Object.entries(entries).map(([name, file]) => [name, filesOf(made, file)]));
+    await writeFile(join(out, "reference.html"), await buildReference(join(out, "assets"), pages["docs"]));
+    await rename(join(out, "reference.html"), join(dist, "reference.html"));
     await writeFile(join(out, "guides.json"), JSON.stringify(guides));
     await rename(join(out, "guides.json"), join(dist, "guides.json"));
     const manifest: WebManifest = { stamp, pages, files: names.sort() };

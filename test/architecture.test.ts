@@ -13,6 +13,7 @@ const layers = `
 embedded                                     the whole service on embedded parts
 processes                                    the programs, and what they are built from
 server                                       routes, pages, the fast path, health
+reference                                    the page of the two APIs, and its examples
 graphql rest                                 the two APIs
 admission                                    whether a request may begin: keys, rates, load
 products                                     use cases on contracts that the service mints in
@@ -158,6 +159,8 @@ test("the environment is read in one place", () => {
       !file.startsWith("src/embedded/") &&
       // It writes Ponder's.
       file !== "src/indexing/ponder-host.ts" &&
+      // It prints a reader's program that reads its key.
+      file !== "src/reference/example.ts" &&
       readFileSync(join(root, file), "utf8").includes("process.env"),
   );
   expect(wrong).toEqual([]);

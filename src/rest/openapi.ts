@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type ErrorCode, errorTable } from "../errors/errors.ts";
+import { referenceAnchor } from "../http/reference-anchor.ts";
 import { accountPaths } from "./openapi-account.ts";
 import { collectionPaths } from "./openapi-contracts.ts";
 import { eventPaths } from "./openapi-events.ts";
@@ -53,7 +54,7 @@ export function createOpenApi(): Json {
   return made;
 }
 
-/** The address of the page at `/docs/rest` about the operation that a request is for; null: the document has none. */
+/** The address of the page in `/docs` about the operation that a request is for; null: the document has none. */
 export function pageOfOperation(method: string, path: string): string | null {
   const given = path.split("/").filter(Boolean);
   const operation = method.toLowerCase();
@@ -65,9 +66,7 @@ export function pageOfOperation(method: string, path: string): string | null {
   // A name in the path goes before a parameter: /mints/batch/{hash}.
   const [template] = fitting.toSorted((a, b) => a.split("{").length - b.split("{").length);
   if (template === undefined) return null;
-  // Swagger UI names an operation without id in this way.
-  const tag = tagOf(operation, template)?.replaceAll(" ", "%20") ?? "default";
-  return `/docs/rest#/${tag}/${operation}${template.replaceAll(/\W/g, "_")}`;
+  return `/docs#${referenceAnchor(`${operation} ${template}`)}`;
 }
 
 type Paths = Record<string, Record<string, Json>>;

@@ -63,7 +63,11 @@ export function createApp(
     pages.keep((path) => path),
   );
   addLocalWallet(app, services);
-  addDocs(app, pages);
+  addDocs(
+    app,
+    pages,
+    services.chains.map(({ name }) => name),
+  );
   app.notFound((c) => nok(c, new ServiceError("not_found", `nothing is served at ${c.req.path}`), c.get("requestId")));
   app.onError((error, c) => {
     setErrorHeaders(c);

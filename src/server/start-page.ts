@@ -38,7 +38,7 @@ export const guides: readonly Guide[] = [
       },
     ],
     more: [
-      { to: "/docs/rest", name: "Try each operation" },
+      { to: "/docs", name: "Every operation, with examples" },
       { to: "/docs/openapi.json", name: "OpenAPI" },
     ],
   },
@@ -53,7 +53,7 @@ export const guides: readonly Guide[] = [
       },
       { say: "What your plan allows:", code: `curl -sS -H "Authorization: $API_KEY" $BASE/v0/me/settings` },
     ],
-    more: [{ to: "/docs/rest", name: "POST /v0/contracts/collections, with dry_run" }],
+    more: [{ to: "/docs#post-v0-contracts-collections", name: "POST /v0/contracts/collections, with dry_run" }],
   },
   {
     anchor: "analyst",

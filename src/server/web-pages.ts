@@ -126,9 +126,9 @@ ${preloads.map((file) => html`<link rel="modulepreload" href="/assets/${file}" /
     );
   }
   /** A document in the look of the pages; without their files, which an API process may lack, the same text plainly. */
-  async document(c: Context<AppEnv>, head: PageHead, body: unknown): Promise<Response> {
+  async document(c: Context<AppEnv>, head: PageHead, body: unknown, side: unknown = ""): Promise<Response> {
     try {
-      return await this.page(c, "docs", head, documentFrame(body));
+      return await this.page(c, "docs", head, documentFrame(body, side));
     } catch (error) {
       if (!(error instanceof ServiceError) || error.code !== "service_unavailable") throw error;
       return await c.html(html`<!doctype html>
@@ -149,7 +149,7 @@ ${body}
 export function documentFrame(body: unknown, side: unknown = "") {
   return html`<header class="top">
 <a class="brand" href="/docs/guide">Mintyard</a>
-<nav aria-label="Documents"><a href="/docs">API</a><a href="/docs/start">Quick start</a><a href="/docs/guide">All guides</a><a href="/console">Console</a></nav>
+<nav aria-label="Documents"><a href="/docs">API reference</a><a href="/docs/start">Quick start</a><a href="/docs/guide">All guides</a><a href="/console">Console</a></nav>
 <div class="find"><label for="search">Search the guides</label><input id="search" type="search" autocomplete="off" /></div>
 </header>
 <ul id="found" class="card" aria-live="polite"></ul>

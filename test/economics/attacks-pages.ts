@@ -98,7 +98,5 @@ export const pageAttacks: Record<string, Entry> = {
   "GET /docs/errors/:code": page("/docs/errors/not_found"),
   "GET /docs/start": page("/docs/start"),
   "GET /docs/rest": page("/docs/rest"),
-  "GET /docs/rest/start.js": page("/docs/rest/start.js"),
-  "GET /docs/rest/:asset": page("/docs/rest/none.js"),
   "GET /docs/openapi.json": page("/docs/openapi.json"),
 };

@@ -18,19 +18,37 @@ beforeAll(async () => {
 });
 afterAll(() => api?.close());
 
-test("the REST explorer comes whole from this server, and its policy lets it load nothing else", async () => {
-  const page = await api.send("GET", "/docs/rest", null);
-  expect(page.headers.get("content-security-policy")).toMatch(/^default-src 'none'; script-src 'self';/);
-  const links = [...String(page.body).matchAll(/(?:src|href)="([^"]+)"/g)].map(([, link]) => link ?? "");
-  expect(links).toHaveLength(4);
-  for (const link of links) {
-    expect(link).toMatch(/^\/docs\/rest\//);
-    const { status, headers } = await api.send("GET", link, null);
-    expect([status, headers.get("content-type")?.includes("html")], link).toEqual([200, false]);
+test("the reference has its operations, the chains of this server, and the place of the page before leads there", async () => {
+  const page = String((await api.send("GET", "/docs", null)).body);
+  expect(page).toContain('<article class="operation" id="post-v0-contracts-collections">');
+  expect([...page.matchAll(/<option value="(\w+)">/g)].map(([, name]) => name)).toEqual(["ethereum", "goerli"]);
+  const before = await fetch(`${api.url}/docs/rest`, { redirect: "manual" });
+  expect([before.status, before.headers.get("location")]).toEqual([301, "/docs"]);
+});
+
+test("GraphQL documents that ask for incremental delivery are told what to do instead", async () => {
+  for (const [query, fix] of [
+    ["{ chains { ... @defer { name } } }", "Remove @defer"],
+    ["{ chains @stream { name } }", "`first` and `after`"],
+  ] as const) {
+    const { body } = await api.graphql(key, query);
+    expect(body.errors[0].message).toMatch(/^@\w+ is not supported: there is no incremental delivery/);
+    expect(body.errors[0].extensions).toMatchObject({ code: "GRAPHQL_VALIDATION_FAILED" });
+    expect(body.errors[0].extensions.fix).toContain(fix);
   }
-  expect(String((await api.send("GET", "/docs/rest/start.js", null)).body)).toContain("/docs/openapi.json");
-  for (const name of ["package.json", "..%2f..%2fpackage.json", "index.html", "constructor"])
-    expect((await api.send("GET", `/docs/rest/${name}`, null)).status).toBe(404);
+});
+
+test("a body that is no JSON, and a member with a wrong value, have a fix that says what to change", async () => {
+  const broken = await api.send("POST", "/v0/me/keys", key, '{"name": "a",}');
+  expect(broken.body.error).toMatchObject({
+    code: "value_error",
+    message: expect.stringMatching(/^the body is not JSON/),
+  });
+  expect(broken.body.error.fix).toMatch(/^Send one JSON object/);
+  const paged = await api.send("GET", "/v0/nfts?chain=goerli&page_size=51", key);
+  expect(paged.body.error.fix).toMatch(/^Change page_size: /);
+  const { body } = await api.graphql(key, `{ nodes(ids: ["x"]) { id } }`);
+  expect(body.errors[0].extensions.fix).toBe("Change id: this id is of no node.");
 });
 
 test("GraphiQL needs no other server, and each of its tabs works", async () => {
@@ -85,7 +103,7 @@ test("the quick start has a way in for each kind of user, and its commands work"
 });
 
 test("documents are compressed and have a tag: who has one is told so, and is not sent it again", async () => {
-  for (const path of ["/docs/openapi.json", "/docs", "/docs/rest/swagger-ui-bundle.js", "/docs/errors/not_found"]) {
+  for (const path of ["/docs/openapi.json", "/docs", "/docs/errors/not_found"]) {
     const ask = (headers: Record<string, string>, method = "GET") => fetch(api.url + path, { method, headers });
     const plain = await ask({ "Accept-Encoding": "identity" });
     const text = await plain.text();

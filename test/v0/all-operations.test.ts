@@ -231,40 +231,34 @@ test.each([
     "/v0/contracts/collections",
     { max_supply: "many" },
     "max_supply as a whole number",
-    "Collections/post_v0_contracts_collections",
+    "post-v0-contracts-collections",
   ],
   [
     "PUT",
     "/v0/mints/customizable",
     { ...place, token_id: "x" },
     "token_id as a whole number",
-    "Minting/put_v0_mints_customizable",
+    "put-v0-mints-customizable",
   ],
   [
     ...["DELETE", "/v0/mints/customizable/batch", { ...place, tokens: [1] }],
-    ...["tokens[0] as an object", "Minting/delete_v0_mints_customizable_batch"],
+    ...["tokens[0] as an object", "delete-v0-mints-customizable-batch"],
   ],
   [
     "GET",
     `/v0/nfts/${someone}?chain=goerli&page_number=x`,
     undefined,
     "page_number as a whole number",
-    "Reading%20NFTs/get_v0_nfts__contract_address_",
+    "get-v0-nfts-contract_address",
   ],
-  ["POST", "/v0/me/keys", { name: 1 }, "name as a string", "Account%20and%20keys/post_v0_me_keys"],
-  [
-    "POST",
-    "/v0/me/keys/key_1/rotate",
-    [],
-    "the body as a JSON object",
-    "Account%20and%20keys/post_v0_me_keys__id__rotate",
-  ],
+  ["POST", "/v0/me/keys", { name: 1 }, "name as a string", "post-v0-me-keys"],
+  ["POST", "/v0/me/keys/key_1/rotate", [], "the body as a JSON object", "post-v0-me-keys-id-rotate"],
   [
     "POST",
     "/v1/webhooks",
     { url: "https://a.example", types: "mint" },
     "types as an array of strings",
-    "Events%20and%20webhooks/post_v1_webhooks",
+    "post-v1-webhooks",
   ],
 ] as [string, string, unknown, string, string][])(
   "%s %s with a member of another type says which type and where the operation is described",
@@ -274,7 +268,7 @@ test.each([
     const whole = path === "/v0/contracts/collections" ? request(body as Record<string, unknown>) : body;
     const { status, body: answer } = await api.send(method, path, whole);
     expect([status, answer["error"]?.["code"]]).toEqual([422, "invalid_type"]);
-    const address = `/docs/rest#/${page}`;
+    const address = `/docs#${page}`;
     expect(answer["error"]?.["fix"]).toBe(`Send ${wanted}. ${address} describes the operation.`);
   },
 );

@@ -62,6 +62,24 @@ describe.skipIf(!hasBrowser)("every page", () => {
     await page.getByLabel("Royalties, per cent").fill("7.5");
     await page.getByRole("button", { name: "Check the change" }).click();
   };
+  // The keyboard chooses a tab, and every example has it; a filter leaves what has its words.
+  const useReference = async (page: Page) => {
+    const first = page.locator("#post-v0-files");
+    await first.getByRole("tab", { name: "curl" }).press("ArrowRight");
+    expect(await first.getByRole("tab", { selected: true }).textContent()).toBe("GraphQL");
+    await page.getByLabel("Key").fill("mty_live_reader");
+    await page.getByLabel("Wallet").fill(owner);
+    await page.getByLabel("Filter").fill("deploy a collection");
+    const example = page.locator("#post-v0-contracts-collections");
+    await example.getByRole("tab", { name: "TypeScript" }).click();
+    const text = await example.getByRole("tabpanel").textContent();
+    expect(text).toContain(`createClient({ url: "${origin}", key: "mty_live_reader" })`);
+    expect(text).toContain(`owner_address: "${owner}"`);
+    expect(await first.isVisible()).toBe(false);
+    await page.getByLabel("Wallet").fill("'; rm -rf .");
+    expect(await example.getByRole("tabpanel").textContent()).not.toContain("rm -rf");
+    for (const summary of await example.locator("summary").all()) await summary.click();
+  };
   const draft = (step: number) => ({
     ...{
       step,
@@ -94,6 +112,7 @@ describe.skipIf(!hasBrowser)("every page", () => {
         signedIn: false,
         act: seePictures,
       },
+      { name: "reference", path: "/docs", ready: "Your values", signedIn: false, act: useReference },
       { name: "sign-in", path: "/console", ready: "With a wallet", signedIn: false },
       { name: "overview", path: "/console", ready: "of 50 minted", signedIn: true },
       { name: "launch", path: "/console/launch", ready: "Drop a folder here", signedIn: true },

@@ -40,6 +40,7 @@ export function Frame() {
                 {name}
               </Link>
             ))}
+            <a href="/docs">API reference</a>
           </nav>
         )}
         {identity && (

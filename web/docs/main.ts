@@ -1,5 +1,7 @@
 import "../shared/theme.css";
 import "./docs.css";
+import "./reference.css";
+import { startReference } from "./reference.ts";
 
 interface Section {
   page: string;
@@ -17,6 +19,8 @@ for (const button of document.querySelectorAll<HTMLButtonElement>("button.copy")
       button.textContent = "Copy";
     }, 2_000);
   });
+
+startReference();
 
 // On a narrow screen the list of guides would stand before the guide.
 const side = document.querySelector<HTMLDetailsElement>("details.side");

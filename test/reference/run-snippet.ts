@@ -1,0 +1,52 @@
+import { spawn } from "node:child_process";
+import type { Values } from "./world.ts";
+
+/** Where and as whom a snippet runs. */
+export interface Surroundings {
+  folder: string;
+  values: Values;
+  /** Called again and again while a stream is silent, so that something happens. */
+  stir?: (() => Promise<unknown>) | undefined;
+}
+
+/** Runs a command as a visitor's shell does, until it ends or, where it is a stream, until `done` likes what it said. @returns what it said. */
+export async function runProgram(
+  program: string,
+  args: readonly string[],
+  { folder, values, stir }: Surroundings,
+  done: (said: string) => boolean,
+): Promise<string> {
+  const env = { PATH: process.env["PATH"], HOME: process.env["HOME"], MINTYARD_KEY: values.key };
+  const child = spawn(program, args, { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
+  let [said, complaint, isOver] = ["", "", false];
+  const over = new Promise<number | null>((end) => child.once("close", end)).then((code) => {
+    isOver = true;
+    return code;
+  });
+  child.stderr.on("data", (piece: Buffer) => {
+    complaint += String(piece);
+  });
+  const seen = new Promise<void>((end) => {
+    child.stdout.on("data", (piece: Buffer) => {
+      said += String(piece);
+      if (done(said)) end();
+    });
+  });
+  const stirring = (async () => {
+    while (stir && !isOver && !done(said)) {
+      await stir();
+      await Promise.race([seen, over, new Promise((end) => setTimeout(end, 500))]);
+    }
+  })();
+  const code = await Promise.race([over, seen.then(() => 0)]);
+  child.kill("SIGKILL");
+  await stirring;
+  if (code !== 0) throw new Error(`${program} ended with ${code}: ${complaint}${said}`);
+  return said;
+}
+
+/** The data of the first event of a stream that has any. */
+export function firstEvent(text: string): unknown {
+  const [, data] = /^data: (.+)\n\n/m.exec(text) ?? [];
+  return data === undefined ? undefined : JSON.parse(data);
+}
