@@ -3,6 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import pg from "pg";
 import { withConnection } from "../connection.ts";
 import { changeRelations, type LockWait } from "./change-relations.ts";
+import { forServer } from "./postgresql-15.ts";
 
 const ownFolder = new URL("../../../schema/migrations/", import.meta.url);
 /** Any constant does; two processes that start together take turns. */
@@ -20,16 +21,18 @@ interface MigrateOptions {
   onNewer?: (names: readonly string[]) => void;
 }
 
-/** The oldest server that knows all that the migrations say, such as how a column is stored. */
-const oldestServer = 160_000;
+/** The oldest server that tests run on. */
+const oldestServer = 150_000;
 
-async function requireServer(client: pg.Client): Promise<void> {
+/** @returns the number of its version. */
+async function requireServer(client: pg.Client): Promise<number> {
   const { rows } = await client.query<{ number: string; version: string }>(
     "SELECT current_setting('server_version_num') AS number, current_setting('server_version') AS version",
   );
   const [{ number, version } = { number: "0", version: "unknown" }] = rows;
   if (Number(number) < oldestServer)
-    throw new Error(`PostgreSQL 16 or newer is wanted, and DATABASE_URL names ${version}: upgrade it, or name another`);
+    throw new Error(`PostgreSQL 15 or newer is wanted, and DATABASE_URL names ${version}: upgrade it, or name another`);
+  return Number(number);
 }
 
 /**
@@ -47,7 +50,7 @@ export async function migrate(
   { folder = ownFolder, lockWait, only, onNewer }: MigrateOptions = {},
 ): Promise<string[]> {
   return await withConnection(databaseUrl, "migrate", async (client) => {
-    await requireServer(client);
+    const server = await requireServer(client);
     await client.query("SELECT pg_advisory_lock($1)", [lockKey]);
     await client.query(`CREATE SCHEMA IF NOT EXISTS service`);
     await client.query(`CREATE TABLE IF NOT EXISTS service.migration (
@@ -64,7 +67,7 @@ export async function migrate(
       const before = applied.get(name);
       if (before === digest) continue;
       if (before !== undefined) throw new Error(`migration ${name} was changed after it ran; add a new one instead`);
-      await apply(client, { name, sql, digest }, lockWait);
+      await apply(client, { name, sql: forServer(sql, server), digest }, lockWait);
       done.push(name);
     }
     return done;
