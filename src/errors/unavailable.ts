@@ -1,9 +1,9 @@
 import { ServiceError } from "./errors.ts";
 
-/** SQLSTATEs and socket errors of a database that is away, starting, full or too busy, not of a wrong statement. */
+/** SQLSTATEs and socket errors of a database that is away, starting, full or too busy, not of a wrong statement; 25006: a primary that has just become a standby. */
 const codes = new Set(
   (
-    "08000 08001 08003 08004 08006 25P03 40001 40P01 53000 53300 53400 55P03 57014 57P01 57P02 57P03 " +
+    "08000 08001 08003 08004 08006 25006 25P03 40001 40P01 53000 53300 53400 55P03 57014 57P01 57P02 57P03 " +
     "ECONNREFUSED ECONNRESET EPIPE ETIMEDOUT"
   ).split(" "),
 );

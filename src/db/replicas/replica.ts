@@ -186,10 +186,17 @@ export class PrimaryPositions {
   async look(): Promise<void> {
     const row = await this.#probe.ask().catch(() => null);
     if (!row) return;
-    const position = BigInt(row.position);
     this.system = row.system;
+    this.note(BigInt(row.position));
+  }
+
+  /** The primary's log is at this position now. */
+  note(position: bigint): void {
     const now = performance.now();
-    if (this.#samples.at(-1)?.position !== position) this.#samples.push({ position, at: now });
+    const newest = this.#samples.at(-1)?.position;
+    // A standby took over that lacked the log's end. No replica will ever have that, so none is compared with it.
+    if (newest !== undefined && position < newest) this.#samples = [];
+    if (newest !== position) this.#samples.push({ position, at: now });
     // The newest one stays, however old: a replica that lacks it lacks it still.
     this.#samples = this.#samples.filter(({ at }, index, all) => at > now - keptMs || index === all.length - 1);
   }
