@@ -49,6 +49,11 @@ export function mistakes(place: Place): readonly Mistake[] {
     { mistake: "a login without rights in the database", args: api, wrong: as(`${login}_other`) },
     { mistake: "a standby instead of the primary", args: api, wrong: as(`${login}_reader`) },
     {
+      mistake: "a database that may fail over, without synchronous standbys",
+      args: api,
+      wrong: { DATABASE_FAILOVER: "on" },
+    },
+    {
       mistake: "`sslmode=require` with a server without TLS",
       args: api,
       wrong: database((url) => url.searchParams.set("sslmode", "require")),

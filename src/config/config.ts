@@ -70,6 +70,8 @@ export function loadConfig(env: Env = process.env) {
       urls: readDatabaseUrls(env, "DATABASE_REPLICA_URLS"),
       maxLagSeconds: read(env, "REPLICA_MAX_LAG_SECONDS", positive, 5),
     },
+    /** Another server may take over from that of `databaseUrl` by itself. */
+    databaseFailover: readSwitch(env, "DATABASE_FAILOVER", false),
     /** False: the HTTP process works under its login, and only use cases keep tenants apart. */
     rowSecurity: readSwitch(env, "DATABASE_ROW_SECURITY", true),
     /** Longest transaction of an analyst; a worker ends the session of a longer one. */

@@ -22,7 +22,11 @@ endOnFailure("api");
 const config = loadConfig();
 requireOwnPepper(config);
 makeDataFolder(config.dataDir);
-await prepareDatabase(config.databaseUrl, createLogger("api", config.logLevel, secretsOf(config)));
+await prepareDatabase(
+  config.databaseUrl,
+  createLogger("api", config.logLevel, secretsOf(config)),
+  config.databaseFailover,
+);
 const tenants = config.rowSecurity && (await hasApiRole(config.databaseUrls["api"] ?? config.databaseUrl));
 const endTracing = await startTracing(config, "api");
 const services = createServices(config, "api", { tenants, replicas: true, withoutSigner: true });

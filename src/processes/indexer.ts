@@ -19,7 +19,7 @@ if (!values.chain) throw new ConfigError("--chain <name> is missing");
 const config = loadConfig();
 preparePonder();
 const log = createLogger("indexer", config.logLevel);
-await prepareDatabase(config.databaseUrl, log);
+await prepareDatabase(config.databaseUrl, log, config.databaseFailover);
 
 const { chain } = values;
 let gateway: RpcGateway | null = null;

@@ -1,12 +1,17 @@
 import { ensureAnalystRole } from "../db/admin/analyst-role.ts";
 import { migrate } from "../db/admin/migrate.ts";
 import { warnOfClock } from "../db/pool/clock.ts";
+import { requireSynchronous } from "../db/replicas/replication.ts";
 import { ensureNftViews } from "../indexing/nft-views.ts";
 import { ensureRendering } from "../nfts/rendered.ts";
 import type { Logger } from "../telemetry/log.ts";
 
-/** What every process does before it reads: the service schema is current, the index's views exist, and metadata is rendered as it is stored. */
-export async function prepareDatabase(databaseUrl: string, log: Logger): Promise<void> {
+/**
+ * What every process does before it reads: the service schema is current, the index's views exist, and metadata is rendered as it is stored.
+ *
+ * @param failover `DATABASE_FAILOVER`.
+ */
+export async function prepareDatabase(databaseUrl: string, log: Logger, failover = false): Promise<void> {
   await migrate(databaseUrl, {
     onNewer: (migrations) =>
       log.warn(
@@ -21,4 +26,5 @@ export async function prepareDatabase(databaseUrl: string, log: Logger): Promise
   await ensureNftViews(databaseUrl);
   await ensureRendering(databaseUrl);
   await warnOfClock(databaseUrl, log);
+  await requireSynchronous(databaseUrl, failover, log);
 }

@@ -30,7 +30,7 @@ const config = loadConfig();
 makeDataFolder(config.dataDir);
 const endTracing = await startTracing(config, "worker");
 const services = createServices(config, "worker");
-await prepareDatabase(config.databaseUrl, services.log);
+await prepareDatabase(config.databaseUrl, services.log, config.databaseFailover);
 await requireUsableStore(services.content, services.log);
 
 // At the start, and not when somebody waits for a signature.

@@ -1,4 +1,7 @@
 import type pg from "pg";
+import { ConfigError } from "../../setting-words.ts";
+import type { Logger } from "../../telemetry/log.ts";
+import { withConnection } from "../connection.ts";
 
 /**
  * How a primary's standbys follow it; the login needs `pg_monitor` to see which of them are synchronous.
@@ -14,4 +17,26 @@ export async function readReplication(client: pg.ClientBase | pg.Pool) {
   );
   const [row] = rows;
   return { standbys: row?.standbys ?? 0, synchronous: Boolean(row?.named && row.waits) };
+}
+
+/**
+ * What is checked before a process works with accounts and money.
+ *
+ * @param failover whether another server may take over from the one in `databaseUrl` by itself (`DATABASE_FAILOVER`). If not,
+ *   standbys that follow asynchronously are only warned of: they may be there for reads.
+ * @throws ConfigError when one may, and could lack what was answered.
+ */
+export async function requireSynchronous(databaseUrl: string, failover: boolean, log: Logger): Promise<void> {
+  const { standbys, synchronous } = await withConnection(databaseUrl, "replication", readReplication);
+  if (synchronous) return;
+  if (failover)
+    throw new ConfigError(
+      "DATABASE_FAILOVER: commits wait for no standby, and one that takes over would lack what was answered: set synchronous_mode " +
+        "of Patroni, or synchronous_standby_names, and leave synchronous_commit on",
+    );
+  if (standbys > 0)
+    log.warn(
+      { standbys },
+      "standbys follow asynchronously: one that takes over lacks what was answered last, deployments among it; see docs/cluster.md",
+    );
 }
