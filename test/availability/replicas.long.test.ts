@@ -6,11 +6,12 @@ import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { loadConfig } from "../../src/config/config.ts";
 import { migrate } from "../../src/db/admin/migrate.ts";
-import { readReplication } from "../../src/db/replicas/replication.ts";
+import { readReplication, requireSynchronous } from "../../src/db/replicas/replication.ts";
 import { type EmbeddedPostgres, startPostgres, startServer } from "../../src/embedded/postgres.ts";
 import { freePorts } from "../../src/free-port.ts";
 import { ensureNftViews } from "../../src/indexing/nft-views.ts";
 import { createServices } from "../../src/processes/create-services.ts";
+import { createLogger } from "../../src/telemetry/log.ts";
 import { addressOf, NftFixture, nobody } from "../setup/nft-fixture.ts";
 import { send } from "../setup/send.ts";
 import { ServiceProcess } from "../setup/service-process.ts";
@@ -99,9 +100,13 @@ const tokensOf = ({ text }: Answer) => Number((JSON.parse(text) as { total: numb
 
 test("an operator learns whether a standby that follows would lose what was answered", async () => {
   expect(await readReplication(pool)).toEqual({ standbys: 1, synchronous: false });
+  expect(api.output).toContain("standbys follow asynchronously");
+  const mayFailOver = requireSynchronous(primary.url, true, createLogger("test", "silent"));
+  await expect(mayFailOver).rejects.toThrow("DATABASE_FAILOVER: commits wait for no standby");
   await pool.query("ALTER SYSTEM SET synchronous_standby_names = '*'");
   await pool.query("SELECT pg_reload_conf()");
   await expect.poll(() => readReplication(pool), patient).toEqual({ standbys: 1, synchronous: true });
+  await requireSynchronous(primary.url, true, createLogger("test", "silent"));
   await pool.query("ALTER SYSTEM RESET synchronous_standby_names");
   await pool.query("SELECT pg_reload_conf()");
   await expect.poll(() => readReplication(pool), patient).toEqual({ standbys: 1, synchronous: false });
