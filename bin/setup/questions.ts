@@ -16,12 +16,12 @@ import { nodeWords } from "../../src/rpc/answers.ts";
 import { type Checked, type Question, Refused, type Settings } from "./ask.ts";
 
 const limits = { timeoutMs: 10_000, maxAnswerBytes: 1_000_000 };
-const oldestPostgres = 160_000;
+const oldestPostgres = 150_000;
 
 /** The questions of a production installation, in their order. Later ones read what earlier ones have set. */
 export const questions: readonly Question[] = [
   {
-    asks: "DATABASE_URL: which PostgreSQL, 16 or newer? postgres://login:password@host:5432/database",
+    asks: "DATABASE_URL: which PostgreSQL, 15 or newer? postgres://login:password@host:5432/database",
     secret: true,
     check: checkDatabase,
   },
@@ -72,7 +72,7 @@ async function checkDatabase(answer: string): Promise<Checked> {
       );
       const [server] = rows;
       if (!server || Number(server.version) < oldestPostgres)
-        throw new Refused("DATABASE_URL names a PostgreSQL older than 16: upgrade it, or name another");
+        throw new Refused("DATABASE_URL names a PostgreSQL older than 15: upgrade it, or name another");
       if (!server.may)
         throw new Refused(
           "DATABASE_URL: this login may not create schemas there: GRANT CREATE ON DATABASE … TO … as its owner",
