@@ -14,6 +14,7 @@ import type { MetadataDemand } from "./metadata/discover/metadata-demand.ts";
 import type { EventFeed } from "./outbox/event-feed.ts";
 import type { AccountCalls } from "./rpc/account-calls.ts";
 import type { ReaderCalls } from "./rpc/reader-calls.ts";
+import type { Thumbnails } from "./thumbnails/thumbnails.ts";
 import type { SignatureLooks } from "./transactions/accept/until-signed.ts";
 import type { RelayContext } from "./transactions/chain/context.ts";
 
@@ -33,6 +34,8 @@ export interface Services extends RelayContext {
   /** What becomes of requests that clients of this process wait for. */
   signatures: SignatureLooks;
   content: ContentStore;
+  /** Previews of its pictures. */
+  thumbnails: Thumbnails;
   /** Events, for streams of this process. */
   feed: EventFeed;
   /** Whether there is room to keep more. */

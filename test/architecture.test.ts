@@ -26,7 +26,7 @@ auth ipfs outbox                             keys, rates and audit; content and 
 db outbound rpc                              PostgreSQL; servers of third parties; nodes
 config                                       the environment
 signing                                      keys and the rules of signing
-chains.ts http rounds.ts                     networks; HTTP without knowledge of the product; loops
+chains.ts http rounds.ts thumbnails          networks; HTTP without knowledge of the product; loops; previews of pictures
 long-work.ts slots.ts                        turns of the event loop for what takes long; a bounded number of works at a time
 errors json telemetry backoff.ts buffer-pool.ts cache-bounds.ts compact-heap.ts endable-stream.ts fair-queue.ts free-port.ts read-at-most.ts setting-words.ts
 `;
@@ -191,6 +191,7 @@ test("only processes and commands have effects on import", () => {
     "src/embedded/chain-setup-process.ts",
     "src/indexing/ponder-host.ts",
     "src/indexing/ponder-guards.ts",
+    "src/thumbnails/picture-process.ts",
     "src/collections/allowlist-thread.ts",
   ];
   const wrong = sources("src")

@@ -130,6 +130,8 @@ export function loadConfig(env: Env = process.env) {
       /** RPC interface of a kubo node; `authorization` is the whole header. Pinata or kubo, not both. */
       kubo: kuboUrl ? { url: kuboUrl, authorization: env["KUBO_RPC_AUTHORIZATION"]?.trim() || null } : null,
     },
+    /** Previews of pictures on disk, in bytes; 0: none are made. */
+    thumbnailCacheBytes: read(env, "THUMBNAIL_CACHE_BYTES", count, 1_073_741_824),
     limits: {
       fileBytes: read(env, "MAX_FILE_BYTES", count, 20_971_520),
       directoryFiles: read(env, "MAX_DIRECTORY_FILES", count, 25_000),

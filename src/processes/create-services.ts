@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { KeyCache } from "../auth/keys.ts";
 import { RateLimiter } from "../auth/rate-limit.ts";
 import { StreamPermits } from "../auth/stream-permits.ts";
@@ -23,6 +24,7 @@ import { signerProcess, web3Signer } from "../signing/signer-client.ts";
 import type { SigningBackend } from "../signing/signing-backend.ts";
 import { createLogger, type Logger } from "../telemetry/log.ts";
 import { LogOnce } from "../telemetry/log-once.ts";
+import { Thumbnails } from "../thumbnails/thumbnails.ts";
 import { SignatureLooks } from "../transactions/accept/until-signed.ts";
 import { createRelay } from "../transactions/relay.ts";
 import { armFailpoints } from "../transactions/store/failpoint.ts";
@@ -65,6 +67,7 @@ export function createServices(
   const limiter = new RateLimiter(admission);
   const mayRetry = async (accountId: string) => !config.rateLimits || (await takeRefreshes(limiter, accountId)).allowed;
   const eventConnection = connectionOptions(databaseUrl, `${processName}-events`);
+  const disk = new DiskRoom(config, pool, log);
   return {
     config,
     log,
@@ -91,8 +94,14 @@ export function createServices(
     accountCalls: new AccountCalls(config.readerCallsPerSecond),
     signatures: new SignatureLooks(pool),
     content: openContentStore(config, db),
+    thumbnails: new Thumbnails({
+      folder: join(config.dataDir, "thumbnails"),
+      mostBytes: config.thumbnailCacheBytes,
+      hasRoom: async () => !(await disk.status()).full.includes("data_folder"),
+      logOnce,
+    }),
     feed: new EventFeed({ pool, connection: eventConnection, chains: config.chains, logOnce }),
-    disk: new DiskRoom(config, pool, log),
+    disk,
     demand: new MetadataDemand(pool, log, mayRetry),
   };
 }

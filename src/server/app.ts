@@ -20,6 +20,7 @@ import { FastFiles } from "./fast-files.ts";
 import { createGateway } from "./gateway.ts";
 import { addHealth } from "./health.ts";
 import { addSignIn } from "./sign-in-routes.ts";
+import { createThumbnailRoutes } from "./thumbnail-routes.ts";
 import { WebPages } from "./web-pages.ts";
 
 /** What a process may share with its app. */
@@ -49,6 +50,7 @@ export function createApp(
   app.route("/v0", createV0(services));
   app.route("/v1", createV1(services, streams));
   app.route("/ipfs", createGateway(services, files));
+  app.route("/thumbnails", createThumbnailRoutes(services));
   const pages = new WebPages();
   const explorer = pages.keep((path) => path);
   app.get("/graphql", async (c, next) => await (isPage(c) ? explorer(c, next) : next()));

@@ -208,6 +208,7 @@ const codes = {
   405: "method_not_allowed",
   406: "value_error",
   416: "value_error",
+  422: "value_error",
 } as const satisfies Record<number, ErrorCode>;
 
 /** An answer without content: a line of text, or the body that the other APIs give to those who ask for JSON. */

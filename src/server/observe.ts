@@ -28,11 +28,14 @@ export function observeRequests(server: Server, metrics: Metrics): void {
   });
 }
 
+/** Below a CID, a path is as long as its directory is deep. */
+const deepest: Partial<Record<string, number>> = { ipfs: 2, thumbnails: 3 };
+
 type Node = Map<string, Node>;
 
 /** What is served beside the paths of the OpenAPI document; `{…}` stands for any one segment. */
 const others = [
-  ...["/", "/graphql", "/ipfs/{cid}", "/docs", "/docs/{page}", "/docs/{page}/{name}"],
+  ...["/", "/graphql", "/ipfs/{cid}", "/thumbnails/{width}/{cid}", "/docs", "/docs/{page}", "/docs/{page}/{name}"],
   ...["/auth/{step}", "/mint/{chain}/{collection}", "/mint/{chain}/{collection}/{part}", "/local-wallet/{chain}"],
   ...["/console", "/console/{page}", "/console/{page}/{name}", "/console/{page}/{chain}/{address}"],
   ...["/assets/{file}", "/livez", "/readyz", "/status", "/metrics"],
@@ -66,7 +69,6 @@ function routeTemplates(): (path: string) => string {
   };
   return (path) => {
     const parts = (path.split("?", 1)[0] ?? "").split("/").filter(Boolean);
-    // Below a CID, a path is as long as its directory is deep.
-    return find(root, parts[0] === "ipfs" ? parts.slice(0, 2) : parts.slice(0, 8)) ?? "other";
+    return find(root, parts.slice(0, deepest[parts[0] ?? ""] ?? 8)) ?? "other";
   };
 }

@@ -1,0 +1,93 @@
+import type { IncomingMessage } from "node:http";
+import { type Context, Hono } from "hono";
+import { payMore } from "../admission/pay-for-work.ts";
+import { clientAddress } from "../http/client-address.ts";
+import { matchesEtag } from "../http/etag.ts";
+import type { ContentFile } from "../ipfs/resolve-content.ts";
+import type { Services } from "../services.ts";
+import { mostPictureBytes, type ThumbnailWidth, thumbnailWidths } from "../thumbnails/bounds.ts";
+import { type Thumbnail, thumbnailVersion } from "../thumbnails/thumbnails.ts";
+import { readCid } from "../uploads/read-content.ts";
+import { refuse } from "./gateway-answer.ts";
+
+/** Milliseconds of this process that a preview takes which has to be made, and each byte of its picture. */
+const [makingMs, byteMs] = [2, 0.5 / 1_048_576];
+
+/** WebP for everybody, whatever they accept: there is no `Vary`, and caches keep one file for each width. */
+const onEveryAnswer = Object.entries({
+  "X-Content-Type-Options": "nosniff",
+  "Content-Security-Policy": "sandbox; default-src 'none'",
+  "Cross-Origin-Resource-Policy": "cross-origin",
+  "Access-Control-Allow-Origin": "*",
+});
+
+const forAYear = "public, max-age=31536000, immutable";
+
+/**
+ * GET and HEAD of `/:width/:cid` and `/:width/:cid/<path>`: a preview of a picture that `/ipfs` has under the same path.
+ * Where none can be made now, the answer leads to the picture itself; docs/gateway.md describes it.
+ */
+export function createThumbnailRoutes(services: Services): Hono {
+  const app = new Hono({ strict: false });
+  app.use(async (c, next) => {
+    for (const [name, value] of onEveryAnswer) c.header(name, value);
+    await next();
+  });
+  app.on("GET", ["/:width/:cid", "/:width/:cid/*"], async (c) => await answer(c, services));
+  app.all("*", (c) => {
+    if (c.req.method === "GET") return refuse(c, 400, `/thumbnails/<width>/<cid>/<path> is wanted; ${widths}`);
+    c.header("Allow", "GET, HEAD");
+    return refuse(c, 405, "GET and HEAD are served here");
+  });
+  return app;
+}
+
+const widths = `widths are ${thumbnailWidths.join(", ")}`;
+
+async function answer(c: Context, services: Services): Promise<Response> {
+  const asked = parsePath(new URL(c.req.url).pathname);
+  if (!asked) return refuse(c, 400, "this path is not well-formed");
+  const width = thumbnailWidths.find((one) => String(one) === asked.width);
+  if (!width) return refuse(c, 400, `${asked.width.slice(0, 20)} is no width of a preview; ${widths}`);
+  if (!readCid(asked.cid)) return refuse(c, 400, "this is no CID");
+  const picture = await services.content.resolveAnywhere(asked.cid, asked.path);
+  if (!picture) return refuse(c, 404, `${asked.original} is not here`);
+  if (picture.kind === "directory")
+    return refuse(c, 404, `${asked.original} is a directory; add the name of a picture`);
+  const etag = `"${picture.cid}.${width}.${thumbnailVersion}"`;
+  const kept = { ETag: etag, "Cache-Control": forAYear };
+  if (matchesEtag(c.req.header("if-none-match"), etag)) return c.body(null, 304, kept);
+  const thumbnail = (await services.thumbnails.find(picture.cid, width)) ?? (await make(c, services, picture, width));
+  if (thumbnail === "busy") {
+    c.header("Cache-Control", "no-store");
+    return c.redirect(asked.original, 307);
+  }
+  if ("refused" in thumbnail) return refuse(c, 422, `no preview is made of this file: ${thumbnail.refused}`);
+  const bytes = thumbnail.bytes as Uint8Array<ArrayBuffer>;
+  return c.body(bytes, 200, { ...kept, "Content-Type": "image/webp", "Content-Length": String(bytes.length) });
+}
+
+async function make(c: Context, services: Services, picture: ContentFile, width: ThumbnailWidth): Promise<Thumbnail> {
+  const incoming: IncomingMessage | undefined = c.env?.incoming;
+  await payMore(services, incoming, makingMs + Math.min(picture.size, mostPictureBytes) * byteMs);
+  const client = incoming ? clientAddress(incoming, services.config.trustedProxies) : null;
+  return await services.thumbnails.make(picture, width, client ?? "");
+}
+
+interface Asked {
+  width: string;
+  cid: string;
+  path: string[];
+  /** Where the picture itself is, as it was written. */
+  original: string;
+}
+
+function parsePath(requestPath: string): Asked | null {
+  const [, width = "", ...written] = requestPath.split("/").filter(Boolean);
+  try {
+    const [cid = "", ...path] = written.map(decodeURIComponent);
+    return { width, cid, path, original: `/ipfs/${written.join("/")}` };
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,133 @@
+import { createHash, randomUUID } from "node:crypto";
+import { mkdir, opendir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { LRUCache } from "lru-cache";
+import { byteBound } from "../cache-bounds.ts";
+import { causeOf, type LogOnce } from "../telemetry/log-once.ts";
+
+export interface CacheSettings {
+  folder: string;
+  /** Of all files together, counted in blocks of the disk. */
+  mostBytes: number;
+  /** Whether the disk has room for more. */
+  hasRoom: () => Promise<boolean>;
+  logOnce: LogOnce;
+}
+
+const inMemoryBytes = 8_388_608;
+const diskBlock = 4_096;
+const digestBytes = 32;
+/** A file that is still being written after that was left by a process that ended. */
+const abandonedMs = 600_000;
+/** Parts of the bound: after how much is written the files are counted again, from where on some are removed, and to where. */
+const [countAfter, removeFrom, removeTo] = [1 / 16, 15 / 16, 7 / 8];
+
+interface KeptFile {
+  path: string;
+  bytes: number;
+  usedAt: number;
+}
+
+/**
+ * Previews on disk, shared by the processes of a data folder; those that were used longest ago go first. A file begins with
+ * the digest of the rest: one that a power cut left torn is none. Where nothing can be written, the newest are in memory alone.
+ */
+export class ThumbnailCache {
+  readonly #settings: CacheSettings;
+  readonly #recent = new LRUCache<string, Buffer>(byteBound(inMemoryBytes));
+  /** Since the files were counted; before the first count everything may be full. */
+  #written = Number.POSITIVE_INFINITY;
+  #removing: Promise<void> | null = null;
+
+  constructor(settings: CacheSettings) {
+    this.#settings = settings;
+  }
+
+  /** @returns null for what is not kept, or cannot be read. */
+  async get(key: string): Promise<Buffer | null> {
+    const recent = this.#recent.get(key);
+    if (recent) return recent;
+    const path = this.#pathOf(key);
+    const file = await readFile(path).catch(() => null);
+    if (!file) return null;
+    const bytes = file.subarray(digestBytes);
+    if (!digestOf(bytes).equals(file.subarray(0, digestBytes))) {
+      await rm(path, { force: true }).catch(() => undefined);
+      return null;
+    }
+    this.#recent.set(key, bytes);
+    const now = new Date();
+    await utimes(path, now, now).catch(() => undefined);
+    return bytes;
+  }
+
+  /** Never fails: what cannot be written is kept in memory for a while. */
+  async put(key: string, bytes: Buffer): Promise<void> {
+    this.#recent.set(key, bytes);
+    const { mostBytes, hasRoom, logOnce } = this.#settings;
+    const size = onDisk(digestBytes + bytes.length);
+    if (size > mostBytes * countAfter || !(await hasRoom())) return;
+    const path = this.#pathOf(key);
+    const part = `${path}.${randomUUID()}.part`;
+    try {
+      await mkdir(dirname(path), { recursive: true });
+      await writeFile(part, Buffer.concat([digestOf(bytes), bytes]));
+      await rename(part, path);
+    } catch (err) {
+      await rm(part, { force: true }).catch(() => undefined);
+      logOnce.write("warn", `thumbnails ${causeOf(err)}`, { err }, "a preview cannot be kept; it will be made again");
+      return;
+    }
+    this.#written += size;
+    if (this.#written < mostBytes * countAfter) return;
+    this.#removing ??= this.#removeOldest().finally(() => {
+      this.#removing = null;
+    });
+    await this.#removing;
+  }
+
+  #pathOf(key: string): string {
+    const name = createHash("sha256").update(key).digest("hex");
+    return join(this.#settings.folder, name.slice(0, 2), name);
+  }
+
+  async #removeOldest(): Promise<void> {
+    const { mostBytes, folder } = this.#settings;
+    this.#written = 0;
+    const files = await listFiles(folder);
+    let total = files.reduce((sum, { bytes }) => sum + bytes, 0);
+    if (total <= mostBytes * removeFrom) return;
+    files.sort((a, b) => a.usedAt - b.usedAt);
+    for (const { path, bytes } of files) {
+      if (total <= mostBytes * removeTo) return;
+      await rm(path, { force: true }).catch(() => undefined);
+      total -= bytes;
+    }
+  }
+}
+
+/** Without those that were left half written, which are removed. */
+async function listFiles(folder: string): Promise<KeptFile[]> {
+  const files: KeptFile[] = [];
+  const entries = await opendir(folder, { recursive: true }).catch(() => null);
+  if (!entries) return files;
+  for await (const entry of entries) {
+    if (!entry.isFile()) continue;
+    const path = join(entry.parentPath, entry.name);
+    // Another process may have removed it.
+    const info = await stat(path).catch(() => null);
+    if (!info) continue;
+    if (path.endsWith(".part") && info.mtimeMs < Date.now() - abandonedMs)
+      await rm(path, { force: true }).catch(() => undefined);
+    else files.push({ path, bytes: onDisk(info.size), usedAt: info.mtimeMs });
+  }
+  return files;
+}
+
+function onDisk(bytes: number): number {
+  return Math.ceil(bytes / diskBlock) * diskBlock;
+}
+
+function digestOf(bytes: Buffer): Buffer {
+  return createHash("sha256").update(bytes).digest();
+}

@@ -1,0 +1,154 @@
+import { LRUCache } from "lru-cache";
+import { entryBound } from "../cache-bounds.ts";
+import { FairQueue } from "../fair-queue.ts";
+import { causeOf } from "../telemetry/log-once.ts";
+import { mostPictureBytes, type ThumbnailWidth } from "./bounds.ts";
+import { type Made, PictureMaker } from "./picture-maker.ts";
+import { type CacheSettings, ThumbnailCache } from "./thumbnail-cache.ts";
+
+/** A file by its CID, as the content store has it. */
+export interface Picture {
+  cid: string;
+  size: number;
+  stream(): AsyncIterable<Uint8Array>;
+}
+
+/**
+ * `bytes`: WebP. `refused`: none is made of this picture, and why. `busy`: not now, because others wait, because it takes long,
+ * or because previews are off.
+ */
+export type Thumbnail = { bytes: Buffer } | { refused: string } | "busy";
+
+/** Goes with what previews look like: those of another version are made anew. */
+export const thumbnailVersion = 1;
+
+/** Pictures that are in memory: one that is decoded, and one that is read meanwhile. */
+const atOnce = 2;
+/** Pictures that wait, all and those of one client. */
+const [mostWaiting, mostOfOne] = [256, 64];
+/** So long a request waits; what it asked for is made all the same. */
+const waitMs = 5_000;
+/** So long a picture may take to be read: the sources have limits of their own for each part. */
+const readMs = 10_000;
+const [refusedMs, refusedForNowMs] = [86_400_000, 300_000];
+
+/** Previews of pictures: kept, or made once for all who ask for them at the same time, by a process of its own. */
+export class Thumbnails {
+  readonly #cache: ThumbnailCache | null;
+  readonly #maker = new PictureMaker();
+  readonly #settings: CacheSettings;
+  readonly #making = new Map<string, Promise<Thumbnail>>();
+  readonly #refused = new LRUCache<string, string>(entryBound(10_000));
+  readonly #waiting = new FairQueue<() => Promise<void>>(mostWaiting, mostOfOne);
+  #running = 0;
+  #madeCount = 0;
+
+  /** @param settings `mostBytes` 0: no previews are made. */
+  constructor(settings: CacheSettings) {
+    this.#settings = settings;
+    this.#cache = settings.mostBytes > 0 ? new ThumbnailCache(settings) : null;
+  }
+
+  /** Previews that this process had made. */
+  get made(): number {
+    return this.#madeCount;
+  }
+
+  /** Of the process that makes them; undefined while there is none. */
+  get pid(): number | undefined {
+    return this.#maker.pid;
+  }
+
+  /** What is known without making anything; null where a preview has to be made. */
+  async find(cid: string, width: ThumbnailWidth): Promise<Thumbnail | null> {
+    if (!this.#cache) return "busy";
+    const refused = this.#refused.get(cid);
+    if (refused !== undefined) return { refused };
+    const bytes = await this.#cache.get(keyOf(cid, width));
+    return bytes && { bytes };
+  }
+
+  /**
+   * Makes what `find` has not, once for all who ask for it meanwhile.
+   *
+   * @param client who asks: clients take turns.
+   * @throws what reading the picture throws.
+   */
+  async make(picture: Picture, width: ThumbnailWidth, client: string): Promise<Thumbnail> {
+    const key = keyOf(picture.cid, width);
+    const making = this.#making.get(key) ?? this.#enqueue(key, picture, width, client);
+    return await soonEnough(making);
+  }
+
+  close(): void {
+    this.#maker.close();
+  }
+
+  #enqueue(key: string, picture: Picture, width: ThumbnailWidth, client: string): Promise<Thumbnail> {
+    const { promise, resolve, reject } = Promise.withResolvers<Thumbnail>();
+    const work = async () => await this.#makeNow(key, picture, width).then(resolve, reject);
+    if (!this.#waiting.push(client, work)) return Promise.resolve("busy");
+    this.#making.set(key, promise);
+    const forget = () => this.#making.delete(key);
+    promise.then(forget, forget);
+    this.#next();
+    return promise;
+  }
+
+  #next(): void {
+    if (this.#running >= atOnce) return;
+    const work = this.#waiting.shift();
+    if (!work) return;
+    this.#running += 1;
+    void work().finally(() => {
+      this.#running -= 1;
+      this.#next();
+    });
+  }
+
+  async #makeNow(key: string, picture: Picture, width: ThumbnailWidth): Promise<Thumbnail> {
+    const made = await this.#tryToMake(picture, width);
+    if (made === "busy") return made;
+    if ("refused" in made) {
+      this.#refused.set(picture.cid, made.refused, { ttl: made.forNow ? refusedForNowMs : refusedMs });
+      return { refused: made.refused };
+    }
+    this.#madeCount += 1;
+    await this.#cache?.put(key, made.bytes);
+    return made;
+  }
+
+  async #tryToMake(picture: Picture, width: ThumbnailWidth): Promise<Made | "busy"> {
+    if (picture.size > mostPictureBytes)
+      return { refused: `it has ${picture.size} bytes; up to ${mostPictureBytes} are read`, forNow: false };
+    const bytes = await readWithin(picture.stream());
+    if (!bytes) return { refused: "reading it took too long", forNow: true };
+    try {
+      return await this.#maker.make(bytes, width);
+    } catch (err) {
+      this.#settings.logOnce.write("error", `thumbnails ${causeOf(err)}`, { err }, "no previews are made");
+      return "busy";
+    }
+  }
+}
+
+function keyOf(cid: string, width: ThumbnailWidth): string {
+  return `${thumbnailVersion} ${width} ${cid}`;
+}
+
+/** @returns null for what has not come in its time. */
+async function readWithin(stream: AsyncIterable<Uint8Array>): Promise<Buffer | null> {
+  const pieces: Uint8Array[] = [];
+  const end = performance.now() + readMs;
+  for await (const piece of stream) {
+    if (performance.now() > end) return null;
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces);
+}
+
+async function soonEnough(making: Promise<Thumbnail>): Promise<Thumbnail> {
+  const { promise, resolve } = Promise.withResolvers<Thumbnail>();
+  const limit = setTimeout(() => resolve("busy"), waitMs);
+  return await Promise.race([making, promise]).finally(() => clearTimeout(limit));
+}
