@@ -195,7 +195,7 @@ type WriteValue = (items: ItemBytes, facts: Facts) => void;
 function writeValue(member: string, name: string, field: AnyField, part: number): WriteValue {
   if (member === "mintedAt" || member === "mintDate") return minted(name, part, member === "mintedAt");
   if (member === "updatedDate") return copied(name, part, ['"', '"']);
-  if (field.copy) return ownCopy(name, part);
+  if (field.copy) return ownCopy(name, part, field.copy);
   if (field.around) return copied(name, part, field.around);
   const before = new Fixed(name);
   return (items, facts) => {
@@ -216,8 +216,8 @@ function copied(name: string, part: number, [before, after, cut = 0]: NonNullabl
 }
 
 /** The URL of our own copy: the part is its path as a JSON string, `null` without one. */
-function ownCopy(name: string, part: number): WriteValue {
-  const start = byFacts(({ cachedBase }) => `${name}"${cachedBase}`);
+function ownCopy(name: string, part: number, base: NonNullable<AnyField["copy"]>): WriteValue {
+  const start = byFacts((facts) => `${name}"${facts[base]}`);
   const nothing = new Fixed(`${name}null`);
   const quote = 0x22;
   return (items, facts) => {

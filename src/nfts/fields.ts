@@ -12,6 +12,8 @@ export interface Facts {
   chain: string;
   /** The base of the URLs of our own copies, with a slash behind it, as the inside of a JSON string. */
   cachedBase: string;
+  /** The same of previews. */
+  thumbnailBase: string;
 }
 
 /**
@@ -33,8 +35,10 @@ export interface Field<V> {
    * characters; `null` stands for an empty one.
    */
   around?: readonly [before: string, after: string, cut?: number] | undefined;
-  /** The part is the path of our own copy as a JSON string; `json` puts the base of our URLs in front of it. */
-  copy?: true;
+  /** The part is the path of our own copy as a JSON string; `json` puts this base of our URLs in front of it. */
+  copy?: "cachedBase" | "thumbnailBase";
+  /** Of a stored value: it is made from the part of this field, and has none of its own. */
+  partOf?: string;
   /** The value itself, from the item's part in characters; absent: it is that of `json`. */
   value?: (part: string, facts: Facts) => V;
   graphql: { type: GraphQLType; nullable?: boolean; description?: string; deprecationReason?: string };
@@ -127,10 +131,14 @@ function shortText(column: string, description: string): Field<string | null> {
 }
 
 /** The URL of our own copy: what is stored is its path. */
-function copyUrl(column: string, description: string): Field<string | null> {
-  const json = (part: string, { cachedBase }: Facts) =>
-    part === "null" || part === "" ? "null" : `"${cachedBase}${part.slice(1)}`;
-  return { ...shortText(column, description), json, around: undefined, copy: true };
+function copyUrl(
+  column: string,
+  description: string,
+  copy: NonNullable<AnyField["copy"]> = "cachedBase",
+): Field<string | null> {
+  const json = (part: string, facts: Facts) =>
+    part === "null" || part === "" ? "null" : `"${facts[copy]}${part.slice(1)}`;
+  return { ...shortText(column, description), json, around: undefined, copy };
 }
 
 const chain: Field<string> = {
@@ -252,6 +260,14 @@ export const tokenFields = {
     "files",
     copyUrl("cached_animation", "The URL of this service's own copy of `animationUrl`; null when it holds none."),
   ),
+  thumbnailUrl: {
+    ...copyUrl(
+      "cached_image",
+      "The URL of a preview of `cachedFileUrl`: WebP, at most 512 pixels wide. Null when this service holds no copy. It answers 422 for files that no preview is made of, such as videos: show the file itself then.",
+      "thumbnailBase",
+    ),
+    partOf: "cachedFileUrl",
+  } as Field<string | null>,
   fileInformation: {
     ...{ from: "stored", ...jsonOr },
     sql: (row) => `coalesce(${row}.file_width || ',' || ${row}.file_height || ',' || ${row}.file_size, '')`,
@@ -358,5 +374,5 @@ export function v0Fields(table: Record<string, AnyField>, group: V0Group): [name
 
 /** The names of a table's stored fields: the order of the parts of a rendered text. */
 export function storedNames(table: Record<string, AnyField>): string[] {
-  return Object.keys(table).filter((name) => table[name]?.from === "stored");
+  return Object.keys(table).filter((name) => table[name]?.from === "stored" && !table[name].partOf);
 }

@@ -1,4 +1,5 @@
 import type { Config } from "../config/config.ts";
+import type { ThumbnailWidth } from "../thumbnails/bounds.ts";
 import { type Facts, storedNames, type TokenField, tokenFields } from "./fields.ts";
 import { type LiveName, liveNames, type Needs } from "./item-sql.ts";
 
@@ -23,6 +24,9 @@ export interface Layout {
   parts: number;
 }
 
+/** Pixels: of a card in a list, on a screen with two for each. */
+const listedWidth: ThumbnailWidth = 512;
+
 /** The first parts of every item. */
 const keyNames = ["contractAddress", "tokenId"];
 const storedTokenNames = storedNames(tokenFields);
@@ -46,7 +50,12 @@ function makeLayout(needs: Needs, positionParts: number): Layout {
   ];
   const position = Array.from({ length: positionParts }, (_, at) => front.length + at);
   const names = [...front, ...position.map(() => ""), ...(needs.document ? ["metadata"] : [])];
-  return { at: (name) => names.indexOf(name), position, parts: names.length };
+  const at: Layout["at"] = (name) => names.indexOf(partOf(name));
+  return { at, position, parts: names.length };
+}
+
+function partOf(name: TokenField | LiveName): string {
+  return Object.hasOwn(tokenFields, name) ? (tokenFields[name as TokenField].partOf ?? name) : name;
 }
 
 /** Text with one character for each byte of its UTF-8. */
@@ -67,6 +76,10 @@ export function factsOf(config: Config, chain: string, latin1: boolean): Facts {
 }
 
 function makeFacts({ publicUrl }: Config, chain: string, written: (text: string) => string): Facts {
-  const cachedBase = JSON.stringify(`${publicUrl}/ipfs/`).slice(1, -1);
-  return { chain: written(JSON.stringify(chain)), cachedBase: written(cachedBase) };
+  const base = (path: string) => written(JSON.stringify(`${publicUrl}/${path}/`).slice(1, -1));
+  return {
+    chain: written(JSON.stringify(chain)),
+    cachedBase: base("ipfs"),
+    thumbnailBase: base(`thumbnails/${listedWidth}`),
+  };
 }

@@ -52,7 +52,7 @@ export function toContractRecord(facts: Facts, { address, standard, stored }: Re
 
 /** The record of a contract that is not in the index yet, beside a token of it. */
 export function unknownContract({ chain, contractAddress, standard }: Nft): ContractRecord {
-  const facts = { chain: JSON.stringify(chain), cachedBase: "" };
+  const facts = { chain: JSON.stringify(chain), cachedBase: "", thumbnailBase: "" };
   return toContractRecord(facts, { address: contractAddress.slice(2), standard, stored: [] });
 }
 

@@ -88,7 +88,7 @@ async function post(body: unknown, headers: Record<string, string> = {}) {
 const isPlan = (reads: string[]) => reads.length > 0 && reads.every((read) => read.startsWith(plan));
 
 const nft = `id __typename chain contractAddress tokenId standard owner supply amount creator mintedAt name description
-  metadataUrl metadata fileUrl animationUrl cachedFileUrl cachedAnimationUrl metadataUpdatedAt
+  metadataUrl metadata fileUrl animationUrl cachedFileUrl thumbnailUrl cachedAnimationUrl metadataUpdatedAt
   fileInformation { __typename width height sizeBytes }
   contract { __typename id chain address standard name symbol description thumbnailUrl cachedThumbnailUrl bannerUrl cachedBannerUrl royaltyBps }`;
 const page = "pageInfo { hasNextPage hasPreviousPage startCursor endCursor __typename } totalCount __typename";

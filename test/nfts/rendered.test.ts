@@ -108,6 +108,7 @@ async function recomputed() {
       ...{ description: listed(row.description), metadataUrl: listed(row.token_uri), fileUrl: listed(row.image) },
       animationUrl: listed(row.animation_url),
       cachedFileUrl: row.cached_image === null ? null : `https://mintyard.test/ipfs/${row.cached_image}`,
+      thumbnailUrl: row.cached_image === null ? null : `https://mintyard.test/thumbnails/512/${row.cached_image}`,
       cachedAnimationUrl: row.cached_animation === null ? null : `https://mintyard.test/ipfs/${row.cached_animation}`,
       metadata: row.metadata === null ? null : JSON.parse(row.metadata),
       fileInformation: whole
@@ -123,7 +124,7 @@ async function recomputed() {
   });
 }
 
-const fields = `contractAddress tokenId name description metadataUrl fileUrl animationUrl cachedFileUrl cachedAnimationUrl
+const fields = `contractAddress tokenId name description metadataUrl fileUrl animationUrl cachedFileUrl thumbnailUrl cachedAnimationUrl
   metadata fileInformation { width height sizeBytes } metadataUpdatedAt metadataStatus contract { name symbol thumbnailUrl royaltyBps }`;
 
 async function compare(): Promise<void> {
