@@ -1,6 +1,7 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { counted, shortAddress } from "../shared/amounts.ts";
+import { previewsOf } from "../shared/previews.ts";
 import { ApiError, graphql } from "./api.ts";
 import { ErrorNotice, Loading } from "./notices.tsx";
 import { isUnknown } from "./pages-of.ts";
@@ -124,7 +125,7 @@ function TokenCard({ token, traits, all }: { token: Token; traits: readonly Trai
   return (
     <li className="card">
       {picture ? (
-        <img src={picture} alt="" width="200" height="200" loading="lazy" />
+        <img {...previewsOf(picture, 200)} alt="" width="200" height="200" loading="lazy" />
       ) : (
         <div className="no-picture">#{shortId(token.tokenId)}</div>
       )}

@@ -1,6 +1,7 @@
 /** @jsxImportSource preact */
 import { useState } from "preact/hooks";
 import { formatEther } from "../shared/amounts.ts";
+import { previewsOf } from "../shared/previews.ts";
 import { exactTime } from "../shared/times.ts";
 import { Address } from "./address.tsx";
 import { ContractFacts } from "./contract-facts.tsx";
@@ -82,7 +83,7 @@ function Picture({ sale }: { sale: Sale }) {
   return (
     <div class="picture">
       {image ? (
-        <img src={image} alt={`A token of ${sale.name}`} width="560" height="560" />
+        <img {...previewsOf(image, 560)} alt={`A token of ${sale.name}`} width="560" height="560" />
       ) : (
         <div class="no-picture">{sale.name}</div>
       )}

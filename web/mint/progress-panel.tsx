@@ -1,5 +1,6 @@
 /** @jsxImportSource preact */
 import { useEffect, useState } from "preact/hooks";
+import { previewsOf } from "../shared/previews.ts";
 import type { Provider } from "../shared/wallets.ts";
 import { readTokenUri } from "./calls.ts";
 import type { Sale } from "./sale.ts";
@@ -92,7 +93,11 @@ function Token({ id, sale, provider }: { id: bigint; sale: Sale; provider: Provi
   }, [id, address, provider]);
   return (
     <li>
-      {image ? <img src={image} alt="" width="120" height="120" /> : <div class="no-picture">#{String(id)}</div>}
+      {image ? (
+        <img {...previewsOf(image, 120)} alt="" width="120" height="120" />
+      ) : (
+        <div class="no-picture">#{String(id)}</div>
+      )}
       <span>{name}</span>
       <span class="small quiet">Token {String(id)}</span>
     </li>

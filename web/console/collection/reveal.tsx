@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import { previewsOf } from "../../shared/previews.ts";
 import { get } from "../api.ts";
 import type { Collection } from "../collections.ts";
 import { CheckedUpdate } from "./checked-update.tsx";
@@ -33,7 +34,7 @@ export function Reveal({ collection }: { collection: Collection }) {
             // biome-ignore lint/suspicious/noArrayIndexKey: the position is the token's id
             <li key={id} className="card">
               {token?.image ? (
-                <img src={pathOf(token.image)} alt="" width="200" height="200" />
+                <img {...previewsOf(pathOf(token.image), 200)} alt="" width="200" height="200" />
               ) : (
                 <div className="no-picture">nothing</div>
               )}

@@ -1,4 +1,5 @@
 import { Link } from "@tanstack/react-router";
+import { previewsOf } from "../../shared/previews.ts";
 import { Amount } from "../balance.tsx";
 import { attentionOf, type Collection, saleWord, useCollections, useSale } from "../collections.ts";
 import { useDraft } from "../launch/draft.ts";
@@ -50,7 +51,7 @@ function CollectionCard({ collection }: { collection: Collection }) {
   return (
     <li className="card stack">
       {image ? (
-        <img src={image} alt="" width="320" height="320" loading="lazy" />
+        <img {...previewsOf(image, 320)} alt="" width="320" height="320" loading="lazy" />
       ) : (
         <div className="no-picture">{collection.symbol}</div>
       )}
