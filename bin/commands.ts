@@ -72,7 +72,7 @@ function addServiceCommands(program: AnyCommand): void {
 function addSetupCommand(program: AnyCommand): void {
   standsAlone(program.command("setup"))
     .description("ask what a production installation needs, check each answer, and write its settings")
-    .option("--file <path>", "the file to write", "settings.env")
+    .option("--file <path>", "the file to write; worker.env comes beside it", "mintyard.env")
     .action(async ({ file }) => await exitWith((await import("./setup/setup.ts")).setup(file)));
 }
 

@@ -44,7 +44,7 @@ export async function askAll(questions: readonly Question[]): Promise<Settings> 
     while (checked === null) {
       const answer = await answers.next(`${number}. ${question.asks}`, question.secret ?? false);
       if (answer === null)
-        throw new CommandError(`the answers ended at question ${number}; nothing was written: start again`);
+        throw new CommandError(`the answers ended at question ${number}; the settings were not written: start again`);
       checked = await tryAnswer(() => question.check(answer.trim(), so));
     }
     Object.assign(so, checked.set);

@@ -1,11 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
-import { access, constants, mkdir, readFile, statfs, writeFile } from "node:fs/promises";
+import { access, constants, mkdir, readFile, statfs } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { type Address, formatEther, type Hex } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { knownChains, localChainIds } from "../../src/chains.ts";
 import { loadConfig } from "../../src/config/config.ts";
+import { readRanges } from "../../src/config/values.ts";
 import { withConnection } from "../../src/db/connection.ts";
 import { clockAction, clockTrouble, readClockLead } from "../../src/db/pool/clock.ts";
 import { readReplication } from "../../src/db/replicas/replication.ts";
@@ -14,6 +15,7 @@ import { sendRpc } from "../../src/indexing/json-rpc.ts";
 import { openCars } from "../../src/ipfs/content-store.ts";
 import { nodeWords } from "../../src/rpc/answers.ts";
 import { type Checked, type Question, Refused, type Settings } from "./ask.ts";
+import { writeWhole } from "./write-whole.ts";
 
 const limits = { timeoutMs: 10_000, maxAnswerBytes: 1_000_000 };
 const oldestPostgres = 150_000;
@@ -62,6 +64,7 @@ export const questions: readonly Question[] = [
 async function checkDatabase(answer: string): Promise<Checked> {
   if (!/^postgres(ql)?:\/\/[^/]+\/\w+/.test(answer))
     throw new Refused("DATABASE_URL is postgres://login:password@host:5432/database");
+  requireWritable("DATABASE_URL", answer);
   try {
     return await withConnection(answer, "setup", async (client) => {
       const { rows } = await client.query<{ version: string; may: boolean; superuser: boolean; roles: boolean }>(
@@ -100,6 +103,14 @@ async function checkDatabase(answer: string): Promise<Checked> {
   }
 }
 
+/** Shells, systemd and Compose read a value alike unless these are in it. */
+function requireWritable(name: string, value: string): void {
+  if (/['\\\n]/.test(value))
+    throw new Refused(
+      `${name} has a quotation mark or a backslash in it: write it as %27 or %5C, or choose another password`,
+    );
+}
+
 async function checkFolder(answer: string): Promise<Checked> {
   const folder = resolve(answer);
   try {
@@ -126,9 +137,13 @@ function checkPublicUrl(answer: string): Checked {
 
 function checkProxies(answer: string): Checked {
   if (answer === "none") return { set: {} };
-  const addresses = answer || "127.0.0.1";
-  if (!/^[\da-fA-F:./, ]+$/.test(addresses)) throw new Refused("TRUSTED_PROXIES is an address, or several with commas");
-  return { set: { TRUSTED_PROXIES: addresses } };
+  const set = { TRUSTED_PROXIES: answer || "127.0.0.1" };
+  try {
+    readRanges(set, "TRUSTED_PROXIES");
+  } catch (error) {
+    throw new Refused(`${(error as Error).message}; several stand with commas between them`);
+  }
+  return { set };
 }
 
 function checkChainName(answer: string): Checked {
@@ -148,6 +163,7 @@ async function checkEndpoints(answer: string, so: Settings): Promise<Checked> {
     .filter(Boolean);
   if (urls.length === 0 || urls.some((url) => !/^https?:\/\/[^/]/.test(url) || !URL.canParse(url)))
     throw new Refused(`RPC_URL_${suffix} is one http(s) URL, or several with commas`);
+  requireWritable(`RPC_URL_${suffix}`, answer);
   const facts: EndpointFacts[] = [];
   for (const url of urls)
     try {
@@ -193,7 +209,7 @@ async function checkWallet(answer: string, so: Settings): Promise<Checked> {
   const path = isNew ? join(so["MINTYARD_DATA_DIR"] ?? "", "keys", `relayer-${so["CHAIN"]}`) : resolve(answer);
   if (isNew && !existsSync(path)) {
     await mkdir(join(path, ".."), { recursive: true, mode: 0o700 });
-    await writeFile(path, `${generatePrivateKey()}\n`, { mode: 0o600, flag: "wx" });
+    await writeWhole(path, `${generatePrivateKey()}\n`);
   }
   let wallet: Address;
   try {
@@ -203,7 +219,7 @@ async function checkWallet(answer: string, so: Settings): Promise<Checked> {
   }
   const balance = BigInt((await ask(so, "eth_getBalance", [wallet, "latest"])) as string);
   return {
-    set: { [`RELAYER_KEY_FILE_${suffix}`]: path },
+    set: { [`RELAYER_ADDRESS_${suffix}`]: wallet, [`RELAYER_KEY_FILE_${suffix}`]: path },
     seen: [
       `${balance > 0n ? "ok  " : "note"} wallet ${wallet} has ${formatEther(balance)} of the chain's coin${balance > 0n ? "" : ": send it some before you deploy the factory"}`,
       ...(isNew ? [`note its key is in ${path} and nowhere else: back it up`] : []),
@@ -227,7 +243,9 @@ async function checkFactory(answer: string, so: Settings): Promise<Checked> {
 
 async function ask(so: Settings, method: string, params: unknown[]): Promise<unknown> {
   const [url = ""] = (so[`RPC_URL_${suffixOf(so)}`] ?? "").split(",");
-  const answer = await sendRpc(url, method, params, limits);
+  const answer = await sendRpc(url, method, params, limits).catch((error: Error) => {
+    throw new Refused(`RPC_URL_${suffixOf(so)}: ${nodeWords(error.message)}: answer again`);
+  });
   if (answer.result === undefined) throw new Refused(`RPC_URL_${suffixOf(so)}: the endpoint does not answer ${method}`);
   return answer.result;
 }

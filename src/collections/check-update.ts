@@ -129,15 +129,16 @@ export async function checkAgainstChain(
     problems.add("value_error", "freezeMetadata", "frozen without a base URI it could never be revealed");
   if (next.royaltiesBps > 0n && BigInt(next.royaltiesAddress) === 0n)
     problems.add("invalid_address", "royaltiesAddress", "royalties would go to the zero address");
+  problems.check();
   if (!isAdmin) {
     const how = admin ? `: its owner can grant ADMIN_ROLE to ${admin}` : ": use the wallet that deployed it";
-    problems.add(
-      "value_error",
-      "collection",
-      `the service is not an admin of this collection and cannot change it${how}`,
-    );
+    throw new ServiceError("value_error", `the service is not an admin of this collection and cannot change it${how}`, {
+      field: "collection",
+      fix: admin
+        ? `Let the collection's owner call grantRole with ADMIN_ROLE and ${admin}, then send the update again.`
+        : "Change the collection by the wallet that deployed it.",
+    });
   }
-  problems.check();
   return { current: runtime, next };
 }
 

@@ -35,7 +35,8 @@ export function createThumbnailRoutes(services: Services): Hono {
   });
   app.on("GET", ["/:width/:cid", "/:width/:cid/*"], async (c) => await answer(c, services));
   app.all("*", (c) => {
-    if (c.req.method === "GET") return refuse(c, 400, `/thumbnails/<width>/<cid>/<path> is wanted; ${widths}`);
+    if (["GET", "HEAD"].includes(c.req.method))
+      return refuse(c, 400, `/thumbnails/<width>/<cid>/<path> is wanted; ${widths}`);
     c.header("Allow", "GET, HEAD");
     return refuse(c, 405, "GET and HEAD are served here");
   });

@@ -21,6 +21,8 @@ const idleMs = 60_000;
 const startMs = 60_000;
 /** A start that failed is not repeated before. */
 const brokenMs = 60_000;
+/** Of the words of a refusal. */
+const mostReasonBytes = 300;
 /** No preview comes near it. */
 const mostPreviewBytes = 16_777_216;
 
@@ -69,7 +71,7 @@ export class PictureMaker {
     if (process.asked >= picturesOfProcess) this.#end();
     else this.#idle = setTimeout(() => this.#end(), idleMs).unref();
     if (answer.word === answers.made) return { bytes: answer.bytes };
-    return { refused: answer.bytes.toString(), forNow: false };
+    return { refused: answer.bytes.subarray(0, mostReasonBytes).toString(), forNow: false };
   }
 
   #end(): void {
@@ -112,7 +114,8 @@ class PictureProcess {
   }
 
   get isRunning(): boolean {
-    return this.child.pid !== undefined && this.child.exitCode === null && this.child.signalCode === null;
+    const { pid, killed, exitCode, signalCode } = this.child;
+    return pid !== undefined && !killed && exitCode === null && signalCode === null;
   }
 
   async ask(width: number, picture: Uint8Array, withinMs: number): Promise<Frame | string> {

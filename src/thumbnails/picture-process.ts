@@ -1,10 +1,10 @@
 /*
  * Decodes pictures of third parties and makes previews of them: frames with a width and a picture come in, frames with a
- * preview or a refusal go out. It has neither the service's environment nor its files. Whatever a decoder does to this
- * process, the service goes on: see picture-maker.ts.
+ * preview or a refusal go out. It is handed neither the service's environment nor its files, but it runs as the service's user. Whatever a
+ * decoder does to this process, the service goes on: see picture-maker.ts.
  */
 import sharp from "sharp";
-import { highest, mostPictureBytes, mostPixels, mostProcessBytes } from "./bounds.ts";
+import { highest, mostMs, mostPictureBytes, mostPixels, mostProcessBytes } from "./bounds.ts";
 import { answers, frameHeader, readFrames } from "./frames.ts";
 
 /** Nothing is kept between pictures, and one thread works. */
@@ -50,8 +50,11 @@ function requireDrawable(drawing: Buffer): void {
 
 async function answerOf(picture: Buffer, width: number): Promise<[word: number, bytes: Buffer]> {
   // By a signal: an orderly end would wait for the threads that take the memory.
+  const begun = performance.now();
   const watch = setInterval(() => {
-    if (process.memoryUsage.rss() > mostProcessBytes) process.kill(process.pid, "SIGKILL");
+    // The service ends what takes longer, unless it has ended itself.
+    const isForgotten = performance.now() - begun > 2 * mostMs;
+    if (isForgotten || process.memoryUsage.rss() > mostProcessBytes) process.kill(process.pid, "SIGKILL");
   }, watchMs);
   try {
     return [answers.made, await makeThumbnail(picture, width)];

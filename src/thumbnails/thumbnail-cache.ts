@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import { mkdir, opendir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { LRUCache } from "lru-cache";
 import { byteBound } from "../cache-bounds.ts";
@@ -80,9 +80,11 @@ export class ThumbnailCache {
     }
     this.#written += size;
     if (this.#written < mostBytes * countAfter) return;
-    this.#removing ??= this.#removeOldest().finally(() => {
-      this.#removing = null;
-    });
+    this.#removing ??= this.#removeOldest()
+      .catch((err) => logOnce.write("warn", `thumbnails ${causeOf(err)}`, { err }, "previews cannot be counted"))
+      .finally(() => {
+        this.#removing = null;
+      });
     await this.#removing;
   }
 
@@ -94,34 +96,46 @@ export class ThumbnailCache {
   async #removeOldest(): Promise<void> {
     const { mostBytes, folder } = this.#settings;
     this.#written = 0;
-    const files = await listFiles(folder);
-    let total = files.reduce((sum, { bytes }) => sum + bytes, 0);
+    // Numbers alone: a cache of small previews has hundreds of thousands of files.
+    const [ages, sizes]: [number[], number[]] = [[], []];
+    for await (const { usedAt, bytes } of filesIn(folder)) {
+      ages.push(usedAt);
+      sizes.push(bytes);
+    }
+    let total = sizes.reduce((sum, bytes) => sum + bytes, 0);
     if (total <= mostBytes * removeFrom) return;
-    files.sort((a, b) => a.usedAt - b.usedAt);
-    for (const { path, bytes } of files) {
+    const last = newestToRemove(ages, sizes, total - mostBytes * removeTo);
+    for await (const { path, bytes, usedAt } of filesIn(folder)) {
       if (total <= mostBytes * removeTo) return;
+      if (usedAt > last) continue;
       await rm(path, { force: true }).catch(() => undefined);
       total -= bytes;
     }
   }
 }
 
-/** Without those that were left half written, which are removed. */
-async function listFiles(folder: string): Promise<KeptFile[]> {
-  const files: KeptFile[] = [];
-  const entries = await opendir(folder, { recursive: true }).catch(() => null);
-  if (!entries) return files;
-  for await (const entry of entries) {
-    if (!entry.isFile()) continue;
-    const path = join(entry.parentPath, entry.name);
-    // Another process may have removed it.
-    const info = await stat(path).catch(() => null);
-    if (!info) continue;
-    if (path.endsWith(".part") && info.mtimeMs < Date.now() - abandonedMs)
-      await rm(path, { force: true }).catch(() => undefined);
-    else files.push({ path, bytes: onDisk(info.size), usedAt: info.mtimeMs });
-  }
-  return files;
+/** When the last of those was used that go so that `excess` bytes do. */
+function newestToRemove(ages: readonly number[], sizes: readonly number[], excess: number): number {
+  const order = ages.map((_, at) => at).sort((a, b) => (ages[a] ?? 0) - (ages[b] ?? 0));
+  let removed = 0;
+  const last = order.find((at) => {
+    removed += sizes[at] ?? 0;
+    return removed >= excess;
+  });
+  return ages[last ?? -1] ?? Number.POSITIVE_INFINITY;
+}
+
+/** Without those that were left half written, which are removed. Others may remove files and folders meanwhile. */
+async function* filesIn(folder: string): AsyncGenerator<KeptFile> {
+  for (const part of await readdir(folder).catch(() => []))
+    for (const name of await readdir(join(folder, part)).catch(() => [])) {
+      const path = join(folder, part, name);
+      const info = await stat(path).catch(() => null);
+      if (!info?.isFile()) continue;
+      if (path.endsWith(".part") && info.mtimeMs < Date.now() - abandonedMs)
+        await rm(path, { force: true }).catch(() => undefined);
+      else yield { path, bytes: onDisk(info.size), usedAt: info.mtimeMs };
+    }
 }
 
 function onDisk(bytes: number): number {

@@ -139,12 +139,24 @@ function keyOf(cid: string, width: ThumbnailWidth): string {
 /** @returns null for what has not come in its time. */
 async function readWithin(stream: AsyncIterable<Uint8Array>): Promise<Buffer | null> {
   const pieces: Uint8Array[] = [];
-  const end = performance.now() + readMs;
-  for await (const piece of stream) {
-    if (performance.now() > end) return null;
-    pieces.push(piece);
+  const iterator = stream[Symbol.asyncIterator]();
+  const { promise: late, resolve } = Promise.withResolvers<null>();
+  const limit = setTimeout(() => resolve(null), readMs);
+  try {
+    for (;;) {
+      const step = await Promise.race([iterator.next(), late]);
+      if (step?.done) return Buffer.concat(pieces);
+      if (step) {
+        pieces.push(step.value);
+        continue;
+      }
+      // It ends when its source says something again.
+      void iterator.return?.().catch(() => undefined);
+      return null;
+    }
+  } finally {
+    clearTimeout(limit);
   }
-  return Buffer.concat(pieces);
 }
 
 async function soonEnough(making: Promise<Thumbnail>): Promise<Thumbnail> {

@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { privateKeyToAccount } from "viem/accounts";
@@ -49,7 +49,7 @@ function sourced(file: string): Record<string, string> {
 }
 
 test("ten answers make a file that the service starts from, and that its owner alone may read", async () => {
-  const file = join(folder, "settings.env");
+  const file = join(folder, "mintyard.env");
   const data = join(folder, "data");
   const { code, said, errors } = await setup(file, [
     "postgres://nobody@127.0.0.1:9/none",
@@ -57,6 +57,8 @@ test("ten answers make a file that the service starts from, and that its owner a
     data,
     "http://mint.example",
     "https://mint.example/",
+    "10.0.0.1 10.0.0.2",
+    "999.1.1.1",
     "",
     "goerli",
     "http://127.0.0.1:9",
@@ -74,13 +76,23 @@ test("ten answers make a file that the service starts from, and that its owner a
   for (const refusal of [
     /no: DATABASE_URL: .*(ECONNREFUSED|no answer).*mend host, login or password/,
     /no: PUBLIC_URL: use https/,
+    /no: TRUSTED_PROXIES: 10.0.0.1 10.0.0.2\/32 is neither an address nor a range/,
+    /no: TRUSTED_PROXIES: 999.1.1.1\/32 is neither/,
     /no: RPC_URL_GOERLI: 127.0.0.1:9 gives no answer/,
     /no: FACTORY_GOERLI: there is no contract/,
     /no: SIGN_UP is on or off/,
   ])
     expect(said).toMatch(refusal);
   expect(statSync(file).mode & 0o777).toBe(0o600);
-  const env = sourced(file);
+  const workerFile = join(folder, "worker.env");
+  expect(statSync(workerFile).mode & 0o777).toBe(0o600);
+  // Only the worker can find the wallet's key.
+  expect(readFileSync(file, "utf8")).not.toContain("RELAYER_KEY");
+  expect(Object.keys(sourced(workerFile)).filter((name) => name.startsWith("RELAYER"))).toEqual([
+    "RELAYER_KEY_FILE_GOERLI",
+  ]);
+  expect(loadConfig(sourced(file)).chains[0]?.relay.wallets).toHaveLength(1);
+  const env = { ...sourced(file), ...sourced(workerFile) };
   const config = loadConfig(env);
   expect(config.databaseUrl).toBe(database.url);
   expect(config.publicUrl).toBe("https://mint.example");
@@ -98,21 +110,26 @@ test("ten answers make a file that the service starts from, and that its owner a
 });
 
 test("a file that is there is not touched, and answers that end early write nothing", async () => {
-  const file = join(folder, "early.env");
+  mkdirSync(join(folder, "early"));
+  const file = join(folder, "early", "mintyard.env");
   const early = await setup(file, [database.url, join(folder, "data")]);
   expect(early.code).toBe(1);
-  expect(early.errors).toContain("the answers ended at question 3; nothing was written");
+  expect(early.errors).toContain("the answers ended at question 3; the settings were not written");
   expect(existsSync(file)).toBe(false);
-  const again = await setup(join(folder, "settings.env"), []);
+  const again = await setup(join(folder, "mintyard.env"), []);
   expect(again.code).toBe(1);
-  expect(again.errors).toContain("is there already: move it away, or name another with --file");
-  const nowhere = await setup(join(folder, "none", "settings.env"), []);
+  expect(again.errors).toContain("is there already: move it away, or name another folder with --file");
+  const nowhere = await setup(join(folder, "none", "mintyard.env"), []);
   expect(nowhere.errors).toContain("is no folder that this user may write");
-  expect(readdirSync(folder).filter((name) => name.endsWith(".env"))).toEqual(["settings.env"]);
+  expect(
+    readdirSync(folder)
+      .filter((name) => name.endsWith(".env"))
+      .sort(),
+  ).toEqual(["mintyard.env", "worker.env"]);
 });
 
 test("an endpoint of another chain is refused with both numbers", async () => {
-  const { code, said } = await setup(join(folder, "other.env"), [
+  const { code, said } = await setup(join(folder, "early", "other.env"), [
     database.url,
     join(folder, "data"),
     "https://mint.example",

@@ -15,6 +15,16 @@ test("a replica is behind for as long as it lacks what the primary had", async (
   expect(primary.lagOf(50n)).toBeGreaterThan(0.01);
 });
 
+test("after a failover a replica that was behind still is", async () => {
+  const primary = positions();
+  primary.note(100n);
+  await sleep(30);
+  primary.note(200n);
+  primary.note(150n);
+  // It lacks what the primary had 30 ms ago, which the new one has too.
+  expect(primary.lagOf(50n)).toBeGreaterThan(0.02);
+});
+
 test("after a failover no replica lacks the end of the old primary's log, which the new one never had", () => {
   const primary = positions();
   primary.note(100n);

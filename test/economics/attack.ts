@@ -48,6 +48,8 @@ export interface Target {
   /** Stored content: a directory of thousands of files, and a file. */
   directory: string;
   file: string;
+  /** A picture of some megabytes. */
+  picture: string;
 }
 
 /** What the worker does after a request, which is counted to it. */

@@ -33,6 +33,14 @@ export const pageAttacks: Record<string, Entry> = {
     "the last file of a directory of thousands",
     (target) => `/ipfs/${target.directory}/2999.json`,
   ),
+  "GET /thumbnails/:width/:cid": get(
+    "a picture of 11 megabytes in a width that it was not made in",
+    (target, index) => `/thumbnails/${[1024, 512, 256, 128][index % 4]}/${target.picture}`,
+  ),
+  "GET /thumbnails/:width/:cid/*": get(
+    "the last file of a directory of thousands, which is no picture",
+    (target) => `/thumbnails/1024/${target.directory}/2999.json`,
+  ),
   "GET /graphql": [
     get("a new document", (_, index) => `/graphql?query=${encodeURIComponent(`{ status { database } } # ${index}`)}`),
     {

@@ -14,6 +14,7 @@ import { createRelayMemory } from "../../src/transactions/track/loop-steps.ts";
 import { compileSolidity } from "../setup/compile.ts";
 import { addressOf, type NftFixture, nobody as zero } from "../setup/nft-fixture.ts";
 import { wait } from "../setup/wait.ts";
+import { noise } from "../thumbnails/pictures.ts";
 import { goerli, type RelayHarness, randomAddress } from "../transactions/harness.ts";
 import { OwnWorker } from "../transactions/own-worker.ts";
 import { relayRound } from "../transactions/round.ts";
@@ -258,12 +259,17 @@ export class Stage {
     const form = new FormData();
     for (let at = 0; at < 3_000; at += 1) form.append("metadata_files", new Blob([`{"name":"${at}"}`]), `${at}.json`);
     const directory = within(await asker.send("POST", "/v0/metadata/directory", form), "metadata_directory_ipfs_uri");
-    const file = new FormData();
-    file.append("file", new Blob(["a file"]), "a.txt");
-    const stored =
-      within(await asker.send("POST", "/v0/files", file), "ipfs_url")
-        .split("/")
-        .at(-1) ?? "";
+    const store = async (content: BlobPart, name: string): Promise<string> => {
+      const file = new FormData();
+      file.append("file", new Blob([content]), name);
+      return (
+        within(await asker.send("POST", "/v0/files", file), "ipfs_url")
+          .split("/")
+          .at(-1) ?? ""
+      );
+    };
+    const stored = await store("a file", "a.txt");
+    const picture = await store(new Uint8Array(await noise(2_048, 2_048).png().toBuffer()), "a.png");
     const listed = Array.from({ length: 200 }, () => randomAddress());
     const launched =
       await asker.graphql(`mutation { deployCollection(input: { chain: "goerli", name: "Aim", symbol: "A",
@@ -310,6 +316,7 @@ export class Stage {
       },
       ...{
         file: stored,
+        picture,
         deployment: within(launched, "id"),
         deploymentHash: within(launched, "transactionHash") as Hex,
       },

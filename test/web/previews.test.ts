@@ -6,6 +6,10 @@ test("a page asks for widths that the service makes, the first that is as wide a
   const { src, srcSet, sizes } = previewsOf("/ipfs/bafy/7.png", 200);
   expect([src, sizes]).toEqual(["/thumbnails/256/bafy/7.png", "200px"]);
   expect(srcSet).toBe(thumbnailWidths.map((width) => `/thumbnails/${width}/bafy/7.png ${width}w`).join(", "));
+  expect(previewsOf("https://elsewhere.example/7.png", 200)).toMatchObject({
+    src: "https://elsewhere.example/7.png",
+    srcSet: "",
+  });
   expect(previewsOf("/ipfs/bafy", 2_000).src).toBe("/thumbnails/1024/bafy");
 });
 

@@ -9,8 +9,23 @@ const patterns: Readonly<Record<string, RegExp>> = {
   wallet: /^0x[0-9a-fA-F]{40}$/,
 };
 const nameOf = (value: string) => `mintyard-reference-${value}`;
-/** A key is forgotten with the tab. */
+/** A key is forgotten with the tab. A browser that keeps nothing for pages throws; nothing is kept then. */
 const storeOf = (value: string) => (value === "key" ? sessionStorage : localStorage);
+const kept = (value: string): string | null => {
+  try {
+    return storeOf(value).getItem(nameOf(value));
+  } catch {
+    return null;
+  }
+};
+const keep = (value: string, text: string | null): void => {
+  try {
+    if (text === null) storeOf(value).removeItem(nameOf(value));
+    else storeOf(value).setItem(nameOf(value), text);
+  } catch {
+    // It is as it was when the page is opened again.
+  }
+};
 
 const all = <E extends HTMLElement>(selector: string, within: ParentNode = document) => [
   ...within.querySelectorAll<E>(selector),
@@ -22,7 +37,7 @@ export function startReference(): void {
   if (!form) return;
   startValues(form);
   for (const [at, group] of all(".tabs").entries()) startTabs(group, at);
-  selectTab(localStorage.getItem(nameOf("tab")) ?? "curl");
+  selectTab(kept("tab") ?? "curl");
   startFilter();
 }
 
@@ -44,15 +59,14 @@ function startValues(form: HTMLElement): void {
   for (const input of all<HTMLInputElement>("input[data-name]", form)) {
     const name = input.dataset["name"] ?? "";
     const first = input.list?.querySelector("option")?.value ?? "";
-    input.value = storeOf(name).getItem(nameOf(name)) ?? first;
+    input.value = kept(name) ?? first;
     const take = () => {
       const text = input.value.trim();
       const fits = text === "" || patterns[name]?.test(text) === true;
       input.setCustomValidity(fits ? "" : "This is no such value.");
       input.setAttribute("aria-invalid", String(!fits));
       values[name] = fits ? text : "";
-      if (fits && text !== "") storeOf(name).setItem(nameOf(name), text);
-      else storeOf(name).removeItem(nameOf(name));
+      keep(name, fits && text !== "" ? text : null);
     };
     take();
     input.addEventListener("input", () => {
@@ -105,7 +119,7 @@ function startTabs(group: HTMLElement, at: number): void {
 function choose(tab: HTMLElement): void {
   const name = tab.dataset["tab"] ?? "curl";
   const before = tab.getBoundingClientRect().top;
-  localStorage.setItem(nameOf("tab"), name);
+  keep("tab", name);
   selectTab(name);
   scrollBy({ top: tab.getBoundingClientRect().top - before, behavior: "instant" });
 }

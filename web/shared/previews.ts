@@ -5,10 +5,11 @@ const widths = [128, 256, 512, 1024];
  * Attributes of an `img` for a picture of this server: its previews, of which the browser takes the one that fits the screen.
  * Where none is made, the picture itself is shown.
  *
- * @param path of the picture, from `/ipfs/` on.
+ * @param path of the picture, from `/ipfs/` on; of a picture elsewhere there are no previews.
  * @param width in CSS pixels, as it is laid out.
  */
 export function previewsOf(path: string, width: number) {
+  if (!path.startsWith("/ipfs/")) return { src: path, srcSet: "", sizes: "", onError: () => undefined };
   // Both end a link in `srcset`.
   const written = path
     .replace(/^\/ipfs\//, "")

@@ -195,7 +195,7 @@ export class PrimaryPositions {
     const now = performance.now();
     const newest = this.#samples.at(-1)?.position;
     // A standby took over that lacked the log's end. No replica will ever have that, so none is compared with it.
-    if (newest !== undefined && position < newest) this.#samples = [];
+    this.#samples = this.#samples.filter((sample) => sample.position <= position);
     if (newest !== position) this.#samples.push({ position, at: now });
     // The newest one stays, however old: a replica that lacks it lacks it still.
     this.#samples = this.#samples.filter(({ at }, index, all) => at > now - keptMs || index === all.length - 1);
