@@ -10,7 +10,7 @@ export function explainComplaint(error: GraphQLError, open: boolean): void {
   const code = String(extensions["code"]);
   const guide = documentGuides[code] ?? guideOf(isErrorCode(code) ? code : "value_error");
   for (const [name, text] of Object.entries(guide)) extensions[name] ??= text;
-  // Whoever may not read the schema must not guess it either.
+  // A caller who may not read the schema must not guess it either.
   if (!open) error.message = error.message.replace(/ Did you mean .*\?$/s, "");
 }
 

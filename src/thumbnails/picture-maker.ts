@@ -104,7 +104,7 @@ class PictureProcess {
       env: { MALLOC_ARENA_MAX: "2", ...(cache ? { NODE_COMPILE_CACHE: dirname(cache) } : {}) },
       stdio: ["pipe", "pipe", "ignore"],
     });
-    // Whoever asks sees its end.
+    // Who asks it for a picture sees its end.
     this.child.on("error", () => undefined);
     this.child.stdin?.on("error", () => undefined);
     this.child.unref();
