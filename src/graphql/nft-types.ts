@@ -5,16 +5,15 @@ import { getContracts } from "../nfts/get-contracts.ts";
 import { getNfts } from "../nfts/get-nfts.ts";
 import type { ContractRecord, Nft } from "../nfts/nft-record.ts";
 import type { Page } from "../nfts/page.ts";
+import { standards } from "../products/create-contract.ts";
 import { rawText } from "./answer-text.ts";
 import { type Builder, type GraphQLContext, oncePerBuilder, type Types } from "./builder.ts";
 import { connectionOf } from "./connection.ts";
+import { enumValues } from "./inputs.ts";
 import { loadTogether } from "./load-together.ts";
 
 /** The values of enums of token standards. */
-export const standardWords = {
-  ERC721: { description: "Each token is one of its kind and has one owner (ERC-721)." },
-  ERC1155: { description: "A token id may have many units and many holders (ERC-1155)." },
-} as const;
+export const standardWords = enumValues(standards);
 
 /** A page of tokens; `total` is null where counting would cost more than the page. */
 export interface NftPage extends Page<Nft> {

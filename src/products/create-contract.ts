@@ -27,7 +27,8 @@ import { checkUri } from "./check-tokens.ts";
 import { type ContractPayload, findOperatedChain } from "./find-product.ts";
 import { encodeDeployProduct } from "./product-calls.ts";
 
-const standards: Record<ProductType, string> = {
+/** The token standards of contracts. */
+export const standards: Record<ProductType, string> = {
   erc721: "Each token is one of its kind and has one owner (ERC-721).",
   erc1155: "A token id may have many units and many holders (ERC-1155).",
 };

@@ -45,7 +45,7 @@ export async function runProgram(
   return said;
 }
 
-/** The data of the first event of a stream that has any. */
+/** What stands behind `data:` in the first event of a stream that has such a line. */
 export function firstEvent(text: string): unknown {
   const [, data] = /^data: (.+)\n\n/m.exec(text) ?? [];
   return data === undefined ? undefined : JSON.parse(data);
