@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { processorSeconds } from "../../bin/tests/processor-time.ts";
+import { isSharing } from "./longest-first.ts";
 import { noteProcessorTime } from "./note-processor-time.ts";
 import { startPostgresOnFreePort } from "./postgres-on-free-port.ts";
 import { offerStack } from "./shared-stack.ts";
@@ -22,7 +23,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const dir = await mkdtemp(join(tmpdir(), "mintyard-test-"));
   const { postgres } = await startPostgresOnFreePort(dir, forgetful);
   project.provide("postgresUrl", postgres.url);
-  const stack = await offerStack();
+  const stack = await offerStack(() => project.vitest.state.getPaths().filter(isSharing));
   project.provide("sharedStackUrl", stack.url);
   return async () => {
     await stack.close();

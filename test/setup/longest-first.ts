@@ -17,11 +17,14 @@ const longest = [
 ];
 
 /** While one of the files that share the stack runs, about so many others do. */
-const besideASharingFile = 10;
+const besideASharingFile = 5;
+
+/** Whether a test file leases the shared stack. */
+export const isSharing = (file: string): boolean => readFileSync(file, "utf8").includes("= leaseStack()");
 
 /**
  * The longest first; Vitest goes by size where it has no earlier run. Files that share the stack wait for one another, so they
- * are spread: a worker that waits does nothing. But not further than the stack waits for them, or it would be started again.
+ * are spread: a worker that waits does nothing. But not far: the stack rests between them, or would be started again.
  */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -30,9 +33,8 @@ export class LongestFirst extends BaseSequencer {
       const place = longest.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`));
       return place < 0 ? longest.length : place;
     };
-    const isSharing = ({ moduleId }: TestSpecification) => readFileSync(moduleId, "utf8").includes("leaseStack");
-    const sharing = sorted.filter(isSharing);
-    const spread = sorted.filter((file) => !isSharing(file)).sort((one, other) => rank(one) - rank(other));
+    const sharing = sorted.filter(({ moduleId }) => isSharing(moduleId));
+    const spread = sorted.filter((file) => !sharing.includes(file)).sort((one, other) => rank(one) - rank(other));
     const gap = Math.min(Math.floor(spread.length / sharing.length) + 1, besideASharingFile);
     for (const [index, file] of sharing.entries()) spread.splice(index * gap, 0, file);
     return spread;

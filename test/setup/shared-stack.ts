@@ -1,7 +1,8 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 import pg from "pg";
-import { afterAll, beforeAll, beforeEach, inject } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, inject } from "vitest";
 import { processorSeconds } from "../../bin/tests/processor-time.ts";
 import type { ReadyInfo } from "../../src/embedded/ready-info.ts";
 import { noteProcessorTime } from "./note-processor-time.ts";
@@ -10,29 +11,41 @@ import { type RunningStack, startStackProcess } from "./stack.ts";
 declare module "vitest" {
   export interface ProvidedContext {
     /**
-     * GET answers with a `StackInfo` of the run's shared stack, and starts it for the first one that asks; POST restarts it; DELETE
-     * ends it unless it is asked for again soon; GET of `/lines` answers with the last lines of its processes.
+     * GET answers with a `StackInfo` of the run's shared stack, and starts it for the first one that asks; POST restarts it; DELETE,
+     * with the path of the test file in its body, ends it unless it is wanted again; GET of `/lines` answers with the last lines of
+     * its processes.
      */
     sharedStackUrl: string;
   }
 }
 
-/** To start it takes as much of the processor as minutes of rest. */
-const unusedMs = 60_000;
+/** To start it takes as much of the processor as ten minutes of rest. */
+const unusedMs = 900_000;
 /** Others may have it for as long as their tests take. */
 const leaseWithinMs = 3_600_000;
 
-/** The side of the run: a stack that starts when the first test file wants it, and ends when none does any more. */
-export async function offerStack(): Promise<{ url: string; close(): Promise<void> }> {
+/**
+ * The side of the run: a stack that starts when the first test file wants it, and ends when no other will.
+ *
+ * @param listSharing the paths of all test files of the run that lease it.
+ */
+export async function offerStack(
+  listSharing: () => readonly string[],
+): Promise<{ url: string; close(): Promise<void> }> {
   let starting: Promise<RunningStack> | undefined;
+  let ending = Promise.resolve();
   let unused: NodeJS.Timeout | undefined;
-  const end = async () => {
-    const ending = starting;
-    starting = undefined;
-    const stack = await ending?.catch(() => undefined);
+  const done = new Set<string>();
+  const remove = async (started: typeof starting) => {
+    const stack = await started?.catch(() => undefined);
     if (!stack) return;
     noteProcessorTime("the shared stack", processorSeconds(stack.pid));
     await stack.remove();
+  };
+  const end = () => {
+    const started = starting;
+    starting = undefined;
+    ending = ending.then(() => remove(started));
   };
   const server = createServer((request, response) => {
     if (request.url === "/lines")
@@ -41,10 +54,13 @@ export async function offerStack(): Promise<{ url: string; close(): Promise<void
         (error: Error) => response.end(error.message),
       );
     clearTimeout(unused);
-    if (request.method === "DELETE") {
-      unused = setTimeout(end, unusedMs);
-      return void response.end();
-    }
+    if (request.method === "DELETE")
+      return void text(request).then((file) => {
+        done.add(file);
+        if (listSharing().some((other) => !done.has(other))) unused = setTimeout(end, unusedMs);
+        else end();
+        response.end();
+      });
     starting = request.method === "POST" && starting ? starting.then(restart) : (starting ?? startStackProcess());
     starting.then(
       ({ ready, dir }) => response.end(JSON.stringify({ ready, dir })),
@@ -58,7 +74,8 @@ export async function offerStack(): Promise<{ url: string; close(): Promise<void
       clearTimeout(unused);
       server.closeAllConnections();
       server.close();
-      await end();
+      end();
+      await ending;
     },
   };
 }
@@ -107,7 +124,7 @@ export function leaseStack(): LeasedStack {
   }, leaseWithinMs);
   beforeEach(({ onTestFailed }) => onTestFailed(showLines));
   afterAll(async () => {
-    await fetch(inject("sharedStackUrl"), { method: "DELETE" });
+    await fetch(inject("sharedStackUrl"), { method: "DELETE", body: expect.getState().testPath ?? "" });
     await lock?.end();
   });
   return stack;

@@ -3,6 +3,7 @@ import { type Address, type Hex, keccak256, parseEther } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { connect, type Wallet } from "../../bin/demo-wallets.ts";
 import { leaseStack } from "../setup/shared-stack.ts";
+import { TcpProxy } from "../setup/tcp-proxy.ts";
 import { addWallet, hasBrowser, openBrowser, openPage, type WalletControl, type WatchedPage } from "./browser.ts";
 import { checkLook, type Look, looks, nameOf } from "./looks.ts";
 import { buildPages, deploySale } from "./web-fixture.ts";
@@ -41,13 +42,13 @@ describe.skipIf(!hasBrowser)("the mint page", () => {
     await browser?.close();
   });
 
-  async function visit(look: Look, fan = fans.get(look), address = collection): Promise<Visit> {
+  async function visit(look: Look, fan = fans.get(look), address = collection, from = origin): Promise<Visit> {
     if (!fan) throw new Error("no such look");
-    const watched = await openPage(browser, origin, look);
+    const watched = await openPage(browser, from, look);
     const { page } = watched;
     page.setDefaultTimeout(120_000);
     const wallet = await addWallet(watched, fan, stack.ready.rpcUrl ?? "", stack.ready.chainId ?? 0);
-    await page.goto(`${origin}/mint/goerli/${address}`);
+    await page.goto(`${from}/mint/goerli/${address}`);
     return {
       ...watched,
       wallet,
@@ -242,17 +243,19 @@ describe.skipIf(!hasBrowser)("the mint page", () => {
 
   test("keeps what it shows while the server is away, and goes on when it is back", async () => {
     const look = { width: 360, dark: false };
-    const { page, mint, close } = await visit(look, await chain.createWallet());
+    const way = await TcpProxy.start(Number(new URL(origin).port));
+    const { page, mint, close } = await visit(look, await chain.createWallet(), collection, way.url);
     await page.getByText("of 90 minted").waitFor();
-    const back = stack.restart();
+    way.cutAfter(0);
     await page.getByText("The server does not answer. Trying again.").waitFor();
     expect(await page.getByText("of 90 minted").isVisible()).toBe(true);
     await checkLook(page, "away", look);
-    await back;
+    way.heal();
     await page.getByText("The server does not answer. Trying again.").waitFor({ state: "detached" });
     await page.getByRole("button", { name: "Own wallet" }).click();
     await mint();
     await page.getByRole("heading", { name: "Here is your token" }).waitFor();
     await close();
+    await way.stop();
   });
 });
