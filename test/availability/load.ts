@@ -43,20 +43,23 @@ export class Load {
     this.#key = key;
   }
 
-  /** @param deploymentsPerSecond 0 where there is no chain. */
-  start(deploymentsPerSecond = 2): void {
-    const loop = async (work: () => Promise<void>, pauseMs: number) => {
+  /**
+   * @param deploymentsPerSecond 0 where there is no chain.
+   * @param pauseMs of each client after an answer; three times as long after that of an upload.
+   */
+  start(deploymentsPerSecond = 2, pauseMs = 10): void {
+    const loop = async (work: () => Promise<void>, restMs = pauseMs) => {
       while (!this.#over) {
         await work();
-        await sleep(pauseMs);
+        await sleep(restMs);
       }
     };
     this.#running = [
-      loop(() => this.#read("/v0/me/settings"), 10),
-      loop(() => this.#read("/v0/nfts?chain=goerli"), 10),
-      loop(() => this.#read("/v0/me/storage?type=metadata"), 10),
-      loop(() => this.#query(), 10),
-      loop(() => this.#upload(), 30),
+      loop(() => this.#read("/v0/me/settings")),
+      loop(() => this.#read("/v0/nfts?chain=goerli")),
+      loop(() => this.#read("/v0/me/storage?type=metadata")),
+      loop(() => this.#query()),
+      loop(() => this.#upload(), 3 * pauseMs),
       ...(deploymentsPerSecond > 0 ? [loop(() => this.deploy(randomUUID()), 1_000 / deploymentsPerSecond)] : []),
     ];
   }

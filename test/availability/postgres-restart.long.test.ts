@@ -39,7 +39,7 @@ test(
   "PostgreSQL restarts under load, orderly and by a crash: 503 with Retry-After meanwhile, then answers, nothing lost",
   async () => {
     const load = new Load(base, key);
-    load.start();
+    load.start(2, 50);
     await until(() => load.uploads.length > 5 && load.deployments.size > 1);
     const back: number[] = [];
     for (const signal of ["SIGINT", "SIGQUIT"] as const) {
