@@ -16,26 +16,30 @@ import { wait } from "../setup/wait.ts";
 const boundMs = 10_000;
 const targets = {
   npm: /^npm start/,
-  shell: /^sh -c /,
   bootstrap: /^\S*node \S*bootstrap\.mjs /,
   launcher: /^\S*node .*bin\/mintyard\.ts start$/,
 };
-type Target = keyof typeof targets;
+type Target = keyof typeof targets | "group";
 /**
- * The whole service, once for each way in which its launcher is told: by a signal, by the end of what started it, not at all, and
- * together with everybody, as a terminal does with Ctrl-C and with its own end.
+ * The whole service, once for each way in which its parts end: in order, all told at once, as a terminal does with Ctrl-C, and each
+ * for itself, because nobody is left who tells them. That a start goes on after the last is in processes.long.test.ts.
  */
 const whole = [
   ["SIGTERM", "npm"],
-  ["SIGKILL", "bootstrap"],
-  ["SIGKILL", "launcher"],
   ["SIGINT", "group"],
+  ["SIGKILL", "launcher"],
+] as const;
+/**
+ * The other ways in which the launcher learns of it; from there on all is as after SIGTERM to npm, so without chain and index. Its
+ * channel closes, the bootstrap hands a signal on, the bootstrap sees that npm is gone, and a terminal is closed. A signal to
+ * the launcher alone is in processes.long.test.ts. There is no shell between npm and the bootstrap, which takes its place.
+ */
+const small = [
+  ["SIGKILL", "bootstrap"],
+  ["SIGTERM", "bootstrap"],
+  ["SIGKILL", "npm"],
   ["SIGHUP", "group"],
 ] as const;
-/** The other processes between npm and the launcher, by the order to end and by a kill: without chain and index that is seconds. */
-const small = (["SIGTERM", "SIGKILL"] as const)
-  .flatMap((signal) => (Object.keys(targets) as Target[]).map((target) => [signal, target] as const))
-  .filter((row) => !whole.some((other) => other.join() === row.join()));
 
 const root = join(import.meta.dirname, "../..");
 const key = randomUUID();
@@ -119,16 +123,15 @@ function family(folder = dir): Map<number, string> {
 }
 
 /** Sends the signal, and waits until nothing of what ran is left. */
-async function end(started: Started, folder: string, signal: NodeJS.Signals, target: Target | "group"): Promise<void> {
+async function end(started: Started, folder: string, signal: NodeJS.Signals, target: Target): Promise<void> {
   const before = family(folder);
   expect([...before.values()].filter((command) => command.includes("postgres"))).not.toEqual([]);
   const heard = started.lines.length;
   if (target === "group") process.kill(-Number(started.npm.pid), signal);
   else {
     const [victim] = [...before].find(([, command]) => targets[target].test(command)) ?? [];
-    // Some shells hand their process over to the one command that they run.
-    if (!victim && target === "shell") process.kill(Number(started.npm.pid), signal);
-    else process.kill(victim ?? 0, signal);
+    if (!victim) throw new Error(`${target} does not run`);
+    process.kill(victim, signal);
   }
   // Ponder has nothing of the folder in its environment: without its indexer only its number finds it.
   const left = () =>
@@ -146,6 +149,7 @@ test.each(whole)("%s to the %s leaves nothing behind, and the next start goes on
   const started = await startByNpm();
   await checkAndWrite(started);
   expect([...family().values()].filter((command) => command.includes("ponder-host.ts"))).not.toEqual([]);
+  expect(started.lines.filter((line) => line.includes("restarting it"))).toEqual([]);
   await end(started, dir, signal, target);
 });
 
@@ -154,12 +158,4 @@ test.each(small)("%s to the %s leaves nothing of a service without a chain", asy
   const { status } = await new Client(started.ready, key).graphql("{ viewer { id } }");
   expect(status).toBe(200);
   await end(started, smallDir, signal, target);
-});
-
-test("after all of them the folder starts in order and has everything", async () => {
-  const started = await startByNpm();
-  await checkAndWrite(started);
-  expect(started.lines.filter((line) => line.includes("restarting it"))).toEqual([]);
-  started.npm.kill("SIGTERM");
-  await wait("the end of all processes", () => [...family()], { until: (now) => now.length === 0, withinMs: boundMs });
 });
