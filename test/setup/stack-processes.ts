@@ -13,6 +13,13 @@ export function processesOf(stack: Pick<RunningStack, "dir">): { pid: number; co
     });
 }
 
+/** Whether a launcher listens for signals by now (Linux). SIGHUP is the last that it asks for, and Node itself catches none. */
+export function hearsSignals(pid: number): boolean {
+  const caught = /^SigCgt:\s*([0-9a-f]+)$/m.exec(readProc(String(pid), "status"))?.[1] ?? "0";
+  // Bit 0 is signal 1.
+  return (BigInt(`0x${caught}`) & 1n) === 1n;
+}
+
 /** Empty for a process that is gone, or somebody else's. */
 function readProc(pid: string, file: string): string {
   try {

@@ -72,14 +72,13 @@ export interface StackOptions {
   /** Folder of an earlier stack, to continue it. */
   dir?: string;
   env?: Record<string, string>;
-  /** SIGTERM while it starts, once this is true of what it has said so far and of the milliseconds that it took. */
-  stopWhen?: (lines: readonly string[], startMs: number) => boolean;
+  /** SIGTERM while it starts, once this is true of what it has said so far and of its process. */
+  stopWhen?: (lines: readonly string[], pid: number) => boolean;
 }
 
 export async function startStackProcess(options: StackOptions = {}): Promise<RunningStack> {
   const dir = options.dir ?? (await mkdtemp(join(tmpdir(), "mintyard-stack-")));
   const [port = 0] = await freePorts(1);
-  const started = Date.now();
   const lines: string[] = [];
   const child = spawn(process.execPath, [command, "start"], {
     env: {
@@ -95,7 +94,7 @@ export async function startStackProcess(options: StackOptions = {}): Promise<Run
   if (options.stopWhen) {
     const { stopWhen } = options;
     const timer = setInterval(() => {
-      if (!stopWhen(lines, Date.now() - started)) return;
+      if (!stopWhen(lines, child.pid ?? 0)) return;
       clearInterval(timer);
       child.kill("SIGTERM");
     }, 10);
