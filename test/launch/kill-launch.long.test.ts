@@ -1,43 +1,49 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import type { Step } from "../../bin/launch/journal.ts";
 import { rpc } from "../chaos/fleet.ts";
 import { Client } from "../setup/client.ts";
 import { SeededGenerator } from "../setup/seeded-generator.ts";
-import { type RunningStack, startStackProcess } from "../setup/stack.ts";
+import { leaseStack } from "../setup/shared-stack.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { slowness, wait } from "../setup/wait.ts";
 import { makeArtwork } from "./artwork.ts";
 import { deployedCollections } from "./deployed-collections.ts";
 import { startLaunch } from "./launch-process.ts";
 
-// One folder of sixty pictures, and 20 launches of it that are killed. KILL_SEED repeats a run.
-const kills = 20;
-const count = 60;
+// One folder of 24 pictures, and launches of it that are killed. KILL_SEED repeats a run, LAUNCH_KILLS says how many are killed.
+const kills = Number(process.env["LAUNCH_KILLS"] ?? 8);
+const count = 24;
 const seed = Number(process.env["KILL_SEED"] ?? Date.now() % 1_000_000);
 
-let stack: RunningStack;
+const stack = leaseStack();
 let database: pg.Client;
 const dir = temporaryFolder();
 
 beforeAll(async () => {
-  stack = await startStackProcess();
   database = new pg.Client({ connectionString: stack.ready.databaseUrl });
   await database.connect();
 });
-afterAll(async () => {
-  await database?.end();
-  await stack?.remove();
-});
+afterAll(() => database?.end());
 
 async function numberOf(query: string): Promise<number> {
   const { rows } = await database.query<{ count: string }>(query);
   return Number(rows[0]?.count);
 }
 
-test("killed at 20 points, a launch ends as one collection, with each file stored once", {
+/** What the service has of launches, those of other files included. */
+async function stored(): Promise<{ files: number; contents: number; deployments: number; collections: string[] }> {
+  return {
+    files: await numberOf("SELECT count(*) FROM service.upload WHERE kind = 'file'"),
+    contents: await numberOf("SELECT count(DISTINCT cid) FROM service.upload WHERE kind = 'file'"),
+    deployments: await numberOf("SELECT count(*) FROM service.intent WHERE kind = 'deploy'"),
+    collections: await deployedCollections(stack.ready),
+  };
+}
+
+test(`killed at ${kills} points, a launch ends as one collection, with each file stored once`, {
   timeout: 600_000 * slowness,
 }, async () => {
   process.stdout.write(`KILL_SEED=${seed}\n`);
@@ -48,6 +54,7 @@ test("killed at 20 points, a launch ends as one collection, with each file store
   const env = { MINTYARD_DATA_DIR: stack.dir, MINTYARD_KEY: stack.ready.apiKey };
   const args = [folder, "--yes", "--json"];
   const steps = () => (existsSync(journal) ? readFileSync(journal, "utf8").split("\n").length - 1 : 0);
+  const before = await stored();
   const killedAfter: number[] = [];
   while (killedAfter.length < kills) {
     const running = startLaunch(args, env);
@@ -56,8 +63,8 @@ test("killed at 20 points, a launch ends as one collection, with each file store
       over = true;
     });
     // Some steps further than the last one, so that the kills lie everywhere between the first upload and the last line.
-    const goal = Math.min(steps() + Math.floor(random() * 6), count + 6);
-    while (!over && steps() < goal) await new Promise((done) => setTimeout(done, 2));
+    const goal = Math.min(steps() + Math.floor(random() * ((2 * (count + 6)) / kills)), count + 6);
+    while (!over && steps() < goal) await new Promise((done) => setTimeout(done, 10));
     await new Promise((done) => setTimeout(done, random() * 60));
     running.kill();
     await running.ended;
@@ -71,10 +78,11 @@ test("killed at 20 points, a launch ends as one collection, with each file store
   const recorded = lines.map((line) => JSON.parse(line) as Step);
   expect(recorded.filter(({ step }) => step === "file")).toHaveLength(count);
   expect(recorded.filter(({ step }) => step === "deploy_intent")).toHaveLength(1);
-  expect(await numberOf("SELECT count(*) FROM service.upload WHERE kind = 'file'")).toBe(count);
-  expect(await numberOf("SELECT count(DISTINCT cid) FROM service.upload WHERE kind = 'file'")).toBe(count);
-  expect(await numberOf("SELECT count(*) FROM service.intent WHERE kind = 'deploy'")).toBe(1);
-  expect(await deployedCollections(stack.ready)).toEqual(
+  const now = await stored();
+  expect(now.files - before.files).toBe(count);
+  expect(now.contents - before.contents).toBe(count);
+  expect(now.deployments - before.deployments).toBe(1);
+  expect(now.collections.slice(before.collections.length)).toEqual(
     recorded.flatMap((step) => (step.step === "deployed" ? [step.address] : [])),
   );
 });
@@ -86,7 +94,13 @@ test(
     const rpcUrl = stack.ready.rpcUrl ?? "";
     const client = new Client(stack.ready);
     const env = { MINTYARD_DATA_DIR: stack.dir, MINTYARD_KEY: apiKey };
-    const move = (state: string) => database.query("UPDATE service.relayer_wallet SET state = $1", [state]);
+    const move = (state: string) =>
+      database.query("UPDATE service.relayer_wallet SET state = $1 WHERE state IN ('open', 'halted')", [state]);
+    // Others work with the stack after this.
+    onTestFinished(async () => {
+      await move("open");
+      await rpc(rpcUrl, "evm_setAutomine", [true]);
+    });
     /** How the first deployment comes to nothing; each puts things right again. */
     const ends: Record<string, (journal: string) => Promise<void>> = {
       // Its bytes are signed, so an empty transaction takes their nonce.
