@@ -11,6 +11,7 @@ import { bareEnvironment } from "../setup/bare-environment.ts";
 import { Client } from "../setup/client.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { wait } from "../setup/wait.ts";
+import { boundMb, restUntilSmall } from "./memory-at-rest.ts";
 
 /** From the signal until the last process of the stack is gone. */
 const boundMs = 10_000;
@@ -145,8 +146,19 @@ async function end(started: Started, folder: string, signal: NodeJS.Signals, tar
   expect(started.lines.slice(heard).filter((line) => line.includes("restarting it"))).toEqual([]);
 }
 
+/** The start of the test before, which is this one's. */
+let first: Started | null = null;
+
+test("the whole service on embedded parts holds at most 0.9 GB at rest", async () => {
+  first = await startByNpm();
+  const total = await restUntilSmall(dir);
+  console.info(`${total.toFixed(0)} MB at rest`);
+  expect(total).toBeLessThan(boundMb);
+});
+
 test.each(whole)("%s to the %s leaves nothing behind, and the next start goes on", async (signal, target) => {
-  const started = await startByNpm();
+  const started = first ?? (await startByNpm());
+  first = null;
   await checkAndWrite(started);
   expect([...family().values()].filter((command) => command.includes("ponder-host.ts"))).not.toEqual([]);
   expect(started.lines.filter((line) => line.includes("restarting it"))).toEqual([]);

@@ -9,7 +9,7 @@ const longest = [
   "watching/alerts-fire.long",
   "indexing/chaos.long",
   "chaos/defects.long",
-  "embedded/memory-at-rest.long",
+  "embedded/stop-with-parent.long",
   "package.long",
   "indexing/nodes-away.long",
   "indexing/restarts.long",
