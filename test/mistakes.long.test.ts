@@ -1,8 +1,9 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { CarWriter } from "@ipld/car/writer";
 import { CID } from "multiformats/cid";
 import * as raw from "multiformats/codecs/raw";
@@ -10,10 +11,13 @@ import { sha256 } from "multiformats/hashes/sha2";
 import pg from "pg";
 import { createTestClient, http } from "viem";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { describeFailure, loadConfig, requireOwnPepper } from "../src/config/config.ts";
+import { loadConfig, requireOwnPepper } from "../src/config/config.ts";
+import { explainFailure } from "../src/config/explain-failure.ts";
 import { migrate } from "../src/db/admin/migrate.ts";
+import { makeDataFolder } from "../src/processes/lifecycle.ts";
 import { prepareDatabase } from "../src/processes/prepare-database.ts";
 import { createLogger, redact } from "../src/telemetry/log.ts";
+import type { CommandRun, Printed } from "./commands-process.ts";
 import { type Mistake, mistakes, type Place } from "./mistakes.ts";
 import { bareEnvironment } from "./setup/bare-environment.ts";
 import { createTestDatabase, type TestDatabase } from "./setup/database.ts";
@@ -135,25 +139,31 @@ const environmentWith = (wrong: Record<string, string>) => ({
   ...wrong,
 });
 
-/** What a program of the service says of its settings, which it reads before all else; null when they are in order. */
-function settingsFault({ args: [program, chain], wrong }: Mistake): string | null {
+/** What a program of the service says before it does anything else, and at which step; null when it gets beyond. */
+async function earlyFault({ args: [program, chain], wrong }: Mistake): Promise<{ step: string; said: string } | null> {
   if (!program?.startsWith("src/processes/") || (program === "src/processes/indexer.ts" && !chain)) return null;
+  let step = "settings";
   try {
     const config = loadConfig(environmentWith(wrong));
     if (program === "src/processes/api.ts") requireOwnPepper(config);
+    step = "database";
+    if (program !== "src/processes/indexer.ts") makeDataFolder(config.dataDir);
+    await prepareDatabase(config.databaseUrl, createLogger("test", "silent"), config.databaseFailover);
     return null;
   } catch (error) {
     // As its last line has it.
-    return redact(describeFailure(error), []);
+    return { step: `${step} of ${program}`, said: asShown(redact(explainFailure(error, environmentWith(wrong)), [])) };
   }
 }
 
+/** How a program ended, and what the operator reads. */
+interface Ended {
+  code: number | null;
+  answer: string;
+}
+
 /** Runs a program with the mistake. */
-async function run(
-  args: readonly string[],
-  wrong: Record<string, string>,
-  finding?: string,
-): Promise<{ code: number | null; answer: string }> {
+async function run(args: readonly string[], wrong: Record<string, string>, finding?: string): Promise<Ended> {
   const child: ChildProcess = spawn(process.execPath, args, {
     stdio: ["ignore", "pipe", "pipe"],
     env: environmentWith(wrong),
@@ -171,6 +181,23 @@ async function run(
   clearTimeout(timer);
   return { code, answer: finding ? found(printed, finding) : lastAnswer(words) };
 }
+
+/** Commands with their mistakes, by one process: most of what a command takes is its start. */
+async function runCommands(all: readonly Mistake[]): Promise<Ended[]> {
+  const runs = all.map(({ args, wrong }): CommandRun => ({ words: args.slice(1), env: environmentWith(wrong) }));
+  const { stdout } = await promisify(execFile)(process.execPath, ["test/commands-process.ts", JSON.stringify(runs)], {
+    env: bareEnvironment,
+    timeout: 300_000 * slowness,
+  });
+  const printed = JSON.parse(stdout.trim().split("\n").at(-1) ?? "") as Printed[];
+  return all.map(({ finding }, at) => {
+    const { code, stdout, stderr } = printed[at] as Printed;
+    return { code, answer: finding ? found(stdout, finding) : lastAnswer(stderr) };
+  });
+}
+
+/** Node reads its own options when it starts. */
+const isCommand = ({ args, wrong }: Mistake) => args[0] === "bin/mintyard.ts" && wrong["NODE_OPTIONS"] === undefined;
 
 /** What `doctor` says of one check that fails. */
 function found(printed: string, id: string): string {
@@ -207,32 +234,39 @@ function asShown(said: string): string {
 
 test("each mistake of an operator gets one sentence that names the setting and what to do", async () => {
   const all = mistakes(place);
-  const answers: { code: number | null; answer: string }[] = [];
-  let next = 0;
-  /** Programs that were seen to end with what is wrong with their settings: the same sentence is not waited for again. */
+  const answers = new Map<Mistake, Ended>();
+  const commands = all.filter(isCommand);
+  const programs = all.filter((one) => !isCommand(one));
+  const inOne = async () => {
+    for (const [at, ended] of (await runCommands(commands)).entries()) answers.set(commands[at] as Mistake, ended);
+    // That it is what a command says that runs alone.
+    const [alone] = commands;
+    if (alone) expect(answers.get(alone)).toEqual(await run(alone.args, alone.wrong));
+  };
+  /** Steps that a program was seen to end at with what is wrong: the same sentence is not waited for again. */
   const seen = new Set<string>();
-  const runner = async () => {
-    for (let at = next++; at < all.length; at = next++) {
-      const one = all[at] as Mistake;
-      const { args, wrong, finding } = one;
-      const fault = settingsFault(one);
-      if (fault !== null && seen.has(args[0] ?? "")) {
-        answers[at] = { code: 1, answer: asShown(fault) };
+  const oneByOne = async () => {
+    for (let one = programs.shift(); one; one = programs.shift()) {
+      const fault = await earlyFault(one);
+      if (fault !== null && seen.has(fault.step)) {
+        answers.set(one, { code: 1, answer: fault.said });
         continue;
       }
-      if (fault !== null) seen.add(args[0] ?? "");
-      answers[at] = await run(args, wrong, finding);
-      if (fault !== null) expect(answers[at]?.answer).toBe(asShown(fault));
+      if (fault !== null) seen.add(fault.step);
+      const ended = await run(one.args, one.wrong, one.finding);
+      if (fault !== null) expect(ended.answer).toBe(fault.said);
+      answers.set(one, ended);
     }
   };
-  await Promise.all([runner(), runner(), runner()]);
-  const rows = all.map(({ mistake }, at) => `| ${mistake} | ${answers[at]?.answer.replaceAll("|", "\\|")} |`);
+  await Promise.all([inOne(), oneByOne(), oneByOne()]);
+  const rows = all.map((one) => `| ${one.mistake} | ${answers.get(one)?.answer.replaceAll("|", "\\|")} |`);
   const table = `${rows.join("\n")}\n`;
   const shown = await readFile(page, "utf8").catch(() => "");
   if (process.env["WRITE_DOCS"])
     await writeFile(page, shown.replace(/(\| --- \| --- \|\n)[\s\S]*?(\n\n|$)/, `$1${table}\n`));
-  for (const [at, { mistake }] of all.entries()) {
-    const { code, answer } = answers[at] ?? { code: null, answer: "" };
+  for (const one of all) {
+    const { mistake } = one;
+    const { code, answer } = answers.get(one) ?? { code: null, answer: "" };
     expect(code, `${mistake}: ${answer}`).toBeGreaterThan(0);
     // No stack, no JSON, no text of a library that names none of our settings.
     expect(answer, mistake).not.toMatch(/\n|^\s*at |Error:|undefined|\{"/);
