@@ -40,30 +40,45 @@ function migratedTemplate(): Promise<string> {
   return template("template_migrated", "template1", async (url) => void (await migrate(url)));
 }
 
+const made = new Map<string, Promise<string>>();
+
 /**
  * Makes a database once in a run, for all workers, and leaves it without a session: a copy of it takes a fraction of
- * what the statements behind it take.
+ * what the statements behind it take. A worker asks once whether it is there.
  *
  * @returns `name`.
  */
-async function template(name: string, from: string, fill: (url: string) => Promise<void>): Promise<string> {
-  await asAdmin(async (admin) => {
+function template(name: string, from: string, fill: (url: string) => Promise<void>): Promise<string> {
+  const making = made.get(name) ?? makeTemplate(name, from, fill);
+  made.set(name, making);
+  // The next one tries again.
+  making.catch(() => made.delete(name));
+  return making;
+}
+
+async function makeTemplate(name: string, from: string, fill: (url: string) => Promise<void>): Promise<string> {
+  const admin = new pg.Client({ connectionString: inject("postgresUrl") });
+  await admin.connect();
+  try {
+    // It ends with the session.
     await admin.query("SELECT pg_advisory_lock(hashtext($1))", [name]);
-    const made = await admin.query("SELECT FROM pg_database WHERE datname = $1", [name]);
-    if (made.rowCount !== 0) return;
+    const there = await admin.query("SELECT FROM pg_database WHERE datname = $1", [name]);
+    if (there.rowCount !== 0) return name;
     // It has its name only when it is whole: a worker may end in the middle.
     const unfinished = `${name}_unfinished`;
     await admin.query(`DROP DATABASE IF EXISTS ${unfinished} WITH (FORCE)`);
     await admin.query(`CREATE DATABASE ${unfinished} TEMPLATE ${from}`);
     await fill(urlOf(unfinished));
     await admin.query(`ALTER DATABASE ${unfinished} RENAME TO ${name}`);
-  });
-  return name;
+    return name;
+  } finally {
+    await admin.end();
+  }
 }
 
 async function copyOf(template: string): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString("hex")}`;
-  await asAdmin((admin) => admin.query(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY file_copy`));
+  await administer(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY file_copy`);
   const url = urlOf(name);
   const pool = createPool(url, "test");
   // A test that holds a transaction or a lock does so until it has looked, however slow the machine is.
@@ -71,6 +86,8 @@ async function copyOf(template: string): Promise<TestDatabase> {
     idle_in_transaction_session_timeout: 0,
     statement_timeout: 0,
     connectionTimeoutMillis: 0,
+    // A test that waits long goes on with the connections that it has.
+    idleTimeoutMillis: 0,
   });
   return {
     url,
@@ -79,19 +96,33 @@ async function copyOf(template: string): Promise<TestDatabase> {
     drop: async () => {
       // Services that were given this pool may have ended it.
       if (!pool.ended) await pool.end();
-      await asAdmin((admin) => admin.query(`DROP DATABASE ${name} WITH (FORCE)`));
+      await administer(`DROP DATABASE ${name} WITH (FORCE)`);
     },
   };
 }
 
 const urlOf = (name: string) => inject("postgresUrl").replace(/\/[^/]*$/, `/${name}`);
 
-async function asAdmin(work: (admin: pg.Client) => Promise<unknown>): Promise<void> {
-  const client = new pg.Client({ connectionString: inject("postgresUrl") });
-  await client.connect();
-  try {
-    await work(client);
-  } finally {
-    await client.end();
-  }
+/**
+ * Runs a statement over a connection that this worker keeps: to open one costs the server a hundred times what a short
+ * statement does. Statements at once wait for one another.
+ */
+async function administer(statement: string): Promise<void> {
+  administrator ??= createAdministrator();
+  await administrator.query(statement);
+}
+
+let administrator: pg.Pool | undefined;
+
+function createAdministrator(): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: inject("postgresUrl"),
+    max: 1,
+    idleTimeoutMillis: 0,
+    // It does not keep the worker, which ends without a word.
+    allowExitOnIdle: true,
+  });
+  // The server ends before the worker does; a test may end every session.
+  pool.on("error", () => undefined);
+  return pool;
 }

@@ -15,8 +15,11 @@ declare module "vitest" {
   }
 }
 
-/** Nothing in this server outlives the run. Tests that crash a PostgreSQL start one of their own, which keeps its promises. */
-const forgetful = { fsync: "off", full_page_writes: "off", synchronous_commit: "off" };
+/**
+ * Nothing in this server outlives the run. Tests that crash a PostgreSQL start one of their own, which keeps its promises.
+ * Autovacuum starts a process for each database and minute, which costs more than what it finds in the small tables here.
+ */
+const forgetful = { fsync: "off", full_page_writes: "off", synchronous_commit: "off", autovacuum_naptime: "5min" };
 
 /** One real PostgreSQL for the whole run, in which each test file makes databases of its own; and one stack for those that share it. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
