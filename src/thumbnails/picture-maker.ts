@@ -4,7 +4,7 @@ import { getCompileCacheDir } from "node:module";
 import { constants, setPriority } from "node:os";
 import { dirname, join } from "node:path";
 import type { Readable, Writable } from "node:stream";
-import { mostMs } from "./bounds.ts";
+import { mostMs, mostProcessBytes } from "./bounds.ts";
 import { answers, type Frame, frameHeader, readFrames } from "./frames.ts";
 
 /** A preview, or why none is made of the picture; `forNow`: another time it may be. */
@@ -14,6 +14,11 @@ export type Made = { bytes: Buffer } | { refused: string; forNow: boolean };
 class NoPictureProcess extends Error {}
 
 const program = join(import.meta.dirname, "picture-process.ts");
+/**
+ * The kernel ends it where its own watch is late, as on a busy machine. What is only reserved counts too: stacks of threads,
+ * the allocator's arenas. Systems without that limit have the watch alone.
+ */
+const bounded = `ulimit -d ${(1.5 * mostProcessBytes) / 1_024} 2>/dev/null; exec "$0" "$@"`;
 /** Memory that decoders lose adds up. */
 const picturesOfProcess = 500;
 /** Without pictures it ends, and its memory is free. */
@@ -99,7 +104,7 @@ class PictureProcess {
 
   constructor() {
     const cache = getCompileCacheDir();
-    this.child = spawn(process.execPath, ["--max-old-space-size=64", program], {
+    this.child = spawn("/bin/sh", ["-c", bounded, process.execPath, "--max-old-space-size=64", program], {
       // None of our keys, and few arenas for memory that is given back.
       env: { MALLOC_ARENA_MAX: "2", ...(cache ? { NODE_COMPILE_CACHE: dirname(cache) } : {}) },
       stdio: ["pipe", "pipe", "ignore"],

@@ -3,8 +3,8 @@
  * preview or a refusal go out. It is handed neither the service's environment nor its files, but it runs as the service's user. Whatever a
  * decoder does to this process, the service goes on: see picture-maker.ts.
  */
-import sharp from "sharp";
-import { highest, mostMs, mostPictureBytes, mostPixels, mostProcessBytes } from "./bounds.ts";
+import sharp, { type Metadata } from "sharp";
+import { highest, mostMs, mostPictureBytes, mostPixels, mostProcessBytes, mostWholeBytes } from "./bounds.ts";
 import { answers, frameHeader, readFrames } from "./frames.ts";
 
 /** Nothing is kept between pictures, and one thread works. */
@@ -34,12 +34,21 @@ async function makeThumbnail(picture: Buffer, width: number): Promise<Buffer> {
   if (isDrawing) requireDrawable(picture);
   else if (header.width * header.height > mostPixels)
     throw new Refusal(`it has ${header.width} × ${header.height} pixels; at most ${mostPixels} in all are read`);
+  else requireRoom(header);
   const isTiny = !isDrawing && header.width <= losslessWidth && header.height <= losslessWidth;
   return await sharp(picture, { ...options, limitInputPixels: isDrawing ? false : mostPixels })
     .autoOrient()
     .resize({ width, height: width * highest, fit: "inside", withoutEnlargement: !isDrawing })
     .webp(isTiny ? { lossless: true } : { quality })
     .toBuffer();
+}
+
+/** Rows of other pictures come one after the other. The watch on memory is too late where the processor is busy. */
+function requireRoom({ format, width, height, channels, depth, isProgressive }: Metadata): void {
+  const bytes = width * height * channels * (depth === "uchar" ? 1 : 2);
+  const isWhole = isProgressive || format === "heif" || format === "webp" || format === "gif";
+  if (isWhole && bytes > mostWholeBytes)
+    throw new Refusal(`its pixels take ${bytes} bytes at once; at most ${mostWholeBytes} are taken`);
 }
 
 /** A browser writes texts in fonts that this machine may not have, and HTML that no library draws: it shows such drawings itself. */
@@ -59,7 +68,13 @@ async function answerOf(picture: Buffer, width: number): Promise<[word: number, 
   try {
     return [answers.made, await makeThumbnail(picture, width)];
   } catch (error) {
-    const why = error instanceof Refusal ? error.message : "it is damaged, or in no format that previews are made of";
+    const isLarge = error instanceof Error && error.message.includes("out of memory");
+    const why =
+      error instanceof Refusal
+        ? error.message
+        : isLarge
+          ? "decoding it takes too much memory"
+          : "it is damaged, or in no format that previews are made of";
     return [answers.refused, Buffer.from(why)];
   } finally {
     clearInterval(watch);

@@ -117,7 +117,7 @@ export function exhaustingPictures(): Hostile[] {
   return [
     [
       "an interlaced PNG of 49 megapixels in 64 bits",
-      "either",
+      "refused",
       png({ width: 7_000, height: 7_000, depth: 16, colour: 6, interlaced: true, rows: Buffer.alloc(400_000_000) }),
     ],
     ["a drawing of 10^9 squares", "either", svg(square, usesOfUses(9))],
