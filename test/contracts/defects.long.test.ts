@@ -1,16 +1,16 @@
 import { expect, test } from "vitest";
-import { defects } from "../../contracts/build/defects.ts";
-import { runWithDefect } from "../../contracts/build/run-defect.ts";
+import { defects, type suites } from "../../contracts/build/defects.ts";
+import { runSuite } from "../../contracts/build/run-suite.ts";
 import { slowness } from "../setup/wait.ts";
 
-/** Two at once: each compiles the contracts and runs their test, all of it on one core. */
-const rows: Promise<unknown>[] = [Promise.resolve(), Promise.resolve()];
-
-for (const [at, defect] of defects.entries()) {
-  test.concurrent(`the tests see that ${defect.name}`, { timeout: 600_000 * slowness }, async () => {
-    const before = rows[at % 2];
-    const run = Promise.resolve(before).then(() => runWithDefect(defect, 64));
-    rows[at % 2] = run.catch(() => undefined);
-    expect((await run).passed).toBe(false);
-  });
-}
+test.each(["collection", "products", "operator"] satisfies (keyof typeof suites)[])(
+  "the tests of %s see each defect, and none in the sound contracts",
+  { timeout: 900_000 * slowness },
+  async (suite) => {
+    const planted = defects.filter(({ seenBy }) => seenBy === suite);
+    expect(planted.length).toBeGreaterThan(0);
+    const { passed } = await runSuite(suite, [undefined, ...planted], 24);
+    const unseen = planted.filter((_, at) => passed[at + 1]).map(({ name }) => name);
+    expect({ sound: passed[0], unseen }).toEqual({ sound: true, unseen: [] });
+  },
+);
