@@ -3,7 +3,7 @@ import { slowness } from "../setup/wait.ts";
 import { expectSoundAnswers } from "./fuzz-run.ts";
 
 /** A run of its own sends 100,000. */
-const total = Number(process.env["FUZZ_REQUESTS"] ?? 20_000);
+const total = Number(process.env["FUZZ_REQUESTS"] ?? 8_000);
 
 test(
   `${total} requests nobody would send on purpose: no unplanned 5xx, no text from inside, no growth`,
