@@ -41,9 +41,9 @@ function idOf(flag: "-u" | "-g"): number {
 }
 
 export interface Member {
-  Member: string;
-  Role: "Leader" | "Sync Standby" | "Replica";
-  State: string;
+  name: string;
+  role: "leader" | "sync_standby" | "replica";
+  state: string;
 }
 
 /** One database host: a folder, and an address of this machine that stands for a machine. */
@@ -144,7 +144,7 @@ function kill(pid: number): void {
 /** Three database hosts and the HAProxy of a service host, from deploy/cluster by the commands of docs/cluster.md. */
 export class Cluster {
   readonly hosts: readonly DatabaseHost[];
-  readonly ports: { postgres: number; primary: number; replicas: readonly number[] };
+  readonly ports: { postgres: number; patroni: number; primary: number; replicas: readonly number[] };
   #haproxy: ChildProcess | null = null;
   readonly #password: string;
 
@@ -175,11 +175,12 @@ export class Cluster {
       if ("uid" in login) execFileSync("chown", ["-R", `${login.uid}:${login.gid}`, own]);
       hosts.push(new DatabaseHost(name, own, data));
     }
-    const cluster = new Cluster(hosts, { postgres, primary, replicas: [first, second] }, "of-the-service");
+    const cluster = new Cluster(hosts, { postgres, patroni, primary, replicas: [first, second] }, "of-the-service");
     for (const host of hosts) await host.run(pageCommand("for file in etcd.yml"));
     for (const host of hosts) host.startEtcd();
     for (const host of hosts) host.startPatroni();
     await cluster.untilWhole();
+    await cluster.#untilListed();
     const leader = await cluster.leader();
     await leader.run(pageCommand("roles.sql"), { SERVICE_PASSWORD: cluster.#password });
     const [make = "", ...run] = pageCommand("haproxy -f").split(/\n(?=haproxy)/);
@@ -207,33 +208,42 @@ export class Cluster {
     return `postgres://mintyard:${this.#password}@${address}:${this.ports.postgres}/mintyard`;
   }
 
-  /** What the hosts say of themselves; [] while none answers. */
+  /** What the first host that answers knows of all; [] while none does. By HTTP: patronictl takes a second of the processor. */
   async members(): Promise<Member[]> {
-    for (const host of this.hosts)
+    for (const [index] of this.hosts.entries())
       try {
-        const list = `${pageCommand("patronictl -c patroni.yml list")} --format json`;
-        return JSON.parse(await host.run(`timeout ${10 * slowness} ${list}`)) as Member[];
+        const url = `http://127.0.0.${index + 1}:${this.ports.patroni}/cluster`;
+        const answer = await fetch(url, { signal: AbortSignal.timeout(2_000 * slowness) });
+        return ((await answer.json()) as { members: Member[] }).members;
       } catch {
-        // Its etcd may be the one that was killed.
+        // It is the one that was killed or cut off.
       }
     return [];
   }
 
   async leader(): Promise<DatabaseHost> {
     return await wait("a leader", async () => {
-      const name = (await this.members()).find(({ Role }) => Role === "Leader")?.Member;
+      const name = (await this.members()).find(({ role }) => role === "leader")?.name;
       return this.hosts.find((host) => host.name === name) ?? null;
     }).then((host) => host as DatabaseHost);
   }
 
-  /** Until the page's step 4 shows what it should. */
+  /** Until each host is there and has its role. */
   async untilWhole(): Promise<void> {
-    const wanted = ["Leader", "Replica", "Sync Standby"];
     const look = () => this.members();
     const good = (members: Member[]) =>
-      JSON.stringify(members.map(({ Role }) => Role).sort()) === JSON.stringify(wanted) &&
-      members.every(({ State }) => State === "running" || State === "streaming");
+      String(members.map(({ role }) => role).sort()) === "leader,replica,sync_standby" &&
+      members.every(({ state }) => state === "running" || state === "streaming");
     await wait("three running members", look, { until: good, lines: () => this.lines() });
+  }
+
+  /** Until the page's step 4 shows what it should. */
+  async #untilListed(): Promise<void> {
+    const list = `${pageCommand("patronictl -c patroni.yml list")} --format json`;
+    const look = async () => JSON.parse((await this.hosts[0]?.run(list)) ?? "[]") as { Role: string }[];
+    const good = (members: { Role: string }[]) =>
+      String(members.map(({ Role }) => Role).sort()) === "Leader,Replica,Sync Standby";
+    await wait("three listed members", look, { until: good, lines: () => this.lines() });
   }
 
   lines(): string[] {
