@@ -9,7 +9,7 @@ import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { slowness } from "../setup/wait.ts";
 import { checkTypes, makeReaderProject } from "./packed-client.ts";
 import { fill, type PrintedSnippet, printedExamples } from "./printed.ts";
-import { firstEvent, runProgram, type Surroundings } from "./run-snippet.ts";
+import { firstEvent, ProgramHost, runProgram, type Surroundings } from "./run-snippet.ts";
 import { ReaderWorld, type Values } from "./world.ts";
 
 // Every example as the page prints it, with the values of a reader in it: commands in a shell, programs with the packed client.
@@ -17,16 +17,19 @@ const folder = join(temporaryFolder(), "reader");
 const examples = tasks.flatMap((task) => task.examples);
 let stack: RunningStack;
 let world: ReaderWorld;
+let programs: ProgramHost;
 let printed: Map<string, PrintedSnippet[]>;
 
 beforeAll(async () => {
   makeReaderProject(folder);
+  programs = new ProgramHost(folder, "print-json.mjs");
   // An endpoint of a webhook on this machine.
   stack = await startStackProcess({ env: { WEBHOOKS_ALLOW_PRIVATE: "true" } });
   world = await ReaderWorld.furnish(stack, folder);
   printed = printedExamples(await (await fetch(`${world.values.url}/docs`)).text());
 });
 afterAll(async () => {
+  programs?.kill();
   await world?.end();
   await stack?.remove();
 });
@@ -95,8 +98,9 @@ async function runDocument(example: Example, query: string, variables: string, a
 
 async function runTypescript(example: Example, around: Surroundings): Promise<unknown> {
   const args = ["--import", "./print-json.mjs", fileOf(example)];
-  const done = (said: string) => isStream(example) === true && said.includes("\n");
-  const said = await runProgram(process.execPath, args, around, done);
+  const said = isStream(example)
+    ? await runProgram(process.execPath, args, around, (text) => text.includes("\n"))
+    : await programs.run(fileOf(example), around.values.key);
   return JSON.parse(said.split("\n")[0] ?? "");
 }
 
@@ -152,3 +156,7 @@ for (const example of examples)
       else expectGraphql(example, { data: answer });
     });
   });
+
+test("no program keeps its process from ending", async () => {
+  expect(await programs.leave()).toBe(0);
+});

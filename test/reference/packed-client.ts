@@ -21,10 +21,26 @@ export function makeReaderProject(folder: string): void {
     ...{ types: ["node"], typeRoots: [join(root, "node_modules/@types")] },
   };
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }));
-  // What an example prints, as JSON.
+  // What a program prints, as JSON. With a channel to another process it runs the programs that it is told of, one after another:
+  // to start a process for each takes longer than they do.
   writeFileSync(
     join(folder, "print-json.mjs"),
-    `console.log = (value) => process.stdout.write(JSON.stringify(value) + "\\n");\n`,
+    `let print = (line) => process.stdout.write(line + "\\n");
+console.log = (value) => print(JSON.stringify(value));
+let runs = 0;
+if (process.connected)
+  process.on("message", async ({ file, key }) => {
+    const lines = [];
+    print = (line) => lines.push(line);
+    process.env.MINTYARD_KEY = key;
+    try {
+      await import(\`./\${file}?run=\${++runs}\`);
+      process.send({ said: lines.join("\\n") });
+    } catch (error) {
+      process.send({ fault: String(error?.stack ?? error) });
+    }
+  });
+`,
   );
 }
 
