@@ -1,4 +1,4 @@
-// Runs in a process of its own: one upload through the real ingest path, with SIGKILL at a given step.
+// Runs in a process of its own: uploads through the real ingest path, with SIGKILL at a given step.
 // A step is the moment before or after one operation on the disk or one statement to the database.
 import fs from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
@@ -42,8 +42,9 @@ const { uploadMetadataDirectory } = await import("../../src/uploads/upload-metad
 export interface KillOrder {
   accountId: string;
   kind: "file" | "directory";
-  seed: string;
-  /** Absent: run to the end and tell how many steps there were. */
+  /** One upload each, one after another. */
+  seeds: readonly string[];
+  /** Of the first upload. Absent: run to the end, and say of each upload how many steps it had. */
   killAt?: number;
 }
 
@@ -55,11 +56,15 @@ process.once("message", async (order: KillOrder) => {
   // The connection stands before the count begins: how many statements that takes is not ours.
   await services.pool.query("SELECT 1");
   armed = true;
-  const upload =
-    order.kind === "file"
-      ? await uploadFile(services, caller, { fileName: "a", contentType: null, stream: noise(order.seed) })
-      : await uploadMetadataDirectory(services, caller, tokens(order.seed));
-  process.send?.({ cid: upload.cid, steps: step }, () => process.exit(0));
+  for (const seed of order.seeds) {
+    step = 0;
+    const upload =
+      order.kind === "file"
+        ? await uploadFile(services, caller, { fileName: "a", contentType: null, stream: noise(seed) })
+        : await uploadMetadataDirectory(services, caller, tokens(seed));
+    await new Promise((sent) => process.send?.({ cid: upload.cid, steps: step }, sent));
+  }
+  process.exit(0);
 });
 process.send?.({ ready: true });
 
