@@ -17,7 +17,7 @@ import { slowness, wait } from "../setup/wait.ts";
 import { cidText, directoryNode, fileNode } from "./second-unixfs.ts";
 
 const [minute, day] = [60_000, 86_400_000];
-const count = 1_500;
+const count = 300;
 
 /** A host: an API process with a folder and a way to the store of its own. */
 interface Host {
@@ -93,14 +93,14 @@ describe.skipIf(!hasSwift)("two API hosts on one bucket, by OpenStack Swift", ()
         yield bytes;
       },
     };
-    for (const id of [0, 7, 800, count - 1]) {
+    for (const id of [0, 7, 160, count - 1]) {
       const node = await exporter(`${cid}/${id}.json`, storage);
       if (node.type !== "file" && node.type !== "raw") throw new Error("no file");
       const parts: Uint8Array[] = [];
       for await (const part of node.content()) parts.push(part);
       expect(Buffer.concat(parts).toString()).toBe(textOf(seed, id));
     }
-    for (let id = 0; id < count; id += 97)
+    for (let id = 0; id < count; id += 19)
       expect(await (await fetch(`${host.url}/ipfs/${cid}/${id}`)).text()).toBe(textOf(seed, id));
   }
 
@@ -124,7 +124,8 @@ describe.skipIf(!hasSwift)("two API hosts on one bucket, by OpenStack Swift", ()
       expect(await knownRoots()).toEqual([cid]);
 
       const dead: string[] = [];
-      for (const [at, share] of [0.02, 0.5, 0.98].entries()) {
+      // In the middle of its parts, and when hardly more than the end of them is missing.
+      for (const [at, share] of [0.5, 0.98].entries()) {
         const host = await startHost(temporaryFolder());
         const seed = `killed ${at}`;
         const start = host.way.passed;
@@ -169,7 +170,7 @@ describe.skipIf(!hasSwift)("two API hosts on one bucket, by OpenStack Swift", ()
   );
 });
 
-/** Eight kilobytes that no other file has. */
+/** Forty kilobytes that no other file has. */
 function filler(seed: string, id: number): string {
-  return `${seed} ${id} `.repeat(Math.ceil(8_192 / `${seed} ${id} `.length));
+  return `${seed} ${id} `.repeat(Math.ceil(40_960 / `${seed} ${id} `.length));
 }
