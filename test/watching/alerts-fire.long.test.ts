@@ -85,7 +85,6 @@ describe.skipIf(!hasPrometheus)(`a Prometheus that reads the rules${needs}`, () 
     await directClient(second).setNonce({ address: chain.relayer, nonce });
     prometheus = await Prometheus.start(dir, port, {
       "mintyard-api": [`127.0.0.1:${api}`],
-      "mintyard-faulty": [`127.0.0.1:${faulty}`],
       "mintyard-worker": [`127.0.0.1:${worker}`],
     });
   });
@@ -104,7 +103,6 @@ describe.skipIf(!hasPrometheus)(`a Prometheus that reads the rules${needs}`, () 
     await prometheus.until("MintyardNotWatched", "MintyardProcessDown");
     await startApi(ports.api);
     await start("worker", { METRICS_PORT: String(ports.worker) });
-    await startApi(ports.faulty);
     const deployed = await deploy("Healthy");
     expect(deployed.status, await deployed.clone().text()).toBeLessThan(300);
     await chain.untilAnnounced(1);
@@ -154,11 +152,11 @@ describe.skipIf(!hasPrometheus)(`a Prometheus that reads the rules${needs}`, () 
           .replaceAll("127.0.0.1:3000", `127.0.0.1:${ports.api}`)
           .replaceAll("127.0.0.1:9464", `127.0.0.1:${ports.worker}`)
           .replaceAll("npm run -s mintyard --", `"${process.execPath}" bin/mintyard.ts`);
-        const done = await run("bash", ["-c", command], { cwd: root, env }).then(
+        const outcome = await run("bash", ["-c", command], { cwd: root, env }).then(
           ({ stdout }) => stdout !== "" || line.includes("|| true"),
           (error: Error) => error.message,
         );
-        if (done !== true) failed.push(`${name}: ${line}: ${done}`);
+        if (outcome !== true) failed.push(`${name}: ${line}: ${outcome}`);
       }
     expect(failed).toEqual([]);
   });
@@ -248,11 +246,7 @@ describe.skipIf(!hasPrometheus)(`a Prometheus that reads the rules${needs}`, () 
     await standbyPool.query("SELECT pg_wal_replay_resume()");
     await pool.query("ALTER SYSTEM SET synchronous_standby_names = '*'");
     await pool.query("SELECT pg_reload_conf()");
-    const synchronous = async () =>
-      (await (await fetch(`${base()}/metrics`)).text()).match(/synchronous\{.*\} (\d)/)?.[1];
-    await expect.poll(synchronous, patient).toBe("1");
-    // A scrape has to see it.
-    await new Promise((done) => setTimeout(done, 2_500));
+    await prometheus.untilValue("max(mintyard_replication_synchronous)", "1");
     await pool.query("ALTER SYSTEM RESET synchronous_standby_names");
     await pool.query("SELECT pg_reload_conf()");
     await prometheus.until("MintyardReplicationNotSynchronous");
@@ -262,8 +256,8 @@ describe.skipIf(!hasPrometheus)(`a Prometheus that reads the rules${needs}`, () 
   });
 
   test("a process with too little room, and a worker without a signer", async () => {
-    await processes[2]?.end("SIGKILL");
     await startApi(ports.faulty, { MIN_FREE_DISK_BYTES: "900000000000000", DATABASE_MAX_BYTES: "1" });
+    prometheus.watch(`127.0.0.1:${ports.faulty}`);
     await start("worker", {
       ...{ SIGNER_URL: "http://127.0.0.1:9", SIGNER_TOKEN: "a-token-of-the-tests-of-32-letters" },
       ...{ RELAYER_KEY_GOERLI: "", RELAYER_ADDRESS_GOERLI: chain.relayer },

@@ -6,24 +6,34 @@ import { rulesFile } from "./rules.ts";
 
 export const hasPrometheus = spawnSync("prometheus", ["--version"]).status === 0;
 
+/** A file of targets that Prometheus reads again when it changes. */
+const later = (dir: string) => join(dir, "later.json");
+
 /** A real Prometheus that reads the rules as they are, but for the time that an alert waits. */
 export class Prometheus {
   readonly #child: ChildProcess;
   readonly #url: string;
 
-  private constructor(child: ChildProcess, url: string) {
+  readonly #dir: string;
+
+  private constructor(child: ChildProcess, url: string, dir: string) {
     this.#child = child;
     this.#url = url;
+    this.#dir = dir;
   }
 
-  /** @param jobs targets (`host:port`) by job. */
+  /** @param jobs targets (`host:port`) by job; `watch` adds others. */
   static async start(dir: string, port: number, jobs: Record<string, string[]>): Promise<Prometheus> {
     const rules = readFileSync(rulesFile, "utf8").replaceAll(/^( +for: )\w+$/gm, "$10s");
     writeFileSync(join(dir, "alerts.yml"), rules);
     const config = {
-      global: { scrape_interval: "1s", scrape_timeout: "1s", evaluation_interval: "1s" },
+      // Each scrape is work for the service and for its database.
+      global: { scrape_interval: "3s", scrape_timeout: "3s", evaluation_interval: "1s" },
       rule_files: ["alerts.yml"],
-      scrape_configs: Object.entries(jobs).map(([job_name, targets]) => ({ job_name, static_configs: [{ targets }] })),
+      scrape_configs: [
+        ...Object.entries(jobs).map(([job_name, targets]) => ({ job_name, static_configs: [{ targets }] })),
+        { job_name: "mintyard-later", file_sd_configs: [{ files: [later(dir)], refresh_interval: "1s" }] },
+      ],
     };
     // JSON is YAML.
     writeFileSync(join(dir, "prometheus.yml"), JSON.stringify(config));
@@ -36,7 +46,7 @@ export class Prometheus {
       ],
       { stdio: "ignore" },
     );
-    const prometheus = new Prometheus(child, `http://${listen}`);
+    const prometheus = new Prometheus(child, `http://${listen}`, dir);
     const isReady = () =>
       fetch(`http://${listen}/-/ready`).then(
         ({ ok }) => ok,
@@ -44,6 +54,21 @@ export class Prometheus {
       );
     await wait("the start of Prometheus", isReady);
     return prometheus;
+  }
+
+  /** Reads the metrics of one more process. */
+  watch(target: string): void {
+    writeFileSync(later(this.#dir), JSON.stringify([{ targets: [target] }]));
+  }
+
+  /** Waits until a query has this answer, by the newest scrape. */
+  async untilValue(query: string, value: string): Promise<void> {
+    const look = async () => {
+      const answer = await fetch(`${this.#url}/api/v1/query?query=${encodeURIComponent(query)}`);
+      const { data } = (await answer.json()) as { data: { result: { value: [number, string] }[] } };
+      return data.result.map((one) => one.value[1]);
+    };
+    await wait(`${query} is ${value}`, look, { until: (values) => values.includes(value) });
   }
 
   /** Alerts that fire now. */
