@@ -30,9 +30,11 @@ async function sources(): Promise<string[]> {
   const builders = ["build-web.ts", "build-guides.ts", "build-reference.ts"].map((name) => `bin/${name}`);
   const schemas = ["schema/openapi.json", "schema/schema.graphql", "src/errors/errors.ts", "src/errors/error-guide.ts"];
   const others = ["package-lock.json", ...builders, ...shared, ...schemas].map((path) => join(root, path));
+  const client = (await readdir(join(root, "client/src"))).filter((name) => name.endsWith(".ts"));
+  const calls = client.map((name) => join(root, "client/src", name));
   const examples = await readdir(join(root, "src/reference"), { recursive: true, withFileTypes: true });
   const reference = examples.filter((file) => file.isFile()).map((file) => join(file.parentPath, file.name));
-  return [...own.sort(), ...guides.sort(), ...pictures.sort(), ...reference.sort(), ...others];
+  return [...own.sort(), ...guides.sort(), ...pictures.sort(), ...reference.sort(), ...calls.sort(), ...others];
 }
 
 /** The same for the same sources, on every machine. */

@@ -7,6 +7,8 @@ export interface RepeatOptions {
   timeoutMs?: number | undefined;
   /** Between two tries where the service does not say how long; two seconds by default. */
   pauseMs?: number | undefined;
+  /** Is called before each pause, with the failure that is waited out. */
+  onWait?: ((failure: MintyardError) => void) | undefined;
 }
 
 /** Codes of what passes without a change of the request. */
@@ -36,7 +38,7 @@ export function idempotencyKey(): string {
  */
 export async function repeatWhileUnavailable<T>(
   run: () => Promise<T>,
-  { signal, timeoutMs = 300_000, pauseMs = 2_000 }: RepeatOptions = {},
+  { signal, timeoutMs = 300_000, pauseMs = 2_000, onWait }: RepeatOptions = {},
   alsoWhile: (error: MintyardError) => boolean = () => false,
 ): Promise<T> {
   const end = Date.now() + timeoutMs;
@@ -49,6 +51,7 @@ export async function repeatWhileUnavailable<T>(
       const wait = error.retryAfterMs ?? pause;
       const passes = isPassing(error) || alsoWhile(error);
       if (!passes || Date.now() + wait > end) throw error;
+      onWait?.(error);
       await sleep(wait, signal);
     }
   }

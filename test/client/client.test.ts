@@ -150,7 +150,10 @@ test("a request is repeated under its key while the server says later, and not l
     expect(keys[0]).toMatch(/^[0-9a-f]{32}$/);
     keys.length = 0;
     const own = { body, idempotencyKey: "mint-7" };
-    await client.transact("post", "/v0/mints/customizable", own);
+    const waited: string[] = [];
+    const onWait = ({ status, code }: MintyardError) => waited.push(`${status} ${code}`);
+    await client.transact("post", "/v0/mints/customizable", own, { onWait });
+    expect(waited).toEqual(["503 service_unavailable", "503 service_unavailable"]);
     expect(keys).toEqual(["mint-7", "mint-7", "mint-7"]);
     for (const none of [undefined, ""]) {
       keys.length = 0;

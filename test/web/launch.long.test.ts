@@ -142,6 +142,11 @@ describe.skipIf(!hasBrowser)("a launch in the console", () => {
     second.setDefaultTimeout(120_000);
     await second.goto(`${origin}/console/launch`);
     expect(await second.getByLabel("Name of the collection").inputValue()).toBe("Interrupted");
+    // A proxy that finds no server answers with a page of its own, or cuts the connection.
+    const badGateway = { status: 502, contentType: "text/html", body: "<h1>502 Bad Gateway</h1>" };
+    await second.route("**/v0/files", (route) => route.fulfill(badGateway), { times: 1 });
+    await second.route("**/v0/files", (route) => route.abort("connectionreset"), { times: 1 });
+    await second.route("**/v0/metadata/directory*", (route) => route.fulfill(badGateway), { times: 1 });
     await choose(second);
     await second.getByText(/were stored already/).waitFor();
     await database.end();

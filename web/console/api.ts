@@ -1,31 +1,10 @@
+import { createClient, MintyardError, type RepeatOptions } from "../../client/src/client.ts";
+import { createSend, createTransport, errorOfAnswer } from "../../client/src/transport.ts";
+
 /** How this browser is known to the server. */
 export type Identity =
   | { kind: "key"; key: string }
   | { kind: "session"; csrfToken: string; wallet: string; accountId: string };
-
-/** A refusal in the server's words. */
-export class ApiError extends Error {
-  readonly status: number;
-  readonly code: string;
-  readonly fix: string;
-  /** What is wrong with which member. */
-  readonly problems: { field: string; message: string }[];
-  readonly retryAfterMs: number;
-
-  constructor(status: number, body: ErrorBody, retryAfterMs: number) {
-    super(body.error?.message ?? "the server refused");
-    this.status = status;
-    this.code = body.error?.code ?? "internal_error";
-    this.fix = body.error?.fix ?? "";
-    this.problems = (body.detail ?? []).map(({ loc, msg }) => ({ field: loc.join("."), message: msg }));
-    this.retryAfterMs = retryAfterMs;
-  }
-}
-
-interface ErrorBody {
-  error?: { code: string; message: string; fix?: string } | null;
-  detail?: { loc: string[]; msg: string }[];
-}
 
 let identity: Identity | null = null;
 
@@ -33,63 +12,37 @@ export function setIdentity(now: Identity | null): void {
   identity = now;
 }
 
-/** @throws ApiError for a refusal; TypeError when the server cannot be reached. */
-export async function send<T>(
-  method: string,
-  path: string,
-  body?: unknown,
-  headers: Record<string, string> = {},
-): Promise<T> {
-  const isForm = body instanceof FormData;
-  const response = await fetch(path, {
-    method,
-    headers: {
-      ...(identity?.kind === "key" ? { Authorization: identity.key } : {}),
-      ...(identity?.kind === "session" ? { "X-CSRF-Token": identity.csrfToken } : {}),
-      ...(body === undefined || isForm ? {} : { "Content-Type": "application/json" }),
-      ...headers,
-    },
-    ...(body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) }),
-  });
-  const answer = (await response.json()) as T & ErrorBody;
-  if (response.ok) return answer;
-  throw new ApiError(response.status, answer, 1000 * Number(response.headers.get("Retry-After") ?? 1));
+const options = {
+  url: location.origin,
+  fetch: (input: RequestInfo | URL, init?: RequestInit) => {
+    const headers = new Headers(init?.headers);
+    if (identity?.kind === "key") headers.set("Authorization", identity.key);
+    if (identity?.kind === "session") headers.set("X-CSRF-Token", identity.csrfToken);
+    return fetch(input, { ...init, headers });
+  },
+};
+
+/** The service as any other program calls it, as whom this browser is known. */
+export const api = createClient(options);
+const send = createSend(createTransport(options));
+
+/** A route that is for pages alone, and in no document. @throws MintyardError */
+export async function ask<T>(path: string, method = "get", body?: unknown): Promise<T> {
+  const answered = await send(method, path, body);
+  if (answered.status !== 200) throw errorOfAnswer(answered);
+  return answered.body as T;
 }
 
-export const get = <T>(path: string): Promise<T> => send<T>("GET", path);
+/** Goes on for an hour where the server says "later" or is away; whatever else it refuses is thrown. */
+export const patiently = (signal: AbortSignal, waiting: (why: string) => void = () => undefined): RepeatOptions => ({
+  signal,
+  timeoutMs: 3_600_000,
+  onWait: ({ code, message }) => waiting(code === "no_answer" ? "The server does not answer; trying again." : message),
+});
 
-interface GraphQLBody<T> {
-  data?: T | null;
-  errors?: { message: string; extensions?: { code?: string; fix?: string; status?: number } }[];
-}
+/** What is not indexed yet is no failure of the page's. */
+export const isUnknown = (error: unknown) => error instanceof MintyardError && error.code === "not_found";
 
-/** @throws ApiError for the first error of the answer; TypeError when the server cannot be reached. */
-export async function graphql<T>(query: string, variables: Record<string, unknown> = {}): Promise<T> {
-  const answer = await send<GraphQLBody<T>>("POST", "/graphql", { query, variables });
-  const [first] = answer.errors ?? [];
-  if (!first && answer.data) return answer.data;
-  const { code = "internal_error", fix = "" } = first?.extensions ?? {};
-  const error = { code, message: first?.message ?? "the server answered without data", fix };
-  throw new ApiError(code === "not_found" ? 404 : code === "rate_limit_exceeded" ? 429 : 400, { error }, 1_000);
-}
-
-const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
-
-/** Goes on where the server says "later" or is away for a moment; whatever else it refuses is thrown. */
-export async function sendPatiently<T>(
-  run: () => Promise<T>,
-  signal: AbortSignal,
-  waiting: (why: string) => void,
-): Promise<T> {
-  for (let tries = 0; ; tries += 1) {
-    try {
-      return await run();
-    } catch (error) {
-      const refused = error instanceof ApiError;
-      const later = refused ? error.status === 429 || error.status === 503 : error instanceof TypeError;
-      if (!later || signal.aborted || tries > 200) throw error;
-      waiting(refused ? error.message : "The server does not answer; trying again.");
-      await pause(refused ? Math.min(error.retryAfterMs, 60_000) : 2_000);
-    }
-  }
-}
+/** The request may have been taken all the same: nothing was answered, or not by the rules of the service. */
+export const mayHaveArrived = (error: unknown) =>
+  !(error instanceof MintyardError) || error.status === 0 || error.status >= 500;

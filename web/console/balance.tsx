@@ -1,13 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { formatEther, formatFee } from "../shared/amounts.ts";
-import { get } from "./api.ts";
+import { ask } from "./api.ts";
 import { useCoin } from "./installation.ts";
 
 /** What an address of this installation holds: a collection of it, or a wallet that pays. */
 export function useBalance(chain: string, address: string) {
   return useQuery({
     queryKey: ["balance", chain, address.toLowerCase()],
-    queryFn: async () => BigInt((await get<{ wei: string }>(`/console/balance/${chain}/${address}`)).wei),
+    queryFn: async () => BigInt((await ask<{ wei: string }>(`/console/balance/${chain}/${address}`)).wei),
     refetchInterval: 15_000,
   });
 }

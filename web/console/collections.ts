@@ -1,6 +1,6 @@
 import { useQueries, useQuery } from "@tanstack/react-query";
 import type { Answer } from "../../client/src/rest.ts";
-import { get } from "./api.ts";
+import { api, ask } from "./api.ts";
 import { useInstallation } from "./installation.ts";
 
 type CollectionList = Answer<"get", "/v0/me/contracts/collections">;
@@ -27,7 +27,7 @@ export function useCollections() {
   const queries = useQueries({
     queries: chains.map(({ name }) => ({
       queryKey: ["collections", name],
-      queryFn: () => get<CollectionList>(`/v0/me/contracts/collections?chain=${name}`),
+      queryFn: () => api.get("/v0/me/contracts/collections", { query: { chain: name } }),
       refetchInterval: 15_000,
     })),
   });
@@ -42,7 +42,7 @@ export function useCollections() {
 export function useSale(chain: string, address: string) {
   return useQuery({
     queryKey: ["sale", chain, address.toLowerCase()],
-    queryFn: () => get<SaleBody>(`/mint/${chain}/${address}/sale`),
+    queryFn: () => ask<SaleBody>(`/mint/${chain}/${address}/sale`),
     refetchInterval: 4_000,
   });
 }

@@ -1,31 +1,22 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
+import { graphql } from "../../client/src/graphql.ts";
 import { counted } from "../shared/amounts.ts";
 import { Address } from "./address.tsx";
-import { graphql } from "./api.ts";
+import { api } from "./api.ts";
 import { ErrorNotice, Loading } from "./notices.tsx";
 
-const query = `query ($chain: ChainName!, $address: Address!, $after: String) {
+const query = graphql(`query ($chain: ChainName!, $address: Address!, $after: String) {
   contract(chain: $chain, address: $address) {
     statistics { ownerCount tokenCount totalMinted transferCount }
     owners(first: 50, after: $after) { nodes { address tokenCount } pageInfo { hasNextPage endCursor } }
   }
-}`;
-
-interface Answer {
-  contract: {
-    statistics: { ownerCount: number; tokenCount: number; totalMinted: string; transferCount: number } | null;
-    owners: {
-      nodes: { address: string; tokenCount: number }[];
-      pageInfo: { hasNextPage: boolean; endCursor: string | null };
-    } | null;
-  } | null;
-}
+}`);
 
 /** Who holds the tokens of a contract now, and how they are spread. */
 export function Holders({ chain, address }: { chain: string; address: string }) {
   const { data, error, isPending, hasNextPage, fetchNextPage } = useInfiniteQuery({
     queryKey: ["owners", chain, address.toLowerCase()],
-    queryFn: ({ pageParam }) => graphql<Answer>(query, { chain, address, after: pageParam }),
+    queryFn: ({ pageParam }) => api.graphql(query, { chain, address, after: pageParam }),
     initialPageParam: null as string | null,
     getNextPageParam: ({ contract }) =>
       contract?.owners?.pageInfo.hasNextPage ? contract.owners.pageInfo.endCursor : undefined,

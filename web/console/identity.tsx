@@ -2,7 +2,7 @@ import { createContext, type ReactNode, use, useCallback, useEffect, useMemo, us
 import { createSiweMessage } from "viem/siwe";
 import { getAddress } from "viem/utils";
 import type { Wallet } from "../shared/wallets.ts";
-import { get, type Identity, send, setIdentity } from "./api.ts";
+import { api, ask, type Identity, setIdentity } from "./api.ts";
 import type { InstalledChain } from "./installation.ts";
 
 interface SessionBody {
@@ -39,7 +39,7 @@ export function IdentityProvider({ children }: { children: ReactNode }) {
   useEffect(() => {
     const key = sessionStorage.getItem(keyName);
     if (key) return become({ kind: "key", key });
-    get<{ session: SessionBody | null }>("/auth/session").then(
+    ask<{ session: SessionBody | null }>("/auth/session").then(
       ({ session }) => become(session && ofSession(session)),
       () => become(null),
     );
@@ -49,14 +49,14 @@ export function IdentityProvider({ children }: { children: ReactNode }) {
       identity,
       useKey: async (key) => {
         setIdentity({ kind: "key", key });
-        await get("/v0/me/settings");
+        await api.get("/v0/me/settings");
         sessionStorage.setItem(keyName, key);
         become({ kind: "key", key });
       },
       signIn: async (wallet, chain) => {
         const [account] = (await wallet.provider.request({ method: "eth_requestAccounts" })) as string[];
         if (!account) throw new Error("This wallet shows no account.");
-        const { nonce, statement } = await send<{ nonce: string; statement: string }>("POST", "/auth/nonce", {});
+        const { nonce, statement } = await ask<{ nonce: string; statement: string }>("/auth/nonce", "post", {});
         const address = getAddress(account);
         const message = createSiweMessage({
           ...{ address, chainId: chain.id, domain: location.host, uri: `${location.origin}/console`, version: "1" },
@@ -65,11 +65,11 @@ export function IdentityProvider({ children }: { children: ReactNode }) {
         const bytes = [...new TextEncoder().encode(message)];
         const hex = `0x${bytes.map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
         const signature = await wallet.provider.request({ method: "personal_sign", params: [hex, account] });
-        become(ofSession(await send<SessionBody>("POST", "/auth/sign-in", { message, signature })));
+        become(ofSession(await ask<SessionBody>("/auth/sign-in", "post", { message, signature })));
       },
       signOut: async () => {
         sessionStorage.removeItem(keyName);
-        if (identity?.kind === "session") await send("DELETE", "/auth/session").catch(() => undefined);
+        if (identity?.kind === "session") await ask("/auth/session", "delete").catch(() => undefined);
         become(null);
       },
     }),

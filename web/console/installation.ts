@@ -1,7 +1,7 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { localWallet, type Wallet, watchWallets } from "../shared/wallets.ts";
-import { get } from "./api.ts";
+import { ask } from "./api.ts";
 
 export interface InstalledChain {
   name: string;
@@ -22,7 +22,7 @@ export interface Installation {
 
 export const installationQuery = queryOptions({
   queryKey: ["installation"],
-  queryFn: () => get<Installation>("/console/installation.json"),
+  queryFn: () => ask<Installation>("/console/installation.json"),
   staleTime: Number.POSITIVE_INFINITY,
 });
 

@@ -4,7 +4,7 @@ import { createRoot } from "react-dom/client";
 import "../shared/theme.css";
 import "./console.css";
 import "./launch/launch.css";
-import { ApiError } from "./api.ts";
+import { mayHaveArrived } from "./api.ts";
 import { IdentityProvider } from "./identity.tsx";
 import { router } from "./routes.tsx";
 
@@ -12,7 +12,7 @@ const client = new QueryClient({
   defaultOptions: {
     queries: {
       // What was refused for a reason is refused again.
-      retry: (failures, error) => failures < 3 && !(error instanceof ApiError && error.status < 500),
+      retry: (failures, error) => failures < 3 && mayHaveArrived(error),
       staleTime: 5_000,
     },
   },

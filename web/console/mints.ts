@@ -1,18 +1,16 @@
 import { useQuery } from "@tanstack/react-query";
-import { graphql } from "./api.ts";
+import type { ResultOf } from "gql.tada";
+import { graphql } from "../../client/src/graphql.ts";
+import { api } from "./api.ts";
 import type { PlotBar } from "./plot.tsx";
 
-const query = `query ($chain: ChainName!, $address: Address!, $since: DateTime!, $after: String) {
+const query = graphql(`query ($chain: ChainName!, $address: Address!, $since: DateTime!, $after: String) {
   contract(chain: $chain, address: $address) { transfers(kinds: [MINT], since: $since, first: 100, after: $after) {
     nodes { timestamp } pageInfo { hasNextPage endCursor }
   } }
-}`;
+}`);
 
-interface Answer {
-  contract: {
-    transfers: { nodes: { timestamp: string }[]; pageInfo: { hasNextPage: boolean; endCursor: string | null } };
-  } | null;
-}
+type Transfers = NonNullable<NonNullable<ResultOf<typeof query>["contract"]>["transfers"]>;
 
 const hourMs = 3_600_000;
 /** A page has 100 mints; more than this are not read for a plot. */
@@ -39,10 +37,10 @@ async function readMints(chain: string, address: string, hours: number): Promise
   const times: number[] = [];
   let after: string | null = null;
   for (let page = 0; page < mostPages; page += 1) {
-    const answer: Answer = await graphql<Answer>(query, { chain, address, since, after });
-    const contract: Answer["contract"] = answer.contract;
-    if (!contract) break;
-    const { nodes, pageInfo } = contract.transfers;
+    const answer: ResultOf<typeof query> = await api.graphql(query, { chain, address, since, after });
+    const transfers: Transfers | null | undefined = answer.contract?.transfers;
+    if (!transfers) break;
+    const { nodes, pageInfo } = transfers;
     times.push(...nodes.map(({ timestamp }) => new Date(timestamp).getTime()));
     if (!pageInfo.hasNextPage) return { times, cut: false };
     after = pageInfo.endCursor;

@@ -1,10 +1,10 @@
-import { ApiError } from "./api.ts";
+import { MintyardError } from "../../client/src/error.ts";
 
 /** A failure in words, with what to do about it and what is wrong with which member. */
 export function ErrorNotice({ error }: { error: unknown }) {
   if (!error) return null;
-  const known = error instanceof ApiError;
-  const message = error instanceof TypeError ? "The server does not answer." : (error as Error).message;
+  const known = error instanceof MintyardError;
+  const message = known && error.code === "no_answer" ? "The server does not answer." : (error as Error).message;
   return (
     <div className="notice wrong" role="alert">
       <p>{message}</p>

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { get } from "./api.ts";
+import { ask } from "./api.ts";
 import { Amount } from "./balance.tsx";
 import type { Collection, SaleBody } from "./collections.ts";
 
@@ -27,7 +27,7 @@ export function useRevenue(collection: Collection, sale: SaleBody | undefined): 
   const { chain, address } = collection;
   const { data } = useQuery({
     queryKey: ["takings", chain, address.toLowerCase()],
-    queryFn: () => get<TakingsBody>(`/console/takings/${chain}/${address}`),
+    queryFn: () => ask<TakingsBody>(`/console/takings/${chain}/${address}`),
     refetchInterval: 8_000,
   });
   return data && sale && revenueOf(collection, sale, data);

@@ -1,23 +1,19 @@
 import { useMutation } from "@tanstack/react-query";
+import type { ResultOf, VariablesOf } from "gql.tada";
 import { type FormEvent, useEffect, useRef, useState } from "react";
+import { graphql } from "../../client/src/graphql.ts";
+import { repeatWhileUnavailable } from "../../client/src/repeat.ts";
 import { counted } from "../shared/amounts.ts";
-import { graphql, sendPatiently } from "./api.ts";
+import { api, patiently } from "./api.ts";
 import { ErrorNotice } from "./notices.tsx";
 
-const query = `query ($chain: ChainName!, $contract: Address!, $block: Uint256, $after: String) {
+const query = graphql(`query ($chain: ChainName!, $contract: Address!, $block: Uint256, $after: String) {
   contract(chain: $chain, address: $contract) { holders(atBlock: $block, first: 100, after: $after) {
     nodes { tokenId address amount } pageInfo { hasNextPage endCursor }
   } }
-}`;
+}`);
 
-interface Answer {
-  contract: {
-    holders: {
-      nodes: { tokenId: string; address: string; amount: string }[];
-      pageInfo: { hasNextPage: boolean; endCursor: string | null };
-    };
-  } | null;
-}
+type Holders = NonNullable<NonNullable<ResultOf<typeof query>["contract"]>["holders"]>;
 
 interface Wanted {
   chain: string;
@@ -30,14 +26,14 @@ interface Wanted {
 async function readSnapshot(wanted: Wanted, signal: AbortSignal, report: (rows: number) => void): Promise<string[]> {
   const lines = ["token_id,address,amount\n"];
   for (let after: string | null = null; ; ) {
-    const variables: Record<string, unknown> = { ...wanted, after };
-    const { contract }: Answer = await sendPatiently(
-      () => graphql<Answer>(query, variables),
-      signal,
-      () => undefined,
+    const variables: VariablesOf<typeof query> = { ...wanted, after };
+    const answer: ResultOf<typeof query> = await repeatWhileUnavailable(
+      () => api.graphql(query, variables),
+      patiently(signal),
     );
-    if (!contract) throw new Error("The index has no contract at this address.");
-    const { nodes, pageInfo } = contract.holders;
+    const holders: Holders | null | undefined = answer.contract?.holders;
+    if (!holders) throw new Error("The index has no contract at this address.");
+    const { nodes, pageInfo } = holders;
     for (const { tokenId, address, amount } of nodes) lines.push(`${tokenId},${address},${amount}\n`);
     report(lines.length - 1);
     if (!pageInfo.hasNextPage) return lines;

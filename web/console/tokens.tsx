@@ -1,47 +1,44 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import type { ResultOf } from "gql.tada";
 import { useState } from "react";
+import { graphql } from "../../client/src/graphql.ts";
 import { counted, shortAddress } from "../shared/amounts.ts";
 import { previewsOf } from "../shared/previews.ts";
-import { ApiError, graphql } from "./api.ts";
+import { api, isUnknown } from "./api.ts";
 import { ErrorNotice, Loading } from "./notices.tsx";
-import { isUnknown } from "./pages-of.ts";
 import { filterOf, type Trait, type TraitChoice, TraitFilters } from "./trait-filters.tsx";
 
-interface Metadata {
-  attributes?: unknown;
-}
+const token = graphql(`fragment TokenCard on Nft { tokenId name fileUrl contractAddress metadata }`);
+const ofContract = graphql(
+  `query ($chain: ChainName!, $address: Address!, $after: String, $traits: TraitFilter) {
+    contract(chain: $chain, address: $address) { nfts(first: 24, after: $after, traits: $traits) {
+      nodes { ...TokenCard } totalCount pageInfo { hasNextPage endCursor } } }
+  }`,
+  [token],
+);
+const ofAccount = graphql(
+  `query ($chain: ChainName!, $address: Address!, $after: String) {
+    account(address: $address) { nfts(chain: $chain, first: 24, after: $after) {
+      nodes { ...TokenCard } totalCount pageInfo { hasNextPage endCursor } } }
+  }`,
+  [token],
+);
+const traitQuery =
+  graphql(`query ($chain: ChainName!, $address: Address!) { contract(chain: $chain, address: $address) {
+  statistics { tokenCount } traits { name tokenCount values { value tokenCount } } } }`);
 
-interface Token {
-  tokenId: string;
-  name: string | null;
-  fileUrl: string | null;
-  contractAddress: string;
-  metadata: (Metadata & { image?: unknown; name?: unknown }) | null;
-}
-
-interface TokenPage {
-  nodes: Token[];
-  totalCount: number | null;
-  pageInfo: { hasNextPage: boolean; endCursor: string | null };
-}
-
-const fields = `nodes { tokenId name fileUrl contractAddress metadata } totalCount pageInfo { hasNextPage endCursor }`;
-const ofContract = `query ($chain: ChainName!, $address: Address!, $after: String, $traits: TraitFilter) {
-  contract(chain: $chain, address: $address) { nfts(first: 24, after: $after, traits: $traits) { ${fields} } } }`;
-const ofAccount = `query ($chain: ChainName!, $address: Address!, $after: String) {
-  account(address: $address) { nfts(chain: $chain, first: 24, after: $after) { ${fields} } } }`;
-const traitQuery = `query ($chain: ChainName!, $address: Address!) { contract(chain: $chain, address: $address) {
-  statistics { tokenCount } traits { name tokenCount values { value tokenCount } } } }`;
-
-interface TraitAnswer {
-  contract: { statistics: { tokenCount: number } | null; traits: Trait[] | null } | null;
-}
+type TokenPage = NonNullable<NonNullable<ResultOf<typeof ofContract>["contract"]>["nfts"]>;
+type Token = TokenPage["nodes"][number];
+/** Members of a document of which nothing is certain. */
+const membersOf = ({ metadata }: Token) =>
+  (metadata ?? {}) as { attributes?: unknown; image?: unknown; name?: unknown };
 
 const none: TokenPage = { nodes: [], totalCount: 0, pageInfo: { hasNextPage: false, endCursor: null } };
 
 /** Pictures come through this server; what lies elsewhere is not loaded. */
-function pictureOf({ metadata, fileUrl }: Token): string | null {
-  const image = typeof metadata?.image === "string" ? metadata.image : (fileUrl ?? "");
+function pictureOf(token: Token): string | null {
+  const { image: named } = membersOf(token);
+  const image = typeof named === "string" ? named : (token.fileUrl ?? "");
   const match = /^ipfs:\/*(?:ipfs\/)?(.+)$/.exec(image);
   return match ? `/ipfs/${match[1]}` : null;
 }
@@ -51,8 +48,9 @@ interface Attribute {
   value: string;
 }
 
-function attributesOf({ metadata }: Token): Attribute[] {
-  const list = Array.isArray(metadata?.attributes) ? (metadata.attributes as unknown[]) : [];
+function attributesOf(token: Token): Attribute[] {
+  const { attributes } = membersOf(token);
+  const list: unknown[] = Array.isArray(attributes) ? attributes : [];
   return list.flatMap((item) => {
     const { trait_type, value } = (item ?? {}) as { trait_type?: unknown; value?: unknown };
     return typeof trait_type === "string" && value !== undefined ? [{ name: trait_type, value: String(value) }] : [];
@@ -72,17 +70,18 @@ export function TokenGrid({ chain, address, holder = false }: GridProps) {
   const traits = useQuery({
     queryKey: ["traits", chain, address],
     enabled: !holder,
-    queryFn: () => graphql<TraitAnswer>(traitQuery, { chain, address }),
+    queryFn: () => api.graphql(traitQuery, { chain, address }),
     refetchInterval: 60_000,
   });
   const filter = filterOf(chosen);
   const { data, error, isPending, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery({
     queryKey: ["tokens", chain, address, holder, filter],
     queryFn: async ({ pageParam }) => {
-      const variables = { chain, address, after: pageParam, ...(holder ? {} : { traits: filter }) };
-      type Answer = Record<"contract" | "account", { nfts: TokenPage | null } | null>;
-      const answer = await graphql<Answer>(holder ? ofAccount : ofContract, variables);
-      return (holder ? answer.account : answer.contract)?.nfts ?? none;
+      const place = { chain, address, after: pageParam };
+      const found = holder
+        ? (await api.graphql(ofAccount, place)).account
+        : (await api.graphql(ofContract, { ...place, traits: filter })).contract;
+      return found?.nfts ?? none;
     },
     initialPageParam: null as string | null,
     getNextPageParam: ({ pageInfo }) => (pageInfo.hasNextPage ? pageInfo.endCursor : undefined),
@@ -114,7 +113,7 @@ export function TokenGrid({ chain, address, holder = false }: GridProps) {
           More tokens
         </button>
       )}
-      {traits.error instanceof ApiError && !isUnknown(traits.error) && <ErrorNotice error={traits.error} />}
+      {traits.error && !isUnknown(traits.error) && <ErrorNotice error={traits.error} />}
     </div>
   );
 }

@@ -1,24 +1,8 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
-import type { Answer } from "../../client/src/rest.ts";
 import { Address } from "./address.tsx";
-import { get } from "./api.ts";
+import { api, isUnknown } from "./api.ts";
 import { ErrorNotice, Loading } from "./notices.tsx";
-import { isUnknown } from "./pages-of.ts";
 import { Time } from "./time.tsx";
-
-type TransferPage = Answer<"get", "/v0/transactions/nfts/{contract_address}">;
-
-/** A page after another, by continuation. @param path without the query. */
-function usePages<Page extends { continuation: string | null }>(path: string, query: string) {
-  return useInfiniteQuery({
-    queryKey: [path, query],
-    queryFn: ({ pageParam }) =>
-      get<Page>(`${path}?${query}${pageParam ? `&continuation=${encodeURIComponent(pageParam)}` : ""}`),
-    initialPageParam: "",
-    getNextPageParam: (page: Page) => page.continuation || undefined,
-    refetchInterval: 15_000,
-  });
-}
 
 /**
  * What moved, newest first.
@@ -34,11 +18,18 @@ export function TransferTable({
   address: string;
   account?: boolean;
 }) {
-  const path = `/v0/transactions/${account ? "accounts" : "nfts"}/${address}`;
-  const { data, error, isPending, hasNextPage, fetchNextPage } = usePages<TransferPage>(
-    path,
-    `chain=${chain}&page_size=20`,
-  );
+  const { data, error, isPending, hasNextPage, fetchNextPage } = useInfiniteQuery({
+    queryKey: ["transfers", chain, address, account],
+    queryFn: ({ pageParam }) => {
+      const query = { chain, page_size: 20, ...(pageParam ? { continuation: pageParam } : {}) };
+      return account
+        ? api.get("/v0/transactions/accounts/{account_address}", { path: { account_address: address }, query })
+        : api.get("/v0/transactions/nfts/{contract_address}", { path: { contract_address: address }, query });
+    },
+    initialPageParam: "",
+    getNextPageParam: ({ continuation }) => continuation || undefined,
+    refetchInterval: 15_000,
+  });
   const items = data?.pages.flatMap((page) => page.transactions) ?? [];
   if (isPending) return <Loading what="transfers" />;
   if (error && !isUnknown(error)) return <ErrorNotice error={error} />;

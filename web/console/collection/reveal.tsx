@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { previewsOf } from "../../shared/previews.ts";
-import { get } from "../api.ts";
+import { ask } from "../api.ts";
 import type { Collection } from "../collections.ts";
 import { CheckedUpdate } from "./checked-update.tsx";
 
@@ -16,7 +16,7 @@ export function Reveal({ collection }: { collection: Collection }) {
     enabled: folder !== null,
     queryFn: async () =>
       await Promise.all(
-        [0, 1, 2].map((id) => get<{ name?: string; image?: string }>(pathOf(`${folder}${id}`)).catch(() => null)),
+        [0, 1, 2].map((id) => ask<{ name?: string; image?: string }>(pathOf(`${folder}${id}`)).catch(() => null)),
       ),
   });
   if (collection.base_uri !== "" || collection.metadata_frozen) return null;

@@ -1,12 +1,14 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { ApiError, get, send } from "../api.ts";
+import { MintyardError } from "../../../client/src/error.ts";
+import type { Input } from "../../../client/src/rest.ts";
+import { api } from "../api.ts";
 import type { Collection } from "../collections.ts";
 
 const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
 
 /** Members of `PUT /v0/contracts/collections`. */
-export type Changes = Readonly<Record<string, unknown>>;
+export type Changes = Partial<Input<"put", "/v0/contracts/collections">["body"]>;
 
 /** What the dry run of an update says; `cost` and `max_cost` in the chain's coin. */
 export interface UpdatePlan {
@@ -26,17 +28,17 @@ export function useUpdate({ chain, address }: Collection) {
   const [leave, setLeave] = useState<(() => void) | null>(null);
   const bodyOf = (changes: Changes) => ({ chain, contract_address: address, ...changes });
   const check = useMutation({
-    mutationFn: async (changes: Changes) => ({
-      of: JSON.stringify(changes),
-      plan: await send<UpdatePlan>("PUT", "/v0/contracts/collections?dry_run=true", bodyOf(changes)),
-    }),
+    mutationFn: async (changes: Changes) => {
+      const asked = { query: { dry_run: true }, body: bodyOf(changes) };
+      const { gas = 0, cost = 0, max_cost = 0, warnings = [] } = await api.put("/v0/contracts/collections", asked);
+      return { of: JSON.stringify(changes), plan: { gas, cost, max_cost, warnings } };
+    },
     onMutate: () => setSaid(null),
   });
   const update = useMutation({
     mutationFn: async (changes: Changes) => {
       setSaid("The change is being signed.");
-      const answer = await send<{ transaction_hash: string }>("PUT", "/v0/contracts/collections", bodyOf(changes));
-      const hash = answer.transaction_hash;
+      const { transaction_hash: hash = "" } = await api.put("/v0/contracts/collections", { body: bodyOf(changes) });
       const controller = new AbortController();
       setLeave(() => () => controller.abort());
       for (;;) {
@@ -74,10 +76,10 @@ export function useUpdate({ chain, address }: Collection) {
 /** @returns what a transaction waits for; null when it is confirmed. */
 async function waitsFor(chain: string, hash: string): Promise<string | null> {
   try {
-    await get(`/v0/contracts/${hash}?chain=${chain}`);
+    await api.get("/v0/contracts/{transaction_hash}", { path: { transaction_hash: hash }, query: { chain } });
     return null;
   } catch (error) {
-    if (error instanceof ApiError && error.code === "transaction_pending") return error.message;
+    if (error instanceof MintyardError && error.code === "transaction_pending") return error.message;
     throw error;
   }
 }

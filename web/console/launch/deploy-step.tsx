@@ -1,9 +1,10 @@
 import { useMutation } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
+import { MintyardError } from "../../../client/src/error.ts";
 import { formatCost } from "../../shared/amounts.ts";
 import { isRejection, type Wallet } from "../../shared/wallets.ts";
 import { Address } from "../address.tsx";
-import { ApiError, send, sendPatiently } from "../api.ts";
+import { api, mayHaveArrived, patiently } from "../api.ts";
 import { useInstallation, useWallets } from "../installation.ts";
 import { ErrorNotice } from "../notices.tsx";
 import { DeploymentWay } from "./deployment-way.tsx";
@@ -12,26 +13,19 @@ import type { StepProps } from "./fields.tsx";
 import { deployWithWallet } from "./own-wallet.ts";
 import { Review } from "./review.tsx";
 
-interface Plan {
-  predicted_address: string;
-  idempotency_key: string;
-  gas: number;
-  cost: number;
-  max_cost: number;
-  warnings: string[];
-}
-
 /** What was chosen, the dry run's words, on a real network a word to type, the button, and the deployment's way until it stands. */
 export function DeployStep({ draft, change, clear }: StepProps & { clear: () => void }) {
   const chain = useInstallation()?.chains.find(({ name }) => name === draft.chain);
   const wallets = useWallets().filter(({ local, id }) => !local || id === `local-${chain?.id}`);
   const plan = useMutation({
     mutationFn: async () => {
-      const headers: Record<string, string> = draft.idempotencyKey ? { "Idempotency-Key": draft.idempotencyKey } : {};
-      const made = await send<Plan>("POST", "/v0/contracts/collections?dry_run=true", requestOf(draft), headers);
+      const { idempotencyKey } = draft;
+      const body = requestOf(draft);
+      const made = await api.post("/v0/contracts/collections", { query: { dry_run: true }, body, idempotencyKey });
       // With the plan's key the collection gets the plan's address, and a request that is sent twice is one.
-      change({ idempotencyKey: made.idempotency_key });
-      return made;
+      change({ idempotencyKey: made.idempotency_key ?? idempotencyKey });
+      const { predicted_address = "", gas = 0, cost = 0, max_cost = 0, warnings = [] } = made;
+      return { predicted_address, gas, cost, max_cost, warnings };
     },
   });
   const [waits, setWaits] = useState<string | null>(null);
@@ -45,15 +39,15 @@ export function DeployStep({ draft, change, clear }: StepProps & { clear: () => 
   const deploy = useMutation({
     mutationFn: async () => {
       change({ deploying: true });
-      const headers = { "Idempotency-Key": draft.idempotencyKey };
-      const run = () =>
-        send<{ transaction_hash: string }>("POST", "/v0/contracts/collections", requestOf(draft), headers);
-      const { transaction_hash } = await sendPatiently(run, abort.current.signal, setWaits);
+      const { idempotencyKey } = draft;
+      const asked = { body: requestOf(draft), idempotencyKey };
+      const repeat = patiently(abort.current.signal, setWaits);
+      const { transaction_hash } = await api.transact("post", "/v0/contracts/collections", asked, repeat);
       change({ transactionHash: transaction_hash, deploying: false, byWallet: false });
     },
     onError: (error) => {
       // What was refused was not accepted; anything else may have been.
-      if (!(error instanceof ApiError) || error.status >= 500) return;
+      if (mayHaveArrived(error) || !(error instanceof MintyardError)) return;
       // What was accepted under this key has ended without a collection: another key makes a new deployment, once asked for.
       const isOver = error.problems.some(({ field }) => field === "Idempotency-Key");
       change(isOver ? { deploying: false, idempotencyKey: "" } : { deploying: false });

@@ -1,7 +1,8 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useEffect } from "react";
-import { ApiError, get } from "../api.ts";
+import { MintyardError } from "../../../client/src/error.ts";
+import { api } from "../api.ts";
 import { ErrorNotice } from "../notices.tsx";
 import type { Draft } from "./draft.ts";
 import type { StepProps } from "./fields.tsx";
@@ -67,10 +68,12 @@ export function DeploymentWay({ draft, change, clear }: StepProps & { clear: () 
 /** The lookup answers 404 with what it waits for until the collection stands. */
 async function deploymentOf({ chain, transactionHash: hash }: Draft): Promise<Way> {
   try {
-    const { contract_address } = await get<{ contract_address: string }>(`/v0/contracts/${hash}?chain=${chain}`);
+    const { contract_address } = await api.get("/v0/contracts/{transaction_hash}", {
+      ...{ path: { transaction_hash: hash }, query: { chain } },
+    });
     return { address: contract_address, text: "", failed: false };
   } catch (error) {
-    if (!(error instanceof ApiError) || error.status !== 404) throw error;
+    if (!(error instanceof MintyardError) || error.status !== 404) throw error;
     return { address: null, text: error.message, failed: error.code !== "transaction_pending" };
   }
 }

@@ -1,4 +1,5 @@
 import { useCallback, useState } from "react";
+import type { Input } from "../../../client/src/rest.ts";
 
 /** A launch that is not done yet: kept by the browser, so that it can be left and taken up again. */
 export interface Draft {
@@ -77,12 +78,14 @@ export function useDraft() {
 }
 
 /** What the deployment asks for, as `POST /v0/contracts/collections` takes it. */
-export function requestOf(draft: Draft): Record<string, unknown> {
+export function requestOf(draft: Draft): Input<"post", "/v0/contracts/collections">["body"] {
   const time = (text: string) => new Date(text).toISOString();
+  // The server takes numbers as texts too, and those of JavaScript do not keep 18 decimals.
+  const price = (text: string) => text.trim() as unknown as number;
   const { wallets } = readAllowlist(draft.allowlist);
   return {
     ...{ chain: draft.chain, name: draft.name.trim(), symbol: draft.symbol.trim(), max_supply: draft.supply },
-    ...{ team_reserve: Number(draft.reserve), tokens_per_mint: Number(draft.perMint), mint_price: draft.price.trim() },
+    ...{ team_reserve: Number(draft.reserve), tokens_per_mint: Number(draft.perMint), mint_price: price(draft.price) },
     ...{ owner_address: draft.owner.trim(), treasury_address: (draft.treasury || draft.owner).trim() },
     ...{ public_mint_start: time(draft.publicStart), royalties_share: Math.round(Number(draft.royalties) * 100) },
     ...(draft.hidden ? { prereveal_token_uri: draft.placeholderUri } : { base_uri: draft.baseUri }),
@@ -90,7 +93,7 @@ export function requestOf(draft: Draft): Record<string, unknown> {
       ? {}
       : {
           presale_mint_start: time(draft.presaleStart),
-          presale_mint_price: (draft.presalePrice || draft.price).trim(),
+          presale_mint_price: price(draft.presalePrice || draft.price),
           presale_whitelisted_addresses: wallets,
         }),
   };

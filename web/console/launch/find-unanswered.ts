@@ -1,15 +1,15 @@
-import { graphql } from "../api.ts";
+import type { ResultOf } from "gql.tada";
+import { graphql } from "../../../client/src/graphql.ts";
+import { api } from "../api.ts";
 import type { UploadJob } from "./upload.ts";
 
-const query = `query ($from: DateTime, $after: String) {
+const query = graphql(`query ($from: DateTime, $after: String) {
   viewer { uploads(kinds: [FILE], from: $from, first: 100, after: $after) {
     nodes { cid } pageInfo { hasNextPage endCursor }
   } }
-}`;
+}`);
 
-interface Answer {
-  viewer: { uploads: { nodes: { cid: string }[]; pageInfo: { hasNextPage: boolean; endCursor: string | null } } };
-}
+type Uploads = NonNullable<NonNullable<ResultOf<typeof query>["viewer"]>["uploads"]>;
 
 /** This machine's clock may be so far ahead of the server's. */
 const clockMs = 300_000;
@@ -27,8 +27,10 @@ export async function findUnanswered({ account, stored }: Pick<UploadJob, "accou
   let after: string | null = null;
   // The newest come first, and a closed tab's last files are among them.
   for (let page = 0; page < mostPages && wanted.size > 0; page += 1) {
-    const answer: Answer = await graphql<Answer>(query, { from, after });
-    const { nodes, pageInfo }: Answer["viewer"]["uploads"] = answer.viewer.uploads;
+    const answer: ResultOf<typeof query> = await api.graphql(query, { from, after });
+    const uploads: Uploads | null | undefined = answer.viewer?.uploads;
+    if (!uploads) return;
+    const { nodes, pageInfo } = uploads;
     for (const { cid } of nodes) {
       const hash = wanted.get(cid);
       if (hash === undefined) continue;

@@ -1,28 +1,22 @@
+import type { ResultOf, VariablesOf } from "gql.tada";
+import { graphql } from "../../../client/src/graphql.ts";
 import { formatFee, parseEther } from "../../shared/amounts.ts";
 import type { Wallet } from "../../shared/wallets.ts";
-import { graphql } from "../api.ts";
+import { api } from "../api.ts";
 import type { InstalledChain } from "../installation.ts";
 import { type Draft, readAllowlist } from "./draft.ts";
 
-const prepareQuery = `mutation ($input: DeployCollectionInput!, $sender: Address!) {
+const prepareQuery = graphql(`mutation ($input: DeployCollectionInput!, $sender: Address!) {
   deployCollection(input: $input, mode: SIGN, sender: $sender) {
     transaction { to data valueWei gas expectedAddress } warnings userErrors { field message }
   }
-}`;
-const reportQuery = `mutation ($chain: ChainName!, $hash: Hex!) {
+}`);
+const reportQuery = graphql(`mutation ($chain: ChainName!, $hash: Hex!) {
   reportDeployment(chain: $chain, transactionHash: $hash) { collection userErrors { code message } }
-}`;
-
-interface Prepared {
-  deployCollection: {
-    transaction: { to: string | null; data: string; valueWei: string; gas: string | null } | null;
-    warnings: string[];
-    userErrors: { field: string | null; message: string }[];
-  };
-}
+}`);
 
 /** The launch as GraphQL takes it. */
-function inputOf(draft: Draft): Record<string, unknown> {
+function inputOf(draft: Draft): VariablesOf<typeof prepareQuery>["input"] {
   const time = (text: string) => new Date(text).toISOString();
   const wei = (text: string) => String(parseEther(text) ?? text);
   return {
@@ -59,8 +53,8 @@ export async function deployWithWallet(
   const [from = ""] = await ask<string[]>("eth_requestAccounts");
   const chainId = `0x${chain.id.toString(16)}`;
   if (Number(await ask<string>("eth_chainId")) !== chain.id) await ask("wallet_switchEthereumChain", { chainId });
-  const { deployCollection } = await graphql<Prepared>(prepareQuery, { input: inputOf(draft), sender: from });
-  const { transaction, warnings, userErrors } = deployCollection;
+  const { deployCollection } = await api.graphql(prepareQuery, { input: inputOf(draft), sender: from });
+  const { transaction = null, warnings = [], userErrors = [] } = deployCollection ?? {};
   if (!transaction) throw new Error(userErrors.map(({ message }) => message).join("; ") || "Nothing was prepared.");
   const call = { from, data: transaction.data, value: `0x${BigInt(transaction.valueWei).toString(16)}` };
   const gas = BigInt(transaction.gas ?? (await ask<string>("eth_estimateGas", call)));
@@ -72,16 +66,10 @@ export async function deployWithWallet(
   return hash;
 }
 
-interface Refusal {
-  code: string;
-  message: string;
-}
+type Refusal = NonNullable<ResultOf<typeof reportQuery>["reportDeployment"]>["userErrors"][number];
 
 /** Tells the server which transaction it was. @returns why it does not take it; null once it does. */
 export async function reportOwnDeployment(chain: string, hash: string): Promise<Refusal | null> {
-  const { reportDeployment } = await graphql<{ reportDeployment: { userErrors: Refusal[] } }>(reportQuery, {
-    chain,
-    hash,
-  });
-  return reportDeployment.userErrors[0] ?? null;
+  const { reportDeployment } = await api.graphql(reportQuery, { chain, hash });
+  return reportDeployment?.userErrors[0] ?? null;
 }

@@ -1,5 +1,6 @@
+import { repeatWhileUnavailable } from "../../../client/src/repeat.ts";
 import { linkFiles, linkOf } from "../../../src/uploads/document-files.ts";
-import { send, sendPatiently } from "../api.ts";
+import { api, patiently } from "../api.ts";
 import { findUnanswered } from "./find-unanswered.ts";
 import type { FolderToken } from "./read-folder.ts";
 import { type StoredFiles, sha256 } from "./stored-files.ts";
@@ -52,25 +53,18 @@ export async function uploadFolder(job: UploadJob): Promise<UploadedFolder> {
     }
   };
   await Promise.all(Array.from({ length: atOnce }, work));
-  const form = new FormData();
-  for (const token of tokens) {
-    const text = documentOf(token, job.collection, cids);
-    form.append("metadata_files", new Blob([text], { type: "application/json" }), `${token.id}.json`);
-  }
-  const answer = await sendPatiently(
-    () => send<DirectoryAnswer>("POST", "/v0/metadata/directory?warnings=true", form),
-    signal,
-    (waiting) => report({ ...progress, waiting }),
+  const metadata_files = tokens.map(
+    (token) => new File([documentOf(token, job.collection, cids)], `${token.id}.json`, { type: "application/json" }),
   );
-  const warnings = answer.warnings.map(({ message, examples }) => `${message}: ${examples.join(", ")}`);
-  const dead = answer.warnings.find(({ rule }) => /^image_dead$|_unfilled$/.test(rule));
+  const answer = await repeatWhileUnavailable(
+    () => api.post("/v0/metadata/directory", { query: { warnings: true }, body: { metadata_files } }),
+    patiently(signal, (waiting) => report({ ...progress, waiting })),
+  );
+  const found = answer.warnings ?? [];
+  const warnings = found.map(({ message, examples }) => `${message}: ${examples.join(", ")}`);
+  const dead = found.find(({ rule }) => /^image_dead$|_unfilled$/.test(rule));
   if (dead) throw new Error(`${dead.message}: ${dead.examples.join(", ")}`);
   return { baseUri: answer.metadata_directory_ipfs_uri, warnings };
-}
-
-interface DirectoryAnswer {
-  metadata_directory_ipfs_uri: string;
-  warnings: { rule: string; message: string; examples: string[] }[];
 }
 
 /** The document as it is in the folder, with the links of its files; one without a name gets the collection's. */
@@ -115,12 +109,6 @@ export async function storeFile(
   signal: AbortSignal,
   waiting: (why: string) => void = () => undefined,
 ): Promise<string> {
-  const form = new FormData();
-  form.append("file", content, name);
-  const { ipfs_url } = await sendPatiently(
-    () => send<{ ipfs_url: string }>("POST", "/v0/files", form),
-    signal,
-    waiting,
-  );
+  const { ipfs_url } = await api.uploadFile(content, name, patiently(signal, waiting));
   return ipfs_url.split("/").at(-1) ?? "";
 }

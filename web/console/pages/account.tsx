@@ -1,22 +1,13 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
+import type { Input } from "../../../client/src/rest.ts";
 import { formatBytes, shortAddress } from "../../shared/amounts.ts";
-import { get, send } from "../api.ts";
+import { api, ask } from "../api.ts";
 import { DangerButton } from "../danger-button.tsx";
 import { ErrorNotice, Loading } from "../notices.tsx";
 import { Time } from "../time.tsx";
 
-interface ApiKey {
-  id: string;
-  name: string;
-  scopes: string[];
-  created_at: string;
-  expires_at: string | null;
-  revoked_at: string | null;
-  last_used_at: string | null;
-  wallet: string | null;
-}
-
+/** The document leaves open what of its parts there is. */
 interface Settings {
   profile: { name: string; email: string };
   data_usage_and_limits: {
@@ -34,10 +25,13 @@ interface Settings {
   };
 }
 
-const time = (text: string | null) => (text === null ? "–" : <Time at={text} />);
+type Scope = NonNullable<Input<"post", "/v0/me/keys">["body"]["scopes"]>[number];
+const scopes: readonly Scope[] = ["read", "upload", "deploy", "admin"];
+
+const time = (text: string | null | undefined) => (!text ? "–" : <Time at={text} />);
 
 export function AccountPage() {
-  const settings = useQuery({ queryKey: ["settings"], queryFn: () => get<Settings>("/v0/me/settings") });
+  const settings = useQuery({ queryKey: ["settings"], queryFn: () => ask<Settings>("/v0/me/settings") });
   return (
     <div className="stack">
       <h1>Account</h1>
@@ -80,21 +74,27 @@ function Usage({ settings }: { settings: Settings }) {
 
 function Keys() {
   const client = useQueryClient();
-  const keys = useQuery({ queryKey: ["keys"], queryFn: () => get<{ keys: ApiKey[] }>("/v0/me/keys") });
+  const keys = useQuery({ queryKey: ["keys"], queryFn: () => api.get("/v0/me/keys") });
   const [secret, setSecret] = useState<string | null>(null);
   const again = () => client.invalidateQueries({ queryKey: ["keys"] });
   const create = useMutation({
-    mutationFn: (input: { name: string; scopes: string[] }) => send<{ api_key: string }>("POST", "/v0/me/keys", input),
+    mutationFn: (body: Input<"post", "/v0/me/keys">["body"]) => api.post("/v0/me/keys", { body }),
     onSuccess: ({ api_key }) => {
       setSecret(api_key);
       void again();
     },
   });
-  const revoke = useMutation({ mutationFn: (id: string) => send("DELETE", `/v0/me/keys/${id}`), onSuccess: again });
+  const revoke = useMutation({
+    mutationFn: (id: string) => api.delete("/v0/me/keys/{id}", { path: { id } }),
+    onSuccess: again,
+  });
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
-    create.mutate({ name: String(form.get("name")), scopes: form.getAll("scope").map(String) });
+    create.mutate({
+      name: String(form.get("name")),
+      scopes: scopes.filter((scope) => form.getAll("scope").includes(scope)),
+    });
   };
   const working = keys.data?.keys.filter(
     ({ revoked_at, expires_at }) => !revoked_at && !(expires_at && new Date(expires_at) < new Date()),
@@ -154,7 +154,7 @@ function Keys() {
           </label>
           <fieldset className="row">
             <legend className="label">It may</legend>
-            {["read", "upload", "deploy", "admin"].map((scope) => (
+            {scopes.map((scope) => (
               <label key={scope} className="check">
                 <input type="checkbox" name="scope" value={scope} defaultChecked={scope === "read"} />
                 {scope}

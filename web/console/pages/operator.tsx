@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Address } from "../address.tsx";
-import { get } from "../api.ts";
+import { ask } from "../api.ts";
 import { Amount, useBalance } from "../balance.tsx";
 import { ErrorNotice, Loading } from "../notices.tsx";
 
@@ -29,7 +29,7 @@ interface Status {
 
 /** How the installation is: its parts, and for each chain the index, the wallets that pay, and what waits. */
 export function OperatorPage() {
-  const status = useQuery({ queryKey: ["status"], queryFn: () => get<Status>("/status"), refetchInterval: 5_000 });
+  const status = useQuery({ queryKey: ["status"], queryFn: () => ask<Status>("/status"), refetchInterval: 5_000 });
   const { data } = status;
   const words = data ? troublesOf(data) : [];
   return (

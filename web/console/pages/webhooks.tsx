@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
-import type { Answer } from "../../../client/src/rest.ts";
-import { get, send } from "../api.ts";
+import type { Answer, Input } from "../../../client/src/rest.ts";
+import { api } from "../api.ts";
 import { DangerButton } from "../danger-button.tsx";
 import { ErrorNotice, Loading } from "../notices.tsx";
 import { Deliveries } from "../webhooks/deliveries.tsx";
@@ -23,12 +23,12 @@ export function WebhooksPage() {
   const client = useQueryClient();
   const found = useQuery({
     queryKey: ["webhooks"],
-    queryFn: () => get<WebhookList>("/v1/webhooks"),
+    queryFn: () => api.get("/v1/webhooks"),
     refetchInterval: 10_000,
   });
   const [secret, setSecret] = useState<string | null>(null);
   const create = useMutation({
-    mutationFn: (input: Record<string, unknown>) => send<Answer<"post", "/v1/webhooks">>("POST", "/v1/webhooks", input),
+    mutationFn: (body: Input<"post", "/v1/webhooks">["body"]) => api.post("/v1/webhooks", { body }),
     onSuccess: ({ secret: made }) => {
       setSecret(made);
       void client.invalidateQueries({ queryKey: ["webhooks"] });
@@ -121,13 +121,15 @@ function Endpoint({ webhook }: { webhook: Webhook }) {
   const client = useQueryClient();
   const { id, url, description, state, disabledReason, waiting, failingSince } = webhook;
   const act = useMutation({
-    mutationFn: ({ method, path }: { method: string; path: string }) => send(method, `/v1/webhooks/${id}${path}`),
+    mutationFn: (run: () => Promise<unknown>) => run(),
     onSuccess: async () => {
       await client.invalidateQueries({ queryKey: ["webhooks"] });
       await client.invalidateQueries({ queryKey: ["deliveries", id] });
     },
   });
-  const post = (path: string) => act.mutate({ method: "POST", path });
+  const path = { id };
+  const post = (word: "verify" | "test" | "pause" | "resume") =>
+    act.mutate(() => api.post(`/v1/webhooks/{id}/${word}`, { path }));
   return (
     <section className="card stack" aria-label={`Endpoint ${url}`}>
       <div className="row apart">
@@ -148,20 +150,20 @@ function Endpoint({ webhook }: { webhook: Webhook }) {
       {waiting && waiting !== "verification" && <p className="notice">{waits[waiting] ?? waiting}</p>}
       <div className="row">
         {state === "unverified" ? (
-          <button type="button" disabled={act.isPending} onClick={() => post("/verify")}>
+          <button type="button" disabled={act.isPending} onClick={() => post("verify")}>
             Ask it now
           </button>
         ) : (
-          <button type="button" disabled={act.isPending} onClick={() => post("/test")}>
+          <button type="button" disabled={act.isPending} onClick={() => post("test")}>
             Send a test event
           </button>
         )}
         {state === "enabled" || state === "unverified" ? (
-          <button type="button" disabled={act.isPending} onClick={() => post("/pause")}>
+          <button type="button" disabled={act.isPending} onClick={() => post("pause")}>
             Pause
           </button>
         ) : (
-          <button type="button" disabled={act.isPending} onClick={() => post("/resume")}>
+          <button type="button" disabled={act.isPending} onClick={() => post("resume")}>
             Resume
           </button>
         )}
@@ -170,7 +172,7 @@ function Endpoint({ webhook }: { webhook: Webhook }) {
           of={`the endpoint ${url}`}
           loss="Its deliveries and its secret go too."
           disabled={act.isPending}
-          act={() => act.mutate({ method: "DELETE", path: "" })}
+          act={() => act.mutate(() => api.delete("/v1/webhooks/{id}", { path }))}
         />
       </div>
       <ErrorNotice error={act.error} />

@@ -1,7 +1,6 @@
 import { useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import type { Answer } from "../../../client/src/rest.ts";
-import { get, send } from "../api.ts";
+import { api } from "../api.ts";
 import { ErrorNotice, Loading } from "../notices.tsx";
 
 const pageSize = 50;
@@ -10,23 +9,21 @@ const words = { pending: "waits", delivered: "delivered", dead: "given up" };
 /** What was sent to an endpoint, each with its tries; any of it can be sent again. */
 export function Deliveries({ id }: { id: string }) {
   const client = useQueryClient();
-  const [state, setState] = useState("");
+  const [state, setState] = useState<keyof typeof words | "">("");
   const found = useInfiniteQuery({
     queryKey: ["deliveries", id, state],
-    queryFn: ({ pageParam }) => {
-      const query = new URLSearchParams({
-        ...(state ? { state } : {}),
-        ...(pageParam ? { before: pageParam } : {}),
-      });
-      return get<Answer<"get", "/v1/webhooks/{id}/deliveries">>(`/v1/webhooks/${id}/deliveries?${query}`);
-    },
+    queryFn: ({ pageParam }) =>
+      api.get("/v1/webhooks/{id}/deliveries", {
+        path: { id },
+        query: { ...(state ? { state } : {}), ...(pageParam ? { before: pageParam } : {}) },
+      }),
     initialPageParam: "",
     getNextPageParam: ({ deliveries }) => (deliveries.length < pageSize ? undefined : deliveries.at(-1)?.id),
     refetchInterval: 5_000,
   });
   const replay = useMutation({
-    mutationFn: (wanted: Record<string, unknown>) =>
-      send<Answer<"post", "/v1/webhooks/{id}/replay">>("POST", `/v1/webhooks/${id}/replay`, wanted),
+    mutationFn: (body: { failed: true } | { eventId: string }) =>
+      api.post("/v1/webhooks/{id}/replay", { path: { id }, body }),
     onSuccess: () => client.invalidateQueries({ queryKey: ["deliveries", id] }),
   });
   const deliveries = found.data?.pages.flatMap((page) => page.deliveries) ?? [];
@@ -37,7 +34,7 @@ export function Deliveries({ id }: { id: string }) {
         <div className="row">
           <label>
             Shown
-            <select value={state} onChange={(event) => setState(event.target.value)}>
+            <select value={state} onChange={(event) => setState(event.target.value as typeof state)}>
               <option value="">all</option>
               <option value="pending">waiting</option>
               <option value="delivered">delivered</option>
