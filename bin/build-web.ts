@@ -5,6 +5,7 @@ import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:f
 import { join, relative } from "node:path";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
+import { collectionCalls } from "../src/reference/collection-calls.ts";
 import type { PageFiles, WebManifest } from "../src/server/web-manifest.ts";
 import { buildGuides } from "./build-guides.ts";
 import { buildReference } from "./build-reference.ts";
@@ -49,6 +50,14 @@ async function builtStamp(): Promise<string | null> {
   return text === null ? null : (JSON.parse(text) as WebManifest).stamp;
 }
 
+/** The module of the console's calls: what it takes to make them stays here. */
+const calls = {
+  name: "collection-calls",
+  resolveId: (id: string) => (id === "virtual:collection-calls" ? `\0${id}` : null),
+  load: (id: string) =>
+    id === "\0virtual:collection-calls" ? `export default ${JSON.stringify(collectionCalls())}` : null,
+};
+
 interface ViteEntry {
   file: string;
   css?: string[];
@@ -70,6 +79,7 @@ async function buildWeb(): Promise<"built" | "kept"> {
       configFile: false,
       base: "/",
       logLevel: "error",
+      plugins: [calls],
       define: { "process.env.NODE_ENV": '"production"' },
       build: {
         outDir: out,

@@ -81,6 +81,15 @@ export interface Task {
   examples: readonly Example[];
 }
 
+/** A call in every form that it has, with marks in place of the reader's values. */
+export interface CollectionCall {
+  title: string;
+  /** Its place in the reference. */
+  anchor: string;
+  /** By language: `curl`, `GraphQL` and `TypeScript`. */
+  forms: Readonly<Record<string, readonly string[]>>;
+}
+
 /** The place of an example in the page, by its first operation. */
 export function anchorOf({ rest, graphql = "" }: Pick<Example, "rest" | "graphql">): string {
   return referenceAnchor(rest ?? graphql);

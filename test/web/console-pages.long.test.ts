@@ -1,5 +1,7 @@
+import { execFile } from "node:child_process";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import pg from "pg";
 import type { Browser, Page } from "playwright-core";
 import { type Address, getAddress } from "viem";
@@ -70,11 +72,10 @@ describe.skipIf(!hasBrowser)("the console's pages", () => {
   /** What a list of facts says of a word. */
   const fact = (page: Page, word: string) => page.locator("dt", { hasText: word }).locator("+ dd").textContent();
 
-  async function open(path: string, wallet?: Wallet): Promise<WatchedPage> {
+  async function open(path: string, wallet?: Wallet, apiKey = stack.ready.apiKey): Promise<WatchedPage> {
     const watched = await openPage(browser, origin);
     watched.page.setDefaultTimeout(60_000);
     if (wallet) await addWallet(watched, wallet, stack.ready.rpcUrl ?? "", stack.ready.chainId ?? 0);
-    const { apiKey } = stack.ready;
     await watched.context.addInitScript((key) => sessionStorage.setItem("mintyard-key", key), apiKey);
     await watched.page.goto(origin + path);
     return watched;
@@ -96,6 +97,58 @@ describe.skipIf(!hasBrowser)("the console's pages", () => {
     await tokens.getByText("1 token").waitFor();
     expect(await tokens.getByText("Garden #0").count()).toBe(1);
     expect(await tokens.getByText("Garden #1").count()).toBe(0);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test("give a developer the calls of a collection: those that are copied answer with its tokens", async () => {
+    const { page, complaints, close } = await open(`/console/collections/goerli/${collection}`);
+    const section = page.locator("section", { has: page.getByRole("heading", { name: "Developer" }) });
+    const call = section.locator("details", { hasText: "Read the tokens of a contract" });
+    await call.locator("summary").click();
+    const env = { PATH: process.env["PATH"], MINTYARD_KEY: stack.ready.apiKey };
+    const command = (await call.locator("pre").textContent()) ?? "";
+    const { stdout } = await promisify(execFile)("sh", ["-ec", command], { env });
+    expect((JSON.parse(stdout) as { nfts: unknown[] }).nfts).toHaveLength(3);
+    await section.getByLabel("GraphQL").check();
+    const [document = "", variables = ""] = await call.locator("pre").allTextContents();
+    const { body } = await new Client(stack.ready).graphql(document, JSON.parse(variables));
+    expect(body).toMatchObject({ data: { contract: { nfts: { nodes: [{}, {}, {}] } } } });
+    await section.getByLabel("TypeScript").check();
+    expect(await call.locator("pre").textContent()).toContain(`contract_address: "${collection}"`);
+    // The reference has the same values, and no text of the page has the key.
+    expect(await page.content()).not.toContain(stack.ready.apiKey);
+    await section.getByRole("link", { name: "All operations, filled in for this collection" }).click();
+    await page.waitForURL("**/docs");
+    const values = ["Chain", "Collection", "Contract"].map((name) =>
+      page.getByLabel(name, { exact: true }).inputValue(),
+    );
+    expect(await Promise.all(values)).toEqual(["goerli", collection, collection]);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test("offer a new account what it can begin with, and ten sample pictures, which are stored and can be seen", async () => {
+    const signedUp = await new Client(stack.ready).json("/signup", { name: "First visit" });
+    const { page, complaints, close } = await open("/console", undefined, String(signedUp.body["api_key"]));
+    for (const title of ["Launch a collection", "Read data", "Call the API"])
+      await page.getByRole("heading", { name: title }).waitFor();
+    await page.getByRole("link", { name: /try sample pictures/ }).click();
+    await page.getByRole("button", { name: "Try ten sample pictures" }).click();
+    await page.getByText(/^10 files, .* Nothing is wrong with them/).waitFor();
+    await page.getByLabel("Name of the collection").fill("Samples");
+    await page.getByRole("button", { name: "Store 10 pictures" }).click();
+    const stored = page.getByText(/^10 tokens stored at ipfs:/);
+    await stored.waitFor();
+    const folder = /ipfs:\/\/(\w+)/.exec((await stored.textContent()) ?? "")?.[1];
+    const pictures = new Set<string>();
+    for (const id of [0, 9]) {
+      const { image } = (await (await fetch(`${origin}/ipfs/${folder}/${id}.json`)).json()) as { image: string };
+      const answer = await fetch(image.replace("ipfs://", `${origin}/ipfs/`));
+      expect(answer.headers.get("content-type")).toBe("image/png");
+      pictures.add(Buffer.from(await answer.arrayBuffer()).toString("base64"));
+    }
+    expect(pictures.size).toBe(2);
     expect(complaints).toEqual([]);
     await close();
   });

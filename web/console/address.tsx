@@ -19,7 +19,7 @@ export function Identicon({ address }: { address: string }) {
 }
 
 /** Copies a text. @param what is copied, for screen readers: `the address of the treasury`. */
-function Copy({ text, what }: { text: string; what: string }) {
+export function Copy({ text, what }: { text: string; what: string }) {
   const [copied, setCopied] = useState(false);
   // A page that is not served over HTTPS has no clipboard.
   if (!("clipboard" in navigator)) return null;

@@ -5,6 +5,7 @@ import { useInstallation } from "../installation.ts";
 import { ErrorNotice } from "../notices.tsx";
 import { Field, type StepProps } from "./fields.tsx";
 import { type Folder, filesOfDrop, filesOfInput, readFolder } from "./read-folder.ts";
+import { samplePictures } from "./sample-pictures.ts";
 import { StoredFiles } from "./stored-files.ts";
 import { storeFile, type UploadProgress, uploadFolder } from "./upload.ts";
 
@@ -86,6 +87,9 @@ export function ArtworkStep({ draft, change }: StepProps) {
         <p>
           <button type="button" onClick={() => picker.current?.click()}>
             Choose a folder
+          </button>{" "}
+          <button type="button" onClick={() => void samplePictures().then(read, setError)}>
+            Try ten sample pictures
           </button>
           <input
             ref={picker}

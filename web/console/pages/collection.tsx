@@ -1,4 +1,5 @@
 import { ChangeSettings } from "../collection/change-settings.tsx";
+import { Developer } from "../collection/developer.tsx";
 import { Money } from "../collection/money.tsx";
 import { Freeze, Reveal } from "../collection/reveal.tsx";
 import { SaleCard } from "../collection/sale-card.tsx";
@@ -49,6 +50,7 @@ export function CollectionPage({ chain, address }: { chain: string; address: str
         <h2 id="transfers">Transfers</h2>
         <TransferTable chain={chain} address={address} />
       </section>
+      <Developer chain={chain} address={address} />
       <Freeze collection={collection} />
     </div>
   );

@@ -26,18 +26,44 @@ export function OverviewPage() {
         </p>
       )}
       {isPending && <Loading what="your collections" />}
-      {!isPending && collections.length === 0 && !error && (
-        <p className="card">
-          Nothing here yet. A launch takes a folder of pictures and some minutes; you can try it on a local chain
-          without spending anything.
-        </p>
-      )}
+      {!isPending && collections.length === 0 && !error && <FirstSteps />}
       <ul className="cards">
         {collections.map((collection) => (
           <CollectionCard key={`${collection.chain} ${collection.address}`} collection={collection} />
         ))}
       </ul>
     </div>
+  );
+}
+
+/** What somebody can do who has no collection yet. */
+function FirstSteps() {
+  return (
+    <ul className="cards">
+      <li className="card stack">
+        <h2>Launch a collection</h2>
+        <p>
+          A folder of pictures becomes a collection with a page where people mint. On a local chain it costs nothing.
+        </p>
+        <p>
+          <Link to="/launch">Choose a folder, or try sample pictures</Link>
+        </p>
+      </li>
+      <li className="card stack">
+        <h2>Read data</h2>
+        <p>Every token of the chains of this installation: owners, traits, transfers and holders of any contract.</p>
+        <p>
+          <Link to="/data">Look up a contract or an account</Link>
+        </p>
+      </li>
+      <li className="card stack">
+        <h2>Call the API</h2>
+        <p>GraphQL and REST do what these pages do, and more. Each operation has an example to copy.</p>
+        <p>
+          <Link to="/account">Make a key</Link>, then open <a href="/docs">the reference</a>
+        </p>
+      </li>
+    </ul>
   );
 }
 

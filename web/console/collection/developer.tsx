@@ -1,0 +1,64 @@
+import calls from "virtual:collection-calls";
+import { useState } from "react";
+import { markPattern, sampleOf, type ValueName } from "../../../src/reference/example.ts";
+import { Copy } from "../address.tsx";
+
+const languages = ["curl", "GraphQL", "TypeScript"] as const;
+
+/** Calls of both APIs with the values of one collection; a key is named and never shown. */
+export function Developer({ chain, address }: { chain: string; address: string }) {
+  const [language, setLanguage] = useState<(typeof languages)[number]>("curl");
+  const values: Partial<Record<ValueName, string>> = {
+    ...{ url: location.origin, chain, collection: address, contract: address },
+  };
+  const filled = (text: string) => text.replaceAll(markPattern, (_, name: ValueName) => values[name] ?? sampleOf(name));
+  /** The reference of this origin shows in its examples what it finds there. */
+  const keep = () => {
+    for (const name of ["chain", "collection", "contract"] as const)
+      localStorage.setItem(`mintyard-reference-${name}`, values[name] ?? "");
+  };
+  return (
+    <section className="card stack" aria-labelledby="developer">
+      <div className="row apart">
+        <h2 id="developer">Developer</h2>
+        <fieldset className="row">
+          <legend className="hidden">Language of the calls</legend>
+          {languages.map((name) => (
+            <label key={name} className="check">
+              <input type="radio" name="language" checked={language === name} onChange={() => setLanguage(name)} />
+              {name}
+            </label>
+          ))}
+        </fieldset>
+      </div>
+      <p className="quiet">
+        Calls for this collection. Put a key with the scope <code>read</code> into <code>MINTYARD_KEY</code>: the page
+        Account makes one.
+      </p>
+      {calls.map(({ title, anchor, forms }) => (
+        <details key={anchor}>
+          <summary>{title}</summary>
+          <div className="stack">
+            {(forms[language] ?? []).map(filled).map((text) => (
+              <div key={text} className="code">
+                {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard */}
+                <pre tabIndex={0}>{text}</pre>
+                <Copy text={text} what={`the ${language} of: ${title}`} />
+              </div>
+            ))}
+            <p className="small">
+              <a href={`/docs#${anchor}`} onClick={keep}>
+                Its parameters and errors
+              </a>
+            </p>
+          </div>
+        </details>
+      ))}
+      <p>
+        <a href="/docs" onClick={keep}>
+          All operations, filled in for this collection
+        </a>
+      </p>
+    </section>
+  );
+}
