@@ -69,7 +69,7 @@ export class DatabaseHost {
   /** Runs a command of the page there. @param more is said to it by the environment. */
   async run(command: string, more: Record<string, string> = {}): Promise<string> {
     // Not synchronously: the clients are in this process.
-    const { stdout } = await promisify(execFile)("bash", ["-euc", command], {
+    const { stdout } = await promisify(execFile)("bash", ["--norc", "-euc", command], {
       ...{ cwd: this.#dir, timeout: 60_000 * slowness, ...login },
       env: { PATH: path, HOME: this.#dir, ...more },
     });
@@ -115,7 +115,7 @@ export class DatabaseHost {
   }
 
   #start(command: string): ChildProcess {
-    const child = spawn("bash", ["-euc", `exec ${command}`], {
+    const child = spawn("bash", ["--norc", "-euc", `exec ${command}`], {
       ...{ cwd: this.#dir, stdio: ["ignore", "pipe", "pipe"], ...login },
       env: { PATH: path, HOME: this.#dir },
     });
@@ -185,7 +185,7 @@ export class Cluster {
     await leader.run(pageCommand("roles.sql"), { SERVICE_PASSWORD: cluster.#password });
     const [make = "", ...run] = pageCommand("haproxy -f").split(/\n(?=haproxy)/);
     await hosts[0]?.run(make);
-    cluster.#haproxy = spawn("bash", ["-euc", `exec ${run.join("\n")}`], {
+    cluster.#haproxy = spawn("bash", ["--norc", "-euc", `exec ${run.join("\n")}`], {
       ...{ cwd: join(dir, "db1"), stdio: "ignore" },
       env: { PATH: path },
     });

@@ -152,7 +152,8 @@ describe.skipIf(!hasPrometheus)(`a Prometheus that reads the rules${needs}`, () 
           .replaceAll("127.0.0.1:3000", `127.0.0.1:${ports.api}`)
           .replaceAll("127.0.0.1:9464", `127.0.0.1:${ports.worker}`)
           .replaceAll("npm run -s mintyard --", `"${process.execPath}" bin/mintyard.ts`);
-        const outcome = await run("bash", ["-c", command], { cwd: root, env }).then(
+        // Its standard input is a socket, and for such a shell bash would read the profile of the user.
+        const outcome = await run("bash", ["--norc", "-c", command], { cwd: root, env }).then(
           ({ stdout }) => stdout !== "" || line.includes("|| true"),
           (error: Error) => error.message,
         );
