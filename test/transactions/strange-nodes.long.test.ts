@@ -236,7 +236,9 @@ test("where blocks have smaller tips than nodes take, one replacement comes up t
 
 test("the operator's least tip holds where a node suggests nothing", async () => {
   const fault = refusingTips(25n * gwei, { usual: gwei / 10n, suggested: null });
-  expect(await signedTips(fault, { MIN_TIP_GWEI_GOERLI: "25.5" })).toEqual([(51n * gwei) / 2n]);
+  // A slow machine may see it replaced by one that pays more.
+  const [first] = await signedTips(fault, { MIN_TIP_GWEI_GOERLI: "25.5" });
+  expect(first).toBe((51n * gwei) / 2n);
 });
 
 test("a node that names the least tip when it refuses is offered that at once, by the next transaction too", async () => {
