@@ -18,7 +18,7 @@ const program = join(import.meta.dirname, "picture-process.ts");
  * The kernel ends it where its own watch is late, as on a busy machine. What is only reserved counts too: stacks of threads,
  * the allocator's arenas. Systems without that limit have the watch alone.
  */
-const bounded = `ulimit -d ${(1.5 * mostProcessBytes) / 1_024} 2>/dev/null; unset PWD; exec "$0" "$@"`;
+const bounded = `ulimit -d ${(2 * mostProcessBytes) / 1_024} 2>/dev/null; unset PWD; exec "$0" "$@"`;
 /** Memory that decoders lose adds up. */
 const picturesOfProcess = 500;
 /** Without pictures it ends, and its memory is free. */
