@@ -31,11 +31,11 @@ async function sources(): Promise<string[]> {
   const builders = ["build-web.ts", "build-guides.ts", "build-reference.ts"].map((name) => `bin/${name}`);
   const schemas = ["schema/openapi.json", "schema/schema.graphql", "src/errors/errors.ts", "src/errors/error-guide.ts"];
   const others = ["package-lock.json", ...builders, ...shared, ...schemas].map((path) => join(root, path));
-  const client = (await readdir(join(root, "client/src"))).filter((name) => name.endsWith(".ts"));
-  const calls = client.map((name) => join(root, "client/src", name));
+  const modules = (await readdir(join(root, "client/src"))).filter((name) => name.endsWith(".ts"));
+  const client = modules.map((name) => join(root, "client/src", name));
   const examples = await readdir(join(root, "src/reference"), { recursive: true, withFileTypes: true });
   const reference = examples.filter((file) => file.isFile()).map((file) => join(file.parentPath, file.name));
-  return [...own.sort(), ...guides.sort(), ...pictures.sort(), ...reference.sort(), ...calls.sort(), ...others];
+  return [...own.sort(), ...guides.sort(), ...pictures.sort(), ...reference.sort(), ...client.sort(), ...others];
 }
 
 /** The same for the same sources, on every machine. */
@@ -50,7 +50,7 @@ async function builtStamp(): Promise<string | null> {
   return text === null ? null : (JSON.parse(text) as WebManifest).stamp;
 }
 
-/** The module of the console's calls: what it takes to make them stays here. */
+/** A module with the calls that the console shows. The schemas that they are made of stay out of its bundle. */
 const calls = {
   name: "collection-calls",
   resolveId: (id: string) => (id === "virtual:collection-calls" ? `\0${id}` : null),

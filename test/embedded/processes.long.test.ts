@@ -167,7 +167,7 @@ describe("npm start", () => {
   test("SIGTERM while it starts ends it as well, with nothing left", async () => {
     const dir = temporaryFolder();
     const ready = (lines: readonly string[]) => lines.filter((line) => line.endsWith("s  ready")).length;
-    // As soon as it listens: a signal before that ends it as any other Node. Then with a database, then with a chain too.
+    // Stopped as soon as it handles signals, then once its database runs, then once its chain runs too.
     const moments: StackOptions["stopWhen"][] = [
       (_, pid) => hearsSignals(pid),
       (lines) => ready(lines) >= 1,

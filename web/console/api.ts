@@ -22,14 +22,14 @@ const options = {
   },
 };
 
-/** The service as any other program calls it, as whom this browser is known. */
+/** The typed client of the service. Each request carries this browser's key or session. */
 export const api = createClient(options);
 const send = createSend(createTransport(options));
 
 /** A route that is for pages alone, and in no document. @throws MintyardError */
 export async function ask<T>(path: string, method = "get", body?: unknown): Promise<T> {
   const answered = await send(method, path, body);
-  if (answered.status !== 200) throw errorOfAnswer(answered);
+  if (answered.status > 299) throw errorOfAnswer(answered);
   return answered.body as T;
 }
 

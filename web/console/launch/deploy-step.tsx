@@ -38,8 +38,10 @@ export function DeployStep({ draft, change, clear }: StepProps & { clear: () => 
   }, []);
   const deploy = useMutation({
     mutationFn: async () => {
-      change({ deploying: true });
       const { idempotencyKey } = draft;
+      // The client would draw one that a closed tab forgets, and the launch would be deployed a second time.
+      if (!idempotencyKey) throw new Error("The launch has changed since it was checked: press Check again.");
+      change({ deploying: true });
       const asked = { body: requestOf(draft), idempotencyKey };
       const repeat = patiently(abort.current.signal, setWaits);
       const { transaction_hash } = await api.transact("post", "/v0/contracts/collections", asked, repeat);
