@@ -17,11 +17,9 @@ interface Folder {
   problems: { file: string; text: string }[];
 }
 // Its types are those of browsers, which tests of the service do not have.
-const pages = { folder: "../../web/console/launch/read-folder.ts", upload: "../../web/console/launch/upload.ts" };
-const { readFolder } = (await import(pages.folder)) as {
+const page = "../../web/console/launch/read-folder.ts";
+const { readFolder, documentOf } = (await import(page)) as {
   readFolder(files: { path: string; file: File }[], mostBytes: number): Promise<Folder>;
-};
-const { documentOf } = (await import(pages.upload)) as {
   documentOf(token: Token, collection: string, cids: ReadonlyMap<File, string>): string;
 };
 

@@ -1,4 +1,11 @@
-import { type FileName, findFileNames, mediaNames, pictureNames } from "../../../src/uploads/document-files.ts";
+import {
+  type FileName,
+  findFileNames,
+  linkFiles,
+  linkOf,
+  mediaNames,
+  pictureNames,
+} from "../../../src/uploads/document-files.ts";
 import { FileNames, findForeignPictures, isLeftOut, type ShownPicture } from "../../../src/uploads/folder-files.ts";
 import { describeFault, findBrokenData, findFileFault } from "../../../src/uploads/whole-file.ts";
 
@@ -201,4 +208,25 @@ function checkNumbers(tokens: FolderToken[], problems: FolderProblem[]): void {
   const wrong = tokens.findIndex(({ id }, at) => id !== at);
   if (wrong >= 0)
     problems.push({ file: `${wrong + (first === 1 ? 1 : 0)}`, text: "is missing: numbers must have no gap" });
+}
+
+/** The document as it is in the folder, with the links of its files; one without a name gets the collection's. */
+export function documentOf(
+  { id, document, files }: FolderToken,
+  collection: string,
+  cids: ReadonlyMap<File, string>,
+): string {
+  const links = new Map(
+    files.map(({ name, file }) => [name, linkOf(cids.get(file) ?? "", name ?? { name: null }, file.name)]),
+  );
+  const name = `${collection} #${id}`;
+  if (document === null) return JSON.stringify({ name, image: links.get(null) });
+  const linked = linkFiles(
+    document,
+    files.flatMap((one) => one.name ?? []),
+    (one) => links.get(one) ?? null,
+  );
+  const members = JSON.parse(linked) as object;
+  if (Object.hasOwn(members, "name")) return linked;
+  return linked.replace("{", () => `{"name":${JSON.stringify(name)}${Object.keys(members).length > 0 ? "," : ""}`);
 }

@@ -1,8 +1,7 @@
 import { repeatWhileUnavailable } from "../../../client/src/repeat.ts";
-import { linkFiles, linkOf } from "../../../src/uploads/document-files.ts";
 import { api, patiently } from "../api.ts";
 import { findUnanswered } from "./find-unanswered.ts";
-import type { FolderToken } from "./read-folder.ts";
+import { documentOf, type FolderToken } from "./read-folder.ts";
 import { type StoredFiles, sha256 } from "./stored-files.ts";
 
 export interface UploadProgress {
@@ -65,27 +64,6 @@ export async function uploadFolder(job: UploadJob): Promise<UploadedFolder> {
   const dead = found.find(({ rule }) => /^image_dead$|_unfilled$/.test(rule));
   if (dead) throw new Error(`${dead.message}: ${dead.examples.join(", ")}`);
   return { baseUri: answer.metadata_directory_ipfs_uri, warnings };
-}
-
-/** The document as it is in the folder, with the links of its files; one without a name gets the collection's. */
-export function documentOf(
-  { id, document, files }: FolderToken,
-  collection: string,
-  cids: ReadonlyMap<File, string>,
-): string {
-  const links = new Map(
-    files.map(({ name, file }) => [name, linkOf(cids.get(file) ?? "", name ?? { name: null }, file.name)]),
-  );
-  const name = `${collection} #${id}`;
-  if (document === null) return JSON.stringify({ name, image: links.get(null) });
-  const linked = linkFiles(
-    document,
-    files.flatMap((one) => one.name ?? []),
-    (one) => links.get(one) ?? null,
-  );
-  const members = JSON.parse(linked) as object;
-  if (Object.hasOwn(members, "name")) return linked;
-  return linked.replace("{", () => `{"name":${JSON.stringify(name)}${Object.keys(members).length > 0 ? "," : ""}`);
 }
 
 async function storeImage(
