@@ -67,8 +67,9 @@ a healthy one second; with ${alone} faults there is no other endpoint. Each cont
 
 - Name two endpoints of different providers. What one of them says of itself (a rate, a quota, a key, a breakdown) then costs time and
   nothing else.
-- A list of logs that is cut short, or empty, is believed with \`VERIFY_<CHAIN>=logs\`, by viem and by Ponder: nothing in it shows it. Only
-  \`proofs\` notices at once. With \`logs\` the sample of final blocks finds it later, and \`/status\` says what to run (\`index_incomplete\`).
+- A list of logs that is cut short is believed with \`VERIFY_<CHAIN>=logs\`, by viem and by Ponder: nothing in it shows it. Only \`proofs\`
+  notices at once. With \`logs\` the sample of final blocks finds it later, and \`/status\` says what to run (\`index_incomplete\`). An empty
+  list is believed by viem and by Ponder; here a second endpoint has to say the same.
   A node that lags is another matter: it is asked how far it is.
 - With one endpoint alone, wide ranges are halved in whatever words the provider refuses them, and what only you can mend (a quota, a
   key, a wrong URL) is named in the log.

@@ -44,3 +44,28 @@ export async function askUndoubted(
   const [[first, result] = [-1, null]] = doubtful;
   return { answer: { result }, endpoint: first };
 }
+
+/**
+ * Asks for the logs of a range. An empty list names no block, so nothing in it can be checked: of several endpoints a second one has to
+ * say the same.
+ *
+ * @throws UnusableAnswer as `request` does, and while another endpoint may soon say whether the range is empty.
+ */
+export async function askRange(
+  upstreams: RpcUpstreams,
+  params: unknown,
+  { check, signal }: Asking,
+): Promise<RpcAnswer> {
+  let endpoint = -1;
+  const noteEndpoint = (logs: unknown, by: number) => {
+    check?.(logs, by);
+    endpoint = by;
+  };
+  const answer = await upstreams.request("eth_getLogs", params, { check: noteEndpoint, signal });
+  const isEmpty = !answer.error && (answer.result as unknown[]).length === 0;
+  if (!isEmpty) return answer;
+  const logs = (await upstreams.another("eth_getLogs", params, endpoint, { check, signal })) as unknown[] | null;
+  if (!logs || logs.length === 0) return answer;
+  upstreams.setAside(endpoint, "it has no logs where another endpoint has some");
+  return { result: logs };
+}

@@ -20,6 +20,7 @@ import {
   type BlockRange,
   type EndpointHealth,
   healthOf,
+  isAway,
   openUpstream,
   rangeOf,
   smallerRange,
@@ -246,6 +247,36 @@ export class RpcUpstreams {
     }
   }
 
+  /**
+   * The same question to an endpoint that is not the given one.
+   *
+   * @returns null where no other one can say: there is none, its answers have limits, or it has been away for half a minute.
+   * @throws UnusableAnswer while one may soon.
+   */
+  async another(method: string, params: unknown, endpoint: number, { check, signal }: Asking): Promise<unknown> {
+    const range = rangeOf(params);
+    let last: unknown = null;
+    for (let round = 0; round < checkedRounds; round++) {
+      if (round > 0) await wait(pauseMs * round, undefined, { signal });
+      last = null;
+      for (const upstream of this.#inOrder(range)) {
+        if (upstream === this.#upstreams[endpoint] || isAway(upstream)) continue;
+        if (range && !upstream.width.takes(range.to - range.from + 1n)) continue;
+        try {
+          const { error, result } = await this.#ask(upstream, method, params, { check, signal });
+          if (!error) return result;
+        } catch (error) {
+          signal?.throwIfAborted();
+          this.#failed(upstream, error, range);
+          const isOfTheQuestion = error instanceof NodeRefusal && ofTheQuestion.includes(error.kind);
+          if (!isOfTheQuestion && !isAway(upstream)) last = error;
+        }
+      }
+      if (!last) return null;
+    }
+    throw last;
+  }
+
   /** The same question to every node; those that give no usable answer are left out. */
   async requestAll(method: string, params: unknown): Promise<RpcAnswer[]> {
     const answers = await Promise.allSettled(this.#upstreams.map((one) => this.#ask(one, method, params, {})));
@@ -355,6 +386,7 @@ export class RpcUpstreams {
     upstream.verified = false;
     // It may come back with less than it had.
     upstream.head = -1n;
+    if (upstream.failures === 0) upstream.failsSince = Date.now();
     upstream.failures += 1;
     const isForLong = error instanceof NodeRefusal && (error.kind === "quota_ended" || error.kind === "key_refused");
     const pause =

@@ -12,7 +12,9 @@ export function openUpstream(url: string, requestsPerSecond: number) {
     host: new URL(url).host,
     /** Its chain id was checked since it last failed. */
     verified: false,
+    /** In a row, and since when (ms). */
     failures: 0,
+    failsSince: 0,
     /** Keeps to the requests per second that this node allows. */
     limit: rateLimit(requestsPerSecond),
     /** Not asked before this time (ms), unless all others fail too. */
@@ -27,6 +29,14 @@ export function openUpstream(url: string, requestsPerSecond: number) {
     width: new LogWidth(),
     faults: new EndpointFaults(),
   };
+}
+
+/** After so long without a usable answer others do not wait for this endpoint's word. */
+const awayAfterMs = 30_000;
+
+/** Whether nothing is to be had of it for now. */
+export function isAway({ failures, failsSince, restsUntil }: Upstream): boolean {
+  return failures > 0 && Date.now() - failsSince > awayAfterMs && restsUntil > Date.now();
 }
 
 /** What an endpoint can do, and what went wrong with it. */

@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { Hex } from "viem";
 import type { Logger } from "../telemetry/log.ts";
-import { askUndoubted } from "./ask-undoubted.ts";
+import { askRange, askUndoubted } from "./ask-undoubted.ts";
 import { BlockLogs } from "./block-logs.ts";
 import { Blooms } from "./blooms.ts";
 import { type Fields, givesHash, type Header, headerHash, isHex, readHeader } from "./header.ts";
@@ -217,7 +217,7 @@ export class VerifiedChain {
         checkLogs(logs, filter);
         this.#places.noteLogs(logs, endpoint);
       };
-      return this.#upstreams.request("eth_getLogs", params, { check, signal });
+      return await askRange(this.#upstreams, params, { check, signal });
     }
     const [from, to] = [BigInt(filter.fromBlock ?? "0x0"), BigInt(filter.toBlock ?? "0x0")];
     if (to - from >= rangeLimit) {

@@ -1,5 +1,5 @@
 import { encodeFunctionData, type Hex } from "viem";
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { type RpcGateway, startRpcGateway } from "../../src/indexing/rpc-gateway.ts";
 import { widthIn } from "../../src/indexing/upstream.ts";
 import { createLogger } from "../../src/telemetry/log.ts";
@@ -15,7 +15,7 @@ interface Filter {
 
 let node: Anvil;
 /** All transfers, by the healthy node. */
-let all: unknown[];
+let all: { blockNumber: Hex }[];
 const open: (() => Promise<unknown>)[] = [];
 
 beforeAll(async () => {
@@ -99,7 +99,8 @@ test("an endpoint is asked for no more blocks of logs than it gives, and its wid
   const chain = await gateway(narrow, wide);
   expect(await collect(chain)).toEqual(all);
   expect(narrow.widths.filter((width) => width > 10)).toEqual([400]);
-  expect(wide.widths).toEqual([400, 400]);
+  // Of the last two blocks, which have no logs, it is the second word.
+  expect(wide.widths).toEqual([400, 400, 2]);
   expect(chain.health().map(({ blocksOfLogs }) => blocksOfLogs)).toEqual([200, null]);
 });
 
@@ -185,6 +186,56 @@ test("an endpoint that has become another chain since it was checked makes no ho
   changed.isOther = false;
   expect((await ask(alone, 0, head)).result).toEqual(all);
   expect((await ask(alone, head + 1, head + 50)).result).toBeUndefined();
+});
+
+/** An address that gives no logs, whatever it says of its chain and its head: the right backend answers these again. */
+async function withoutLogs() {
+  const self = { hasNone: true, url: "" };
+  const endpoint = await FaultyEndpoint.start(node.url, {
+    answer: ({ method }, answer) => {
+      if (self.hasNone && method === "eth_getLogs") answer.result = [];
+    },
+  });
+  open.push(() => endpoint.stop());
+  self.url = endpoint.url;
+  return self;
+}
+
+test("a range is not empty because one endpoint of several says so", async () => {
+  const [wrong, right] = [await withoutLogs(), await limited(10_000)];
+  const chain = await gateway(wrong, right);
+  const head = Number(await node.head());
+  expect((await ask(chain, 0, head)).result).toEqual(all);
+  const words = expect.stringContaining("has no logs where another endpoint has some");
+  expect(chain.health()[0]).toMatchObject({ state: "rests", fault: { words } });
+  // It is asked last from now on.
+  right.isDown = true;
+  expect((await ask(chain, 0, head)).result).toBeUndefined();
+  right.isDown = false;
+  expect((await ask(chain, 0, head)).result).toEqual(all);
+});
+
+test("an empty range is believed of one endpoint once the other has been away for half a minute", async () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  open.push(async () => vi.useRealTimers());
+  const [only, gone] = [await withoutLogs(), await limited(10_000)];
+  const chain = await gateway(only, gone);
+  const head = Number(await node.head());
+  gone.isDown = true;
+  expect((await ask(chain, 0, head)).result).toBeUndefined();
+  vi.setSystemTime(Date.now() + 20_000);
+  expect((await ask(chain, 0, head)).result).toBeUndefined();
+  vi.setSystemTime(Date.now() + 20_000);
+  expect((await ask(chain, 0, head)).result).toEqual([]);
+});
+
+test("an endpoint of narrower ranges is no hindrance where another says that a wide one is empty", async () => {
+  const chain = await gateway(await withoutLogs(), await limited(2));
+  const head = Number(await node.head());
+  expect((await ask(chain, 0, head)).result).toEqual([]);
+  expect((await ask(chain, head - 1, head)).result).toEqual(
+    all.filter(({ blockNumber }) => Number(blockNumber) >= head - 1),
+  );
 });
 
 test("two blocks that are too much together are asked for one by one", async () => {
