@@ -9,7 +9,8 @@ import { ServiceProcess } from "../setup/service-process.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { measuredSlowness, slowness, wait } from "../setup/wait.ts";
 import { RelayHarness } from "../transactions/harness.ts";
-import { Cluster, type DatabaseHost, missingPrograms } from "./cluster.ts";
+import { Cluster, type DatabaseHost, missingPrograms, pageCommand } from "./cluster.ts";
+import { judgeLoad } from "./judge-load.ts";
 import { Load, type Outcome } from "./load.ts";
 
 const reason = missingPrograms.length > 0 ? ` (skipped: this machine has no ${missingPrograms.join(", ")})` : "";
@@ -23,6 +24,7 @@ let api: ServiceProcess;
 let worker: ServiceProcess;
 let indexer: ServiceProcess;
 let base: string;
+let load: Load;
 const dir = temporaryFolder();
 const key = randomUUID();
 beforeAll(async () => {
@@ -35,33 +37,48 @@ beforeAll(async () => {
   ]);
   h = harness;
   cluster = started;
-  const env = { ...h.environment(), ...cluster.environment(), MINTYARD_DATA_DIR: join(dir, "data"), LOG_LEVEL: "warn" };
-  api = await ServiceProcess.start("api", {
-    ...{ ...env, RATE_LIMITS: "off", MINTYARD_API_KEY: key, PORT: String(port) },
-  });
-  [worker, indexer] = await Promise.all([
-    ServiceProcess.start("worker", env),
-    ServiceProcess.start("indexer", env, ["--chain", "goerli"]),
-  ]);
   base = `http://127.0.0.1:${port}`;
+  await startApi();
+  await startOthers();
 }, 120_000 * slowness);
 afterAll(async () => {
-  await Promise.all([api?.end(), worker?.end(), indexer?.end()]);
+  await endService();
   await cluster?.stop();
   await h?.stop();
 });
 
+const environment = () => ({
+  ...{ ...h.environment(), ...cluster.environment(), MINTYARD_DATA_DIR: join(dir, "data"), LOG_LEVEL: "warn" },
+});
+
+async function startApi(): Promise<void> {
+  const settings = { RATE_LIMITS: "off", MINTYARD_API_KEY: key, PORT: new URL(base).port };
+  api = await ServiceProcess.start("api", { ...environment(), ...settings });
+}
+
+async function startOthers(): Promise<void> {
+  [worker, indexer] = await Promise.all([
+    ServiceProcess.start("worker", environment()),
+    ServiceProcess.start("indexer", environment(), ["--chain", "goerli"]),
+  ]);
+}
+
+async function endService(): Promise<void> {
+  await Promise.all([api?.end(), worker?.end(), indexer?.end()]);
+}
+
+function showOnFailure(): void {
+  onTestFailed(() => {
+    const outputs = [api, worker, indexer].map(({ output }) => output.slice(-3_000));
+    console.log([...cluster.lines(), ...outputs].join("\n"));
+  });
+}
+
 test.skipIf(reason !== "")(
   `leaders are killed and cut off under load: writes come back in time, reads go on, nothing is lost or done twice${reason}`,
   async () => {
-    onTestFailed(() => {
-      console.log(
-        [...cluster.lines(), api.output.slice(-3_000), worker.output.slice(-3_000), indexer.output.slice(-3_000)].join(
-          "\n",
-        ),
-      );
-    });
-    const load = new Load(base, key);
+    showOnFailure();
+    load = new Load(base, key);
     // Every leader has writes under way, and most of the machine is left to elect one.
     load.start(0, 100);
     let over = false;
@@ -126,65 +143,66 @@ test.skipIf(reason !== "")(
     expect(Math.max(...Object.values(windows))).toBeLessThan(promisedMs * measuredSlowness);
     expect(Math.min(...readsMeanwhile)).toBeGreaterThan(0);
     expect([api.running, worker.running, indexer.running]).toEqual([true, true, true]);
-    await judge(load);
+    await judgeLoad(load, judged());
   },
   600_000 * slowness,
 );
 
-/** Nothing is lost, doubled or wrong: by the files, the chain and the rows themselves. */
-async function judge(load: Load): Promise<void> {
-  // What broke without an answer was repeated, too.
-  const fine = ({ status, retryAfter }: Outcome) => status === 200 || status === 0 || (status === 503 && retryAfter);
-  const odd = load.outcomes.filter((outcome) => !fine(outcome));
-  expect(odd.slice(0, 5)).toEqual([]);
-  const again = new Load(base, key);
-  // At most 32 at a time, which is what its agent has connections for.
-  await Promise.all(
-    load.uploads.map(async (cid) => {
-      const { status } = await again.send({ method: "GET", path: `/ipfs/${cid}` });
-      expect(status, cid).toBe(200);
-    }),
-  );
-  await Promise.all([...load.deployments].map(([name, hash]) => confirm(again, name, hash)));
-  const head = Number(await h.chain.getBlockNumber());
-  const indexed = async () => {
-    const { text } = await again.send({ method: "GET", path: "/status" });
-    const { chains } = JSON.parse(text) as { chains: { indexedBlock: string | null }[] };
-    return Number(chains[0]?.indexedBlock ?? 0);
-  };
-  await wait("the index", indexed, { until: (block) => block >= head, lines: () => indexer.output.split("\n") });
-  await again.stop();
-  const announced = await h.announced();
-  expect(announced.length).toBe(load.deployments.size);
-  expect(new Set(announced.map(({ intentId }) => intentId)).size).toBe(load.deployments.size);
+const judged = () => ({ again: new Load(base, key), h, cluster, indexer });
 
-  const client = new pg.Client({ connectionString: cluster.urlOf(await cluster.leader()) });
+test.skipIf(reason !== "")(
+  `after a mistake the database goes back to the moment before it, and the chain tells the rest${reason}`,
+  async () => {
+    showOnFailure();
+    const leader = await cluster.leader();
+    const backUp = () => leader.run(pageCommand("pgbackrest backup"));
+    await backUp();
+    const before = load;
+    load = new Load(base, key);
+    load.start(2, 100);
+    await progress(load);
+    // Of what came since.
+    await backUp();
+    await progress(load);
+    const [kept, moment] = [load.uploads.length, await ask(leader, "SELECT now()::text AS found")];
+    await progress(load);
+    const more = Array.from({ length: 10 }, () => load.deploy(randomUUID()));
+    await Promise.all([...more, load.stop()]);
+    await ask(leader, "DROP SCHEMA service CASCADE");
+
+    await endService();
+    for (const host of [...cluster.hosts.filter((one) => one !== leader), leader]) await host.end();
+    await leader.run(pageCommand("pgbackrest restore"), { MOMENT: moment });
+    leader.startPatroni();
+    await wait("the leader", async () => (await cluster.members()).some(({ role }) => role === "leader"));
+    for (const host of cluster.hosts) {
+      if (host === leader) continue;
+      await host.run(pageCommand("cluster.env; mv"));
+      host.startPatroni();
+    }
+    await cluster.untilWhole();
+    const rows = await ask(leader, "SELECT count(*)::text AS found FROM service.intent");
+    const asked = before.deployments.size + load.deployments.size;
+    console.info(`${rows} of ${asked} requests in the database of ${moment}`);
+    expect(Number(rows)).toBeGreaterThan(before.deployments.size);
+    expect(Number(rows)).toBeLessThan(asked);
+    await startOthers();
+    await startApi();
+
+    load.uploads.splice(kept);
+    for (const [name, hash] of before.deployments) load.deployments.set(name, hash);
+    await judgeLoad(load, judged());
+    expect(await ask(leader, "SELECT (taken_at < now())::text AS found FROM service.last_backup")).toBe("true");
+  },
+  600_000 * slowness,
+);
+
+async function ask(host: DatabaseHost, sql: string): Promise<string> {
+  const client = new pg.Client({ connectionString: cluster.urlOf(host) });
   await client.connect();
-  const { rows: hashes } = await client.query<{ hash: string }>(
-    "SELECT '0x' || encode(hash, 'hex') AS hash FROM service.attempt",
-  );
-  const stored = new Set(hashes.map(({ hash }) => hash));
-  expect([...load.deployments.values()].filter((hash) => hash && !stored.has(hash))).toEqual([]);
-  const { rows } = await client.query(
-    `SELECT count(DISTINCT intent_id)::int AS intents, (max(nonce) - min(nonce) + 1 - count(*))::int AS gaps,
-       (SELECT count(*)::int FROM service.intent) AS requests FROM service.nonce_reservation WHERE state <> 'external'`,
-  );
-  expect(rows).toEqual([{ intents: load.deployments.size, gaps: 0, requests: load.deployments.size }]);
-  const { rows: stray } = await client.query("SELECT FROM public.stray");
-  expect(stray).toEqual([]);
+  const { rows } = await client.query<{ found: string }>(sql);
   await client.end();
-}
-
-/** A deployment has its hash, the one that was answered if there was one, and ends as a collection. */
-async function confirm(load: Load, name: string, hash: string | null): Promise<void> {
-  await wait(`a hash for ${name}`, async () => {
-    await load.deploy(name);
-    return load.deployments.get(name);
-  });
-  const found = load.deployments.get(name);
-  if (hash) expect(found, name).toBe(hash);
-  const look = () => load.send({ method: "GET", path: `/v0/contracts/${found}?chain=goerli` });
-  await wait(`deployment ${name}`, look, { until: ({ status }) => status === 200 });
+  return rows[0]?.found ?? "";
 }
 
 /** As clients should: the same request under the same key, until it is answered. */

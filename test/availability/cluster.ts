@@ -15,7 +15,7 @@ const binaries = /^POSTGRES_BIN=(.*)$/m.exec(example)?.[1] ?? "";
 
 /** What a cluster needs and this machine has not. */
 export const missingPrograms = [
-  ...["patroni", "patronictl", "etcd", "haproxy", "envsubst", "psql"].filter(
+  ...["patroni", "patronictl", "etcd", "haproxy", "pgbackrest", "envsubst", "psql"].filter(
     (name) => spawnSync("sh", ["-c", `command -v ${name}`], { stdio: "ignore" }).status !== 0,
   ),
   ...(existsSync(join(binaries, "postgres")) ? [] : [join(binaries, "postgres")]),
@@ -26,7 +26,7 @@ export const missingPrograms = [
  *
  * @param holds a part of it that no other command has.
  */
-function pageCommand(holds: string): string {
+export function pageCommand(holds: string): string {
   const blocks = [...page.matchAll(/^( *)```sh\n([\s\S]*?)^ *```$/gm)].map(([, , text = ""]) => text);
   const found = blocks.filter((text) => text.includes(holds));
   if (found.length !== 1) throw new Error(`docs/cluster.md has ${found.length} commands with: ${holds}`);
@@ -105,6 +105,13 @@ export class DatabaseHost {
     await Promise.all(ends);
   }
 
+  /** Patroni ends, and PostgreSQL with it. */
+  async end(): Promise<void> {
+    if (this.#patroni === null || hasEnded(this.#patroni)) return;
+    this.#patroni.kill("SIGTERM");
+    await once(this.#patroni, "exit");
+  }
+
   /** The other hosts hear nothing of it any more, while its PostgreSQL goes on and takes what comes. */
   cutOff(): void {
     for (const child of [this.#patroni, this.#etcd]) child?.kill("SIGSTOP");
@@ -161,18 +168,22 @@ export class Cluster {
       ...{ DB_1: "127.0.0.1", DB_2: "127.0.0.2", DB_3: "127.0.0.3", SERVICE_NETWORK: "127.0.0.0/8" },
       ...{ POSTGRES_PASSWORD: "of-postgres", REPLICATION_PASSWORD: "of-standbys", PATRONI_PASSWORD: "of-patroni" },
       ...{ SHARED_BUFFERS: "64MB", MAX_CONNECTIONS: "150" },
+      ...{ BACKUP_PATH: join(dir, "backups"), BACKUP_PASSPHRASE: "of-backups" },
       ...{ POSTGRES_PORT: postgres, PATRONI_PORT: patroni, ETCD_PORT: etcd, ETCD_PEER_PORT: peer },
       ...{ PRIMARY_PORT: primary, REPLICA_1_PORT: first, REPLICA_2_PORT: second },
     };
     const hosts: DatabaseHost[] = [];
+    await mkdir(join(dir, "backups"));
     for (const number of [1, 2, 3]) {
       const [name, own] = [`db${number}`, join(dir, `db${number}`)];
-      await mkdir(own);
+      const socket = join(own, "socket");
+      await mkdir(socket, { recursive: true });
       await symlink(join(root, "deploy"), join(own, "deploy"));
       const data = join(own, "postgres");
       const values = { NAME: name, HOST: `127.0.0.${number}`, POSTGRES_DATA: data, ETCD_DATA: join(own, "etcd") };
-      await writeFile(join(own, "cluster.env"), settings({ ...shared, ...values }));
-      if ("uid" in login) execFileSync("chown", ["-R", `${login.uid}:${login.gid}`, own]);
+      const backup = { POSTGRES_SOCKET: socket, PGBACKREST_CONFIG: join(own, "pgbackrest.conf") };
+      await writeFile(join(own, "cluster.env"), settings({ ...shared, ...values, ...backup }));
+      if ("uid" in login) execFileSync("chown", ["-R", `${login.uid}:${login.gid}`, own, join(dir, "backups")]);
       hosts.push(new DatabaseHost(name, own, data));
     }
     const cluster = new Cluster(hosts, { postgres, patroni, primary, replicas: [first, second] }, "of-the-service");
@@ -183,6 +194,7 @@ export class Cluster {
     await cluster.#untilListed();
     const leader = await cluster.leader();
     await leader.run(pageCommand("roles.sql"), { SERVICE_PASSWORD: cluster.#password });
+    await leader.run(pageCommand("pgbackrest stanza-create"));
     const [make = "", ...run] = pageCommand("haproxy -f").split(/\n(?=haproxy)/);
     await hosts[0]?.run(make);
     cluster.#haproxy = spawn("bash", ["--norc", "-euc", `exec ${run.join("\n")}`], {
