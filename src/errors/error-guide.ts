@@ -39,7 +39,7 @@ const guides: Record<ErrorCode, ErrorGuide> = {
   sign_up_closed: { cause: "This installation opens no accounts by itself.", fix: "Ask the operator for a key." },
   invalid_address: {
     cause: inputCause,
-    fix: "Send 0x and 40 hex digits; a wallet where one is asked for, as the message says.",
+    fix: "Send an address: 0x, then 40 hexadecimal digits. The message says where it has to be a wallet.",
   },
   chain_not_supported: { cause: "This installation does not serve the chain.", fix: "Use a chain the message names." },
   invalid_date: { cause: inputCause, fix: "Write dates like 2026-01-31T12:00:00Z." },
@@ -125,16 +125,15 @@ export function guideOf(code: ErrorCode): ErrorGuide {
 /** A failure, as far as its fix follows from it. */
 interface Failed {
   code: ErrorCode;
-  message: string;
   field?: string | undefined;
   fix?: string | undefined;
 }
 
 /** What to do about a failure: its own fix; the member to change where a value is wrong; else what its guide says. */
-export function fixFor({ code, message, field, fix }: Failed): string {
+export function fixFor({ code, field, fix }: Failed): string {
   if (fix !== undefined) return fix;
   if (code !== "value_error" || field === undefined || field === "") return guideOf(code).fix;
-  return `Change ${field}: ${message.replace(/[.;]+$/, "")}.`;
+  return `Change ${field} as the message says, and send the request again.`;
 }
 
 export function hasOwnGuide(code: ErrorCode): boolean {

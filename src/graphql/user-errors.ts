@@ -29,8 +29,8 @@ export const userErrorType = oncePerBuilder((builder) =>
       message: t.exposeString("message", { description: "What is wrong, in English, for people." }),
       fix: t.string({
         description: "What the caller can do about it, in English.",
-        resolve: ({ code, field, message, fix }) =>
-          fixFor({ code: isErrorCode(code) ? code : "value_error", field: field ?? undefined, message, fix }),
+        resolve: ({ code, field, fix }) =>
+          fixFor({ code: isErrorCode(code) ? code : "value_error", field: field ?? undefined, fix }),
       }),
     }),
   }),

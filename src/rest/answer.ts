@@ -35,7 +35,7 @@ function fixOf(c: Context, error: ServiceError): string {
   const { code, fix } = error;
   const fields = [...new Set(problemsOf(error).flatMap(({ field }) => field || []))];
   if (code === "value_error" && fix === undefined && fields.length > 1)
-    return `Change ${fields.join(", ")}: \`detail\` says of each what is wrong with it.`;
+    return `Change ${fields.join(", ")} as \`detail\` says of each, and send the request again.`;
   const page = code === "invalid_type" ? pageOfOperation(c.req.method, c.req.path) : null;
   return page === null ? fixFor(error) : `${fixFor(error)} ${page} describes the operation.`;
 }
