@@ -1,5 +1,6 @@
+import type { Asking } from "./endpoint-list.ts";
 import type { RpcAnswer, UnusableAnswer } from "./json-rpc.ts";
-import type { Asking, RpcUpstreams } from "./rpc-upstreams.ts";
+import type { RpcUpstreams } from "./rpc-upstreams.ts";
 
 /** For so long other endpoints may have a better result: Ponder gives a question up after ten seconds. */
 const othersMs = 2_000;

@@ -2,10 +2,10 @@ import type pg from "pg";
 import { ledgerDigest } from "../../schema/ledger-digest.ts";
 import type { Chain } from "../chains.ts";
 import type { Logger } from "../telemetry/log.ts";
+import type { FinalBlock } from "./endpoint-list.ts";
 import { orderRebuild } from "./index-versions.ts";
 import { tableExists } from "./nft-views.ts";
 import type { RpcGateway } from "./rpc-gateway.ts";
-import type { FinalBlock } from "./rpc-upstreams.ts";
 
 /** How often all endpoints are asked for block 0 before another one than the known one is believed. */
 const genesisRounds = 3;

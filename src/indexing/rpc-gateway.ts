@@ -4,12 +4,13 @@ import { readAtMost } from "../read-at-most.ts";
 import { Slots } from "../slots.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { LogOnce } from "../telemetry/log-once.ts";
+import type { FinalBlock } from "./endpoint-list.ts";
 import { askForNftTransfers, dropErc20Transfers } from "./erc20-noise.ts";
 import { announceHeads, HeadWatch } from "./head-watch.ts";
 import { markHostileLogs } from "./hostile-logs.ts";
 import { AnswerTooLarge, LeftChain, NodeRefusal, parseJson, type RpcAnswer, type RpcLimits } from "./json-rpc.ts";
 import type { RpcLog } from "./proven-logs.ts";
-import { type FinalBlock, RpcUpstreams } from "./rpc-upstreams.ts";
+import { RpcUpstreams } from "./rpc-upstreams.ts";
 import { type BlockRange, halfWords, rangeOf, tooWideCode } from "./upstream.ts";
 import { VerifiedChain } from "./verified-chain.ts";
 
