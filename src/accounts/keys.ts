@@ -8,6 +8,7 @@ import { toHex } from "../db/bytes.ts";
 import type { Database } from "../db/database.ts";
 import type { Scope } from "../db/tables/accounts.ts";
 import { ServiceError } from "../errors/errors.ts";
+import type { MembersOf } from "../requests/answer-members.ts";
 import type { Services } from "../services.ts";
 import { checkName } from "./sign-up.ts";
 
@@ -19,11 +20,24 @@ export interface ApiKey {
   createdAt: Date;
   expiresAt: Date | null;
   revokedAt: Date | null;
-  /** To about a second. */
   lastUsedAt: Date | null;
-  /** Of a browser's session: the wallet that signed in, lower case; null for a key. */
   wallet: Address | null;
 }
+
+/** All but `scopes`. */
+export const keyMembers: MembersOf<Omit<ApiKey, "scopes">> = {
+  id: { kind: "id", doc: "The id of the key: `key_` and 32 hex digits; it is no secret." },
+  name: { kind: "text", doc: "The name that the key was given." },
+  createdAt: { kind: "date", doc: "When the key was made." },
+  expiresAt: { kind: "date", nullable: true, doc: "The key works until this time; null: it does not expire." },
+  revokedAt: { kind: "date", nullable: true, doc: "When the key was revoked; null: it was not." },
+  lastUsedAt: { kind: "date", nullable: true, doc: "When the key was last used, to about a second; null: never." },
+  wallet: {
+    kind: "address",
+    nullable: true,
+    doc: "The wallet that signed in, lower case, for a session of a browser; null for a key.",
+  },
+};
 
 export interface CreatedKey {
   apiKey: ApiKey;

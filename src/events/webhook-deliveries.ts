@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { ServiceError } from "../errors/errors.ts";
 import { filterCondition } from "../outbox/event-filter.ts";
+import type { MembersOf } from "../requests/answer-members.ts";
 import { readPlace } from "./event-input.ts";
 import { isForCondition } from "./match-webhooks.ts";
 import { placeInSql, type Replay, storedReplay } from "./read-waiting.ts";
@@ -30,6 +31,26 @@ export interface Delivery {
   createdAt: Date;
   tries: DeliveryTry[];
 }
+
+/** All but `tries`, those that were made so far, oldest first. */
+export const deliveryMembers: MembersOf<Delivery> = {
+  id: { kind: "id", doc: "The id of the delivery." },
+  eventId: { kind: "id", doc: "The id of the event, the `webhook-id` of the message; all tries and replays have it." },
+  type: { kind: "text", doc: "The type of the event, such as `nft.transfer`." },
+  sequence: {
+    kind: "text",
+    nullable: true,
+    doc: "The place of the event in the order of all events, decimal; null for one that is not in it, such as a test.",
+  },
+  state: {
+    kind: "text",
+    words: ["pending", "delivered", "dead"],
+    doc: "The state of the delivery: `pending` (it waits for its next try), `delivered` (it was answered with 200 to 299) or `dead` (it was given up).",
+  },
+  attempts: { kind: "integer", doc: "How many tries were made." },
+  nextAt: { kind: "date", nullable: true, doc: "When the next try is due; null unless it is pending." },
+  createdAt: { kind: "date", doc: "When the delivery was made." },
+};
 
 const pageSize = 50;
 /** Most events that one replay sends again. */

@@ -3,7 +3,9 @@ import type { Plan } from "../auth/plan.ts";
 import type { Config } from "../config/config.ts";
 import type { Database } from "../db/database.ts";
 import type { EventFilter } from "../outbox/event-filter.ts";
+import { finalities } from "../outbox/event-row.ts";
 import { publicKeyText, type SigningKeys, unseal } from "../outbox/sign-webhook.ts";
+import type { MembersOf } from "../requests/answer-members.ts";
 import type { Services } from "../services.ts";
 import { mostChallenges } from "./retry-schedule.ts";
 
@@ -54,6 +56,19 @@ export interface DeliveryTry {
   answer: string | null;
 }
 
+export const tryMembers: MembersOf<DeliveryTry> = {
+  attempt: { kind: "integer", doc: "The number of the try to send this message, from 1." },
+  at: { kind: "date", doc: "When the try was made." },
+  status: { kind: "integer", nullable: true, doc: "The HTTP status of the answer; null where there was none." },
+  fault: {
+    kind: "text",
+    nullable: true,
+    doc: "A code for what went wrong where it is not the status, such as `no_challenge` (the answer did not repeat the challenge); null otherwise.",
+  },
+  milliseconds: { kind: "integer", doc: "How long the try took, in milliseconds." },
+  answer: { kind: "text", nullable: true, doc: "The first kilobyte of the answer; null where there was none." },
+};
+
 /** A try as PostgreSQL keeps it. */
 export function toTry(stored: unknown): DeliveryTry {
   const one = stored as DeliveryTry & { at: string };
@@ -71,6 +86,52 @@ export function filterOfRow({ types, chains, contracts, accounts, token_ids, fin
 
 export type Webhook = ReturnType<typeof toWebhook>;
 
+/** All but `verificationTry`, the last challenge that was sent to it. */
+export const webhookMembers: MembersOf<Webhook> = {
+  id: { kind: "id", doc: "The id of the endpoint: `wh_` and 32 hex digits." },
+  url: { kind: "text", doc: "The URL that messages are posted to." },
+  description: { kind: "text", doc: "A note of yours; empty where there is none." },
+  types: { kind: "texts", doc: "Types of events that it gets, or beginnings of their names; empty: all." },
+  chains: { kind: "texts", doc: "Names of chains whose events it gets; empty: all." },
+  contracts: { kind: "texts", doc: "Addresses of contracts whose events it gets; empty: all." },
+  accounts: { kind: "texts", doc: "Addresses of accounts whose transfers it gets; empty: all." },
+  tokenIds: { kind: "texts", doc: "Token ids, decimal, whose events it gets; empty: all." },
+  finality: {
+    kind: "text",
+    words: finalities,
+    doc: "When a transfer is sent: `latest` (at once, with a retraction where the chain takes it back), `safe` or `finalized` (when its block is).",
+  },
+  state: {
+    kind: "text",
+    words: ["enabled", "unverified", "paused", "disabled"],
+    doc: "The state of the endpoint: `enabled`, `paused`, `disabled`, or `unverified` (it has not answered its challenge yet, and is sent nothing else).",
+  },
+  disabledReason: {
+    kind: "text",
+    nullable: true,
+    doc: "Why it was disabled: `gone` (it answered 410) or `failing` (no success for five days); null while it is not.",
+  },
+  disabledAt: { kind: "date", nullable: true, doc: "When it was disabled last; null: never." },
+  waiting: {
+    kind: "text",
+    nullable: true,
+    doc: "Why messages wait although it is enabled: `failed` (1,000 failed messages wait), `tries` (the plan's messages of the day are used), `rate` (its host gets no more in a second), `storage` (the service's disk is nearly full) or `verification` (it has not answered its challenge); null otherwise.",
+  },
+  verifiedAt: {
+    kind: "date",
+    nullable: true,
+    doc: "When it answered its challenge; null: not yet, and it is sent nothing else until then.",
+  },
+  verificationAt: {
+    kind: "date",
+    nullable: true,
+    doc: "When the next challenge is sent; null: none is, until you ask to verify it.",
+  },
+  failingSince: { kind: "date", nullable: true, doc: "When its messages began to fail; null: the last one did not." },
+  publicKey: { kind: "text", doc: "The public key of the `v1a` (ed25519) signatures, `whpk_…`." },
+  createdAt: { kind: "date", doc: "When the endpoint was made." },
+};
+
 /** An endpoint as its account sees it. */
 export function toWebhook({ feed, config }: Pick<WebhookServices, "feed" | "config">, row: WebhookRow) {
   const isAsked = row.state === "enabled" && row.verified_at === null;
@@ -80,33 +141,19 @@ export function toWebhook({ feed, config }: Pick<WebhookServices, "feed" | "conf
     url: row.url,
     description: row.description,
     types: row.types,
-    /** Names. */
     chains: row.chains.map(feed.nameOfChain),
     contracts: row.contracts.map(hex),
     accounts: row.accounts.map(hex),
     tokenIds: row.token_ids,
     finality: row.finality,
-    /** `unverified` where it would be enabled and has not answered its challenge. */
-    state: isAsked ? "unverified" : row.state,
-    /** Of a disabled one: `gone` or `failing`. */
+    state: isAsked ? ("unverified" as const) : row.state,
     disabledReason: row.disabled_reason,
-    /** When it was disabled last; null: never. */
     disabledAt: row.disabled_at,
-    /**
-     * Why what waits is not sent although it is enabled: `failed`, a thousand messages failed and wait; `tries`, the plan's
-     * messages of the day are used; `rate`, its host was sent as many as it may be in a second; `storage`, the service's is
-     * nearly full; `verification`, it has not answered its challenge.
-     */
     waiting: row.held,
-    /** When it answered its challenge; null: not yet. */
     verifiedAt: row.verified_at,
-    /** The last challenge that was sent to it, and what came of it. */
     verificationTry: row.challenge_try === null ? null : toTry(row.challenge_try),
-    /** When the next one is sent; null: none is, until its owner asks. */
     verificationAt: isAsked && !restsUnverified(row) ? row.next_due : null,
-    /** When its tries began to fail; null: the last one did not. */
     failingSince: row.failing_since,
-    /** `whpk_…`: for receivers that check `v1a`. */
     publicKey: publicKeyText(unseal(row.signing_key, config.keyPepper)),
     createdAt: row.created_at,
   };

@@ -1,7 +1,16 @@
 import type { ObjectFieldBuilder } from "@pothos/core";
-import { type ApiKey, type CreatedKey, createKey, listKeys, revokeKey, rotateKey } from "../accounts/keys.ts";
+import {
+  type ApiKey,
+  type CreatedKey,
+  createKey,
+  keyMembers,
+  listKeys,
+  revokeKey,
+  rotateKey,
+} from "../accounts/keys.ts";
 import { type SignedUp, signUp } from "../accounts/sign-up.ts";
 import { type Builder, present, sessionOf, type Types } from "./builder.ts";
+import { exposeMembers } from "./expose-members.ts";
 import { type Payload, payloadType, withUserErrors } from "./user-errors.ts";
 import { viewerType } from "./viewer.ts";
 
@@ -19,34 +28,12 @@ export function addKeys(builder: Builder): void {
   const apiKey = builder.objectRef<ApiKey>("ApiKey").implement({
     description: "An API key of the account, without its secret.",
     fields: (t) => ({
-      id: t.exposeID("id", { description: "The id of the key, `key_…`." }),
-      name: t.exposeString("name", { description: "The name that the key was given." }),
+      ...exposeMembers<ApiKey>(t, keyMembers),
       scopes: t.field({
         type: [scope],
         description: "What the key may be used for.",
         complexity: { multiplier: 1 },
         resolve: ({ scopes }) => [...scopes],
-      }),
-      createdAt: t.expose("createdAt", { type: "DateTime", description: "When the key was made." }),
-      expiresAt: t.expose("expiresAt", {
-        type: "DateTime",
-        nullable: true,
-        description: "The key works until this time; null: it does not expire.",
-      }),
-      revokedAt: t.expose("revokedAt", {
-        type: "DateTime",
-        nullable: true,
-        description: "When the key was revoked; null: it was not.",
-      }),
-      lastUsedAt: t.expose("lastUsedAt", {
-        type: "DateTime",
-        nullable: true,
-        description: "When the key was last used, to about a second; null: never.",
-      }),
-      wallet: t.expose("wallet", {
-        type: "Address",
-        nullable: true,
-        description: "The wallet that signed in, for a session of a browser; null for a key.",
       }),
     }),
   });

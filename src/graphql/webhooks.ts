@@ -1,11 +1,12 @@
 import {
   type Delivery,
+  deliveryMembers,
   listDeliveries,
   type ReplayInput,
   replay,
   sendTestEvent,
 } from "../events/webhook-deliveries.ts";
-import type { DeliveryTry, Webhook } from "../events/webhook-record.ts";
+import { type DeliveryTry, tryMembers, type Webhook, webhookMembers } from "../events/webhook-record.ts";
 import {
   changeWebhook,
   createWebhook,
@@ -18,6 +19,7 @@ import {
 } from "../events/webhooks.ts";
 import { type Builder, oncePerBuilder, present, sessionOf } from "./builder.ts";
 import { eventFilterType, textsOf } from "./events.ts";
+import { exposeMembers } from "./expose-members.ts";
 import { payloadType, withUserErrors } from "./user-errors.ts";
 import { viewerType } from "./viewer.ts";
 
@@ -37,24 +39,7 @@ const webhookType = oncePerBuilder((builder) => builder.objectRef<Webhook>("Webh
 const tryType = oncePerBuilder((builder) =>
   builder.objectRef<DeliveryTry>("WebhookTry").implement({
     description: "One try to send a message to a webhook endpoint, and what came of it.",
-    fields: (t) => ({
-      attempt: t.exposeInt("attempt", { description: "The number of the try to send this message." }),
-      at: t.expose("at", { type: "DateTime", description: "When the try was made." }),
-      status: t.exposeInt("status", {
-        nullable: true,
-        description: "The HTTP status of the answer; null where there was none.",
-      }),
-      fault: t.exposeString("fault", {
-        nullable: true,
-        description:
-          "A code for what went wrong where it is not the status, such as no_challenge (the answer did not repeat the challenge); null otherwise.",
-      }),
-      milliseconds: t.exposeInt("milliseconds", { description: "How long the try took, in milliseconds." }),
-      answer: t.exposeString("answer", {
-        nullable: true,
-        description: "The first kilobyte of the answer; null where there was none.",
-      }),
-    }),
+    fields: (t) => exposeMembers(t, tryMembers),
   }),
 );
 
@@ -70,75 +55,13 @@ function addTypes(builder: Builder): void {
   webhookType(builder).implement({
     description: "A webhook endpoint: a URL that the service sends events to.",
     fields: (t) => ({
-      id: t.exposeID("id", { description: "The id of the endpoint, `wh_…`." }),
-      url: t.exposeString("url", { description: "The URL that messages are posted to." }),
-      description: t.exposeString("description", { description: "A note of yours; empty where there is none." }),
-      types: t.stringList({
-        description: "Types of events that it gets, whole or by their beginning; empty: all.",
-        resolve: ({ types }) => [...types],
-      }),
-      chains: t.stringList({
-        description: "Names of chains whose events it gets; empty: all.",
-        resolve: ({ chains }) => [...chains],
-      }),
-      contracts: t.stringList({
-        description: "Addresses of contracts whose events it gets; empty: all.",
-        resolve: ({ contracts }) => [...contracts],
-      }),
-      accounts: t.stringList({
-        description: "Addresses of accounts whose transfers it gets; empty: all.",
-        resolve: ({ accounts }) => [...accounts],
-      }),
-      tokenIds: t.stringList({
-        description: "Token ids, decimal, whose events it gets; empty: all.",
-        resolve: ({ tokenIds }) => [...tokenIds],
-      }),
-      finality: t.exposeString("finality", {
-        description: "When a transfer is sent: latest (at once), safe or finalized (when its block is).",
-      }),
-      state: t.exposeString("state", {
-        description: "The state of the endpoint: enabled, unverified, paused or disabled.",
-      }),
-      disabledReason: t.exposeString("disabledReason", {
-        nullable: true,
-        description:
-          "Why it was disabled: gone (it answered 410) or failing (no success for five days); null while it is not.",
-      }),
-      disabledAt: t.expose("disabledAt", {
-        type: "DateTime",
-        nullable: true,
-        description: "When it was disabled last; null: never.",
-      }),
-      waiting: t.exposeString("waiting", {
-        nullable: true,
-        description:
-          "Why messages wait although it is enabled: failed (1,000 failed messages wait), tries (the plan's messages of the day are used), rate (its host gets no more in a second), storage (the service's disk is nearly full) or verification (it has not answered its challenge); null otherwise.",
-      }),
-      verifiedAt: t.expose("verifiedAt", {
-        type: "DateTime",
-        nullable: true,
-        description: "When it answered its challenge; null: not yet, and it is sent nothing else until then.",
-      }),
+      ...exposeMembers(t, webhookMembers),
       verificationTry: t.field({
         type: tryType(builder),
         nullable: true,
         description: "The last try to send it a challenge; null before the first.",
         resolve: ({ verificationTry }) => verificationTry,
       }),
-      verificationAt: t.expose("verificationAt", {
-        type: "DateTime",
-        nullable: true,
-        description: "When the next challenge is sent; null: none is, until you ask by `verifyWebhook`.",
-      }),
-      failingSince: t.expose("failingSince", {
-        type: "DateTime",
-        nullable: true,
-        description: "When its messages began to fail; null: the last one did not.",
-      }),
-      publicKey: t.exposeString("publicKey", {
-        description: "The public key of the v1a (ed25519) signatures, `whpk_…`.",
-      }),
-      createdAt: t.expose("createdAt", { type: "DateTime", description: "When the endpoint was made." }),
     }),
   });
 }
@@ -147,24 +70,7 @@ function addReads(builder: Builder): void {
   const delivery = builder.objectRef<Delivery>("WebhookDelivery").implement({
     description: "One event on its way to one webhook endpoint.",
     fields: (t) => ({
-      id: t.exposeID("id", { description: "The id of the delivery." }),
-      eventId: t.exposeID("eventId", { description: "The id of the event, the `webhook-id` of the message." }),
-      type: t.exposeString("type", { description: "The type of the event, such as nft.transfer." }),
-      sequence: t.exposeString("sequence", {
-        nullable: true,
-        description:
-          "The place of the event in the order of all events, decimal; null for one that is not in it, such as a test.",
-      }),
-      state: t.exposeString("state", {
-        description: "The state of the delivery: pending, delivered or dead (given up).",
-      }),
-      attempts: t.exposeInt("attempts", { description: "How many tries were made." }),
-      nextAt: t.expose("nextAt", {
-        type: "DateTime",
-        nullable: true,
-        description: "When the next try is due; null unless it is pending.",
-      }),
-      createdAt: t.expose("createdAt", { type: "DateTime", description: "When the delivery was made." }),
+      ...exposeMembers(t, deliveryMembers),
       tries: t.field({
         type: [tryType(builder)],
         description: "The tries to send it so far.",

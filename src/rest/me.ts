@@ -3,7 +3,7 @@ import { type ApiKey, type CreatedKey, createKey, listKeys, revokeKey, rotateKey
 import { signUp } from "../accounts/sign-up.ts";
 import { withFieldNames } from "../collections/problems.ts";
 import { clientAddress } from "../http/client-address.ts";
-import { renamerOf } from "../requests/fields.ts";
+import { nameIn, renamerOf } from "../requests/fields.ts";
 import type { Services } from "../services.ts";
 import { ok } from "./answer.ts";
 import type { V0App } from "./app.ts";
@@ -142,17 +142,8 @@ function createdBody({ apiKey, key, legacyKey }: CreatedKey) {
   return { api_key: key, legacy_api_key: legacyKey, key: keyBody(apiKey) };
 }
 
-function keyBody(key: ApiKey) {
-  return {
-    id: key.id,
-    name: key.name,
-    scopes: key.scopes,
-    created_at: key.createdAt,
-    expires_at: key.expiresAt,
-    revoked_at: key.revokedAt,
-    last_used_at: key.lastUsedAt,
-    wallet: key.wallet,
-  };
+function keyBody(key: ApiKey): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(key).map(([name, value]) => [nameIn("v0", name, undefined), value]));
 }
 
 /** POST /signup, the one operation without a key. */

@@ -1,5 +1,7 @@
 import * as z from "zod";
+import { keyMembers } from "../accounts/keys.ts";
 import type { ErrorCode } from "../errors/errors.ts";
+import { nameIn } from "../requests/fields.ts";
 import {
   anyFailure,
   anyObject,
@@ -7,13 +9,13 @@ import {
   jsonContent,
   jsonSchemaOf,
   type Members,
+  membersOf,
   path,
   success,
   text,
 } from "./openapi-parts.ts";
 import { createKeyBody, rotateKeyBody, signUpBody } from "./own-bodies.ts";
 
-const moment = z.string().nullable().meta({ format: "date-time" });
 const count = z.int().nullable();
 const wei = z
   .string()
@@ -21,20 +23,8 @@ const wei = z
   .nullable();
 const key = z
   .object({
-    id: z
-      .string()
-      .regex(/^key_[0-9a-f]{32}$/)
-      .describe("Id of the key: `key_` and 32 hex digits; it is no secret."),
-    name: text.describe("Name that was given to the key."),
+    ...membersOf(keyMembers, (name) => nameIn("v0", name, undefined)),
     scopes: createKeyBody.shape.scopes.unwrap().describe("What the key may do."),
-    created_at: moment.describe("When the key was made (UTC).").optional(),
-    expires_at: moment.describe("When the key ends (UTC); null: not by itself.").optional(),
-    revoked_at: moment.describe("When the key was revoked (UTC); null: it was not.").optional(),
-    last_used_at: moment.describe("When the key was used last (UTC), to about a second; null: never.").optional(),
-    wallet: text
-      .nullable()
-      .describe("Of a browser's session: the wallet that signed in, lower case; null for a key.")
-      .optional(),
   })
   .describe("A key, without its secret.");
 const spellings = {

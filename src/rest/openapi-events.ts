@@ -1,13 +1,15 @@
 import * as z from "zod";
 import { eventTypeNames, mostInFilter } from "../events/event-input.ts";
 import { sampleTypes } from "../events/sample-event.ts";
+import { deliveryMembers } from "../events/webhook-deliveries.ts";
+import { tryMembers, webhookMembers } from "../events/webhook-record.ts";
 import {
   anyFailure,
   date,
   dateFormat,
   integer,
   type Json,
-  nullableText,
+  membersOf,
   operation,
   path,
   query,
@@ -39,54 +41,16 @@ const input = z
     finality: finality.describe(`When a movement is sent, \`latest\` by default. ${finalityWords}.`),
   })
   .partial();
-const attempt = z.object({
-  attempt: integer.describe("Number of the try, from 1."),
-  at: date.describe("When it was made (UTC)."),
-  status: integer.nullable().describe("HTTP status of the answer; null when there was none."),
-  fault: nullableText.describe(
-    "Why there was no answer; `no_challenge`: it is not that of the challenge; null when there was an answer.",
-  ),
-  milliseconds: integer.describe("How long it took."),
-  answer: nullableText.describe("First kilobyte of the answer's body; null when there was none."),
-});
+const attempt = z.object(membersOf(tryMembers));
 const webhook = z.object({
-  id: text.describe("Id of the endpoint: `wh_` and 32 hex digits."),
-  url: text.describe("Address that messages are posted to."),
-  description: text.describe("Note that was given to it."),
-  ...filter,
-  state: z
-    .enum(["enabled", "unverified", "paused", "disabled"])
-    .describe("`unverified`: it has not answered its challenge yet, and is sent nothing else."),
-  disabledReason: nullableText.describe(
-    "Why it is disabled: `gone`: it answered 410; `failing`: for five days; null: it is not.",
-  ),
-  disabledAt: nullableText.describe("When it was disabled last (UTC); null: never."),
-  waiting: nullableText.describe(
-    "Why what waits is not sent although it is enabled: `failed`: a thousand messages failed and wait; `tries`: the plan's messages of the day are used; `rate`: its host gets no more in a second; `storage`: the service's is nearly full; `verification`: it has not answered its challenge; null: nothing is held.",
-  ),
-  verifiedAt: nullableText.describe("When it answered its challenge (UTC); null: not yet."),
+  ...membersOf(webhookMembers),
   verificationTry: attempt.nullable().describe("The last challenge that was sent to it; null: none was."),
-  verificationAt: nullableText.describe(
-    "When the next challenge is sent (UTC); null: none is, until you ask with `verify`.",
-  ),
-  failingSince: nullableText.describe("When its tries began to fail (UTC); null: the last one did not."),
-  publicKey: text.describe("Key, `whpk_…`, that verifies `v1a` signatures of its messages."),
-  createdAt: date.describe("When it was made (UTC)."),
 });
 const webhookAnswer = webhook.describe("The endpoint.");
 const secret = text.describe("Secret, `whsec_…`, that verifies `v1` signatures; it is shown in this answer only.");
 const deliveryState = z.enum(["pending", "delivered", "dead"]);
 const delivery = z.object({
-  id: text.describe("Id of the delivery."),
-  eventId: text.describe("Id of the event, `evt_…`; all tries and replays have it."),
-  type: text.describe("Type of the event."),
-  sequence: nullableText.describe("Place of the event in the order of all events; null for a test event."),
-  state: deliveryState.describe(
-    "`pending`: it waits for its next try; `delivered`: it was answered with 200 to 299; `dead`: it was given up.",
-  ),
-  attempts: integer.describe("How often it was tried."),
-  nextAt: nullableText.describe("When it is tried next (UTC); null when it is not pending."),
-  createdAt: date.describe("When the delivery was made (UTC)."),
+  ...membersOf(deliveryMembers),
   tries: z.array(attempt).describe("The tries, oldest first."),
 });
 const rotation = z

@@ -8,6 +8,7 @@ import {
   type V0Group,
   v0Fields,
 } from "../nfts/fields.ts";
+import type { Member, MembersOf } from "../requests/answer-members.ts";
 
 /* The words of which the OpenAPI document is made: zod schemas, and the functions that render them. */
 
@@ -24,6 +25,24 @@ export const integer = z.int();
 export const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/);
 export const hash = z.string().regex(/^0x[0-9a-fA-F]{64}$/);
 export const date = z.string();
+const ofAnswers: Record<Member["kind"], z.ZodType> = {
+  id: text,
+  text,
+  integer,
+  date: text.meta({ format: "date-time" }),
+  texts: z.array(text),
+  address,
+};
+
+/** Members of an answer, as requests/answer-members.ts declares them. @param nameOf a member in REST. */
+export function membersOf<T>(members: MembersOf<T>, nameOf = (name: string) => name): Members {
+  const schemas = (Object.entries(members) as [string, Member][]).map(([name, { kind, doc, nullable, words }]) => {
+    const schema = words ? z.enum(words) : ofAnswers[kind];
+    return [nameOf(name), (nullable ? schema.nullable() : schema).describe(doc)];
+  });
+  return Object.fromEntries(schemas) as Members;
+}
+
 /** An object with any members. */
 export const anyObject = z.looseObject({});
 /** What is said of an input that is a date. */

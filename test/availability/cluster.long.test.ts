@@ -9,6 +9,7 @@ import { ServiceProcess } from "../setup/service-process.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { measuredSlowness, slowness, wait } from "../setup/wait.ts";
 import { RelayHarness } from "../transactions/harness.ts";
+import { type BackupBucket, startBackupBucket } from "./backup-bucket.ts";
 import { Cluster, type DatabaseHost, missingPrograms, pageCommand } from "./cluster.ts";
 import { judgeLoad } from "./judge-load.ts";
 import { Load, type Outcome } from "./load.ts";
@@ -20,6 +21,7 @@ const promisedMs = 30_000;
 
 let h: RelayHarness;
 let cluster: Cluster;
+let bucket: BackupBucket;
 let api: ServiceProcess;
 let worker: ServiceProcess;
 let indexer: ServiceProcess;
@@ -30,9 +32,10 @@ const key = randomUUID();
 beforeAll(async () => {
   if (reason !== "") return;
   await mkdir(join(dir, "cluster"), { mode: 0o755 });
+  bucket = await startBackupBucket(join(dir, "cluster", "authority.pem"));
   const [harness, started, [port = 0]] = await Promise.all([
     RelayHarness.start(),
-    Cluster.start(join(dir, "cluster")),
+    Cluster.start(join(dir, "cluster"), bucket),
     freePorts(1),
   ]);
   h = harness;
@@ -44,6 +47,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await endService();
   await cluster?.stop();
+  await bucket?.stop();
   await h?.stop();
 });
 

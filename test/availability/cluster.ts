@@ -6,7 +6,9 @@ import { userInfo } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { freePorts } from "../../src/free-port.ts";
+import { hasSwift } from "../setup/swift.ts";
 import { slowness, wait } from "../setup/wait.ts";
+import type { BackupBucket } from "./backup-bucket.ts";
 
 const root = join(import.meta.dirname, "../..");
 const page = readFileSync(join(root, "docs/cluster.md"), "utf8");
@@ -19,6 +21,7 @@ export const missingPrograms = [
     (name) => spawnSync("sh", ["-c", `command -v ${name}`], { stdio: "ignore" }).status !== 0,
   ),
   ...(existsSync(join(binaries, "postgres")) ? [] : [join(binaries, "postgres")]),
+  ...(hasSwift ? [] : ["swift-proxy-server"]),
 ];
 
 /**
@@ -161,19 +164,18 @@ export class Cluster {
     this.#password = password;
   }
 
-  /** @param dir an empty folder. */
-  static async start(dir: string): Promise<Cluster> {
+  /** @param dir an empty folder. @param bucket for backups. */
+  static async start(dir: string, bucket: BackupBucket): Promise<Cluster> {
     const [postgres = 0, patroni = 0, etcd = 0, peer = 0, primary = 0, first = 0, second = 0] = await freePorts(7);
     const shared = {
       ...{ DB_1: "127.0.0.1", DB_2: "127.0.0.2", DB_3: "127.0.0.3", SERVICE_NETWORK: "127.0.0.0/8" },
       ...{ POSTGRES_PASSWORD: "of-postgres", REPLICATION_PASSWORD: "of-standbys", PATRONI_PASSWORD: "of-patroni" },
       ...{ SHARED_BUFFERS: "64MB", MAX_CONNECTIONS: "150" },
-      ...{ BACKUP_PATH: join(dir, "backups"), BACKUP_PASSPHRASE: "of-backups" },
+      ...{ ...bucket.values, BACKUP_PASSPHRASE: "of-backups" },
       ...{ POSTGRES_PORT: postgres, PATRONI_PORT: patroni, ETCD_PORT: etcd, ETCD_PEER_PORT: peer },
       ...{ PRIMARY_PORT: primary, REPLICA_1_PORT: first, REPLICA_2_PORT: second },
     };
     const hosts: DatabaseHost[] = [];
-    await mkdir(join(dir, "backups"));
     for (const number of [1, 2, 3]) {
       const [name, own] = [`db${number}`, join(dir, `db${number}`)];
       const socket = join(own, "socket");
@@ -183,11 +185,15 @@ export class Cluster {
       const values = { NAME: name, HOST: `127.0.0.${number}`, POSTGRES_DATA: data, ETCD_DATA: join(own, "etcd") };
       const backup = { POSTGRES_SOCKET: socket, PGBACKREST_CONFIG: join(own, "pgbackrest.conf") };
       await writeFile(join(own, "cluster.env"), settings({ ...shared, ...values, ...backup }));
-      if ("uid" in login) execFileSync("chown", ["-R", `${login.uid}:${login.gid}`, own, join(dir, "backups")]);
+      if ("uid" in login) execFileSync("chown", ["-R", `${login.uid}:${login.gid}`, own]);
       hosts.push(new DatabaseHost(name, own, data));
     }
     const cluster = new Cluster(hosts, { postgres, patroni, primary, replicas: [first, second] }, "of-the-service");
-    for (const host of hosts) await host.run(pageCommand("for file in etcd.yml"));
+    const more = Object.entries(bucket.settings).map(([name, value]) => `${name}=${value}`);
+    for (const host of hosts) {
+      await host.run(pageCommand("for file in etcd.yml"));
+      await host.run(`printf '%s\\n' ${more.join(" ")} >> pgbackrest.conf`);
+    }
     for (const host of hosts) host.startEtcd();
     for (const host of hosts) host.startPatroni();
     await cluster.untilWhole();

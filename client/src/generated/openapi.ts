@@ -339,34 +339,34 @@ export interface paths {
 							response: "OK";
 							/** @description Keys and browsers' sessions, oldest first, revoked ones too; 1,000 at most. */
 							keys: {
-								/** @description Id of the key: `key_` and 32 hex digits; it is no secret. */
+								/** @description The id of the key: `key_` and 32 hex digits; it is no secret. */
 								id: string;
-								/** @description Name that was given to the key. */
+								/** @description The name that the key was given. */
 								name: string;
+								/**
+								 * Format: date-time
+								 * @description When the key was made.
+								 */
+								created_at: string;
+								/**
+								 * Format: date-time
+								 * @description The key works until this time; null: it does not expire.
+								 */
+								expires_at: string | null;
+								/**
+								 * Format: date-time
+								 * @description When the key was revoked; null: it was not.
+								 */
+								revoked_at: string | null;
+								/**
+								 * Format: date-time
+								 * @description When the key was last used, to about a second; null: never.
+								 */
+								last_used_at: string | null;
+								/** @description The wallet that signed in, lower case, for a session of a browser; null for a key. */
+								wallet: string | null;
 								/** @description What the key may do. */
 								scopes: ("read" | "upload" | "deploy" | "admin")[];
-								/**
-								 * Format: date-time
-								 * @description When the key was made (UTC).
-								 */
-								created_at?: string | null;
-								/**
-								 * Format: date-time
-								 * @description When the key ends (UTC); null: not by itself.
-								 */
-								expires_at?: string | null;
-								/**
-								 * Format: date-time
-								 * @description When the key was revoked (UTC); null: it was not.
-								 */
-								revoked_at?: string | null;
-								/**
-								 * Format: date-time
-								 * @description When the key was used last (UTC), to about a second; null: never.
-								 */
-								last_used_at?: string | null;
-								/** @description Of a browser's session: the wallet that signed in, lower case; null for a key. */
-								wallet?: string | null;
 							}[];
 							/** @description Null for a success. */
 							error: null;
@@ -430,34 +430,34 @@ export interface paths {
 							legacy_api_key: string;
 							/** @description A key, without its secret. */
 							key: {
-								/** @description Id of the key: `key_` and 32 hex digits; it is no secret. */
+								/** @description The id of the key: `key_` and 32 hex digits; it is no secret. */
 								id: string;
-								/** @description Name that was given to the key. */
+								/** @description The name that the key was given. */
 								name: string;
+								/**
+								 * Format: date-time
+								 * @description When the key was made.
+								 */
+								created_at: string;
+								/**
+								 * Format: date-time
+								 * @description The key works until this time; null: it does not expire.
+								 */
+								expires_at: string | null;
+								/**
+								 * Format: date-time
+								 * @description When the key was revoked; null: it was not.
+								 */
+								revoked_at: string | null;
+								/**
+								 * Format: date-time
+								 * @description When the key was last used, to about a second; null: never.
+								 */
+								last_used_at: string | null;
+								/** @description The wallet that signed in, lower case, for a session of a browser; null for a key. */
+								wallet: string | null;
 								/** @description What the key may do. */
 								scopes: ("read" | "upload" | "deploy" | "admin")[];
-								/**
-								 * Format: date-time
-								 * @description When the key was made (UTC).
-								 */
-								created_at?: string | null;
-								/**
-								 * Format: date-time
-								 * @description When the key ends (UTC); null: not by itself.
-								 */
-								expires_at?: string | null;
-								/**
-								 * Format: date-time
-								 * @description When the key was revoked (UTC); null: it was not.
-								 */
-								revoked_at?: string | null;
-								/**
-								 * Format: date-time
-								 * @description When the key was used last (UTC), to about a second; null: never.
-								 */
-								last_used_at?: string | null;
-								/** @description Of a browser's session: the wallet that signed in, lower case; null for a key. */
-								wallet?: string | null;
 							};
 							/** @description Null for a success. */
 							error: null;
@@ -537,34 +537,34 @@ export interface paths {
 							legacy_api_key: string;
 							/** @description A key, without its secret. */
 							key: {
-								/** @description Id of the key: `key_` and 32 hex digits; it is no secret. */
+								/** @description The id of the key: `key_` and 32 hex digits; it is no secret. */
 								id: string;
-								/** @description Name that was given to the key. */
+								/** @description The name that the key was given. */
 								name: string;
+								/**
+								 * Format: date-time
+								 * @description When the key was made.
+								 */
+								created_at: string;
+								/**
+								 * Format: date-time
+								 * @description The key works until this time; null: it does not expire.
+								 */
+								expires_at: string | null;
+								/**
+								 * Format: date-time
+								 * @description When the key was revoked; null: it was not.
+								 */
+								revoked_at: string | null;
+								/**
+								 * Format: date-time
+								 * @description When the key was last used, to about a second; null: never.
+								 */
+								last_used_at: string | null;
+								/** @description The wallet that signed in, lower case, for a session of a browser; null for a key. */
+								wallet: string | null;
 								/** @description What the key may do. */
 								scopes: ("read" | "upload" | "deploy" | "admin")[];
-								/**
-								 * Format: date-time
-								 * @description When the key was made (UTC).
-								 */
-								created_at?: string | null;
-								/**
-								 * Format: date-time
-								 * @description When the key ends (UTC); null: not by itself.
-								 */
-								expires_at?: string | null;
-								/**
-								 * Format: date-time
-								 * @description When the key was revoked (UTC); null: it was not.
-								 */
-								revoked_at?: string | null;
-								/**
-								 * Format: date-time
-								 * @description When the key was used last (UTC), to about a second; null: never.
-								 */
-								last_used_at?: string | null;
-								/** @description Of a browser's session: the wallet that signed in, lower case; null for a key. */
-								wallet?: string | null;
 							};
 							/** @description Null for a success. */
 							error: null;
@@ -628,34 +628,34 @@ export interface paths {
 							response: "OK";
 							/** @description A key, without its secret. */
 							key: {
-								/** @description Id of the key: `key_` and 32 hex digits; it is no secret. */
+								/** @description The id of the key: `key_` and 32 hex digits; it is no secret. */
 								id: string;
-								/** @description Name that was given to the key. */
+								/** @description The name that the key was given. */
 								name: string;
+								/**
+								 * Format: date-time
+								 * @description When the key was made.
+								 */
+								created_at: string;
+								/**
+								 * Format: date-time
+								 * @description The key works until this time; null: it does not expire.
+								 */
+								expires_at: string | null;
+								/**
+								 * Format: date-time
+								 * @description When the key was revoked; null: it was not.
+								 */
+								revoked_at: string | null;
+								/**
+								 * Format: date-time
+								 * @description When the key was last used, to about a second; null: never.
+								 */
+								last_used_at: string | null;
+								/** @description The wallet that signed in, lower case, for a session of a browser; null for a key. */
+								wallet: string | null;
 								/** @description What the key may do. */
 								scopes: ("read" | "upload" | "deploy" | "admin")[];
-								/**
-								 * Format: date-time
-								 * @description When the key was made (UTC).
-								 */
-								created_at?: string | null;
-								/**
-								 * Format: date-time
-								 * @description When the key ends (UTC); null: not by itself.
-								 */
-								expires_at?: string | null;
-								/**
-								 * Format: date-time
-								 * @description When the key was revoked (UTC); null: it was not.
-								 */
-								revoked_at?: string | null;
-								/**
-								 * Format: date-time
-								 * @description When the key was used last (UTC), to about a second; null: never.
-								 */
-								last_used_at?: string | null;
-								/** @description Of a browser's session: the wallet that signed in, lower case; null for a key. */
-								wallet?: string | null;
 							};
 							/** @description Null for a success. */
 							error: null;
@@ -4321,63 +4321,81 @@ export interface paths {
 							response: "OK";
 							/** @description Endpoints, oldest first. */
 							webhooks: {
-								/** @description Id of the endpoint: `wh_` and 32 hex digits. */
+								/** @description The id of the endpoint: `wh_` and 32 hex digits. */
 								id: string;
-								/** @description Address that messages are posted to. */
+								/** @description The URL that messages are posted to. */
 								url: string;
-								/** @description Note that was given to it. */
+								/** @description A note of yours; empty where there is none. */
 								description: string;
-								/** @description Types of events, or beginnings of their names (nft.transfer, nft.transfer.retracted, chain.finalized, metadata.updated, metadata.failed, deployment, update, contract, contract_update, mint, token_update, burn, transfer, webhook.test, webhook.verification, wallet.low_balance, wallet.halted, index.stalled), 20 at most; an empty list does not narrow. */
+								/** @description Types of events that it gets, or beginnings of their names; empty: all. */
 								types: string[];
-								/** @description Names of chains, 20 at most; an empty list does not narrow. */
+								/** @description Names of chains whose events it gets; empty: all. */
 								chains: string[];
-								/** @description Addresses of contracts, 100 at most; an empty list does not narrow. */
+								/** @description Addresses of contracts whose events it gets; empty: all. */
 								contracts: string[];
-								/** @description Addresses that send or receive, 100 at most; an empty list does not narrow. */
+								/** @description Addresses of accounts whose transfers it gets; empty: all. */
 								accounts: string[];
-								/** @description Token ids, whole numbers as text, 100 at most; an empty list does not narrow. */
+								/** @description Token ids, decimal, whose events it gets; empty: all. */
 								tokenIds: string[];
 								/**
-								 * @description When a movement is sent. `latest`: at once, with a retraction where the chain takes the movement back; `safe`: when its block is safe; `finalized`: when its block is final, and no retraction comes.
+								 * @description When a transfer is sent: `latest` (at once, with a retraction where the chain takes it back), `safe` or `finalized` (when its block is).
 								 * @enum {string}
 								 */
 								finality: "latest" | "safe" | "finalized";
 								/**
-								 * @description `unverified`: it has not answered its challenge yet, and is sent nothing else.
+								 * @description The state of the endpoint: `enabled`, `paused`, `disabled`, or `unverified` (it has not answered its challenge yet, and is sent nothing else).
 								 * @enum {string}
 								 */
 								state: "enabled" | "unverified" | "paused" | "disabled";
-								/** @description Why it is disabled: `gone`: it answered 410; `failing`: for five days; null: it is not. */
+								/** @description Why it was disabled: `gone` (it answered 410) or `failing` (no success for five days); null while it is not. */
 								disabledReason: string | null;
-								/** @description When it was disabled last (UTC); null: never. */
+								/**
+								 * Format: date-time
+								 * @description When it was disabled last; null: never.
+								 */
 								disabledAt: string | null;
-								/** @description Why what waits is not sent although it is enabled: `failed`: a thousand messages failed and wait; `tries`: the plan's messages of the day are used; `rate`: its host gets no more in a second; `storage`: the service's is nearly full; `verification`: it has not answered its challenge; null: nothing is held. */
+								/** @description Why messages wait although it is enabled: `failed` (1,000 failed messages wait), `tries` (the plan's messages of the day are used), `rate` (its host gets no more in a second), `storage` (the service's disk is nearly full) or `verification` (it has not answered its challenge); null otherwise. */
 								waiting: string | null;
-								/** @description When it answered its challenge (UTC); null: not yet. */
+								/**
+								 * Format: date-time
+								 * @description When it answered its challenge; null: not yet, and it is sent nothing else until then.
+								 */
 								verifiedAt: string | null;
+								/**
+								 * Format: date-time
+								 * @description When the next challenge is sent; null: none is, until you ask to verify it.
+								 */
+								verificationAt: string | null;
+								/**
+								 * Format: date-time
+								 * @description When its messages began to fail; null: the last one did not.
+								 */
+								failingSince: string | null;
+								/** @description The public key of the `v1a` (ed25519) signatures, `whpk_…`. */
+								publicKey: string;
+								/**
+								 * Format: date-time
+								 * @description When the endpoint was made.
+								 */
+								createdAt: string;
 								/** @description The last challenge that was sent to it; null: none was. */
 								verificationTry: {
-									/** @description Number of the try, from 1. */
+									/** @description The number of the try to send this message, from 1. */
 									attempt: number;
-									/** @description When it was made (UTC). */
+									/**
+									 * Format: date-time
+									 * @description When the try was made.
+									 */
 									at: string;
-									/** @description HTTP status of the answer; null when there was none. */
+									/** @description The HTTP status of the answer; null where there was none. */
 									status: number | null;
-									/** @description Why there was no answer; `no_challenge`: it is not that of the challenge; null when there was an answer. */
+									/** @description A code for what went wrong where it is not the status, such as `no_challenge` (the answer did not repeat the challenge); null otherwise. */
 									fault: string | null;
-									/** @description How long it took. */
+									/** @description How long the try took, in milliseconds. */
 									milliseconds: number;
-									/** @description First kilobyte of the answer's body; null when there was none. */
+									/** @description The first kilobyte of the answer; null where there was none. */
 									answer: string | null;
 								} | null;
-								/** @description When the next challenge is sent (UTC); null: none is, until you ask with `verify`. */
-								verificationAt: string | null;
-								/** @description When its tries began to fail (UTC); null: the last one did not. */
-								failingSince: string | null;
-								/** @description Key, `whpk_…`, that verifies `v1a` signatures of its messages. */
-								publicKey: string;
-								/** @description When it was made (UTC). */
-								createdAt: string;
 							}[];
 							/** @description Null for a success. */
 							error: null;
@@ -4492,63 +4510,81 @@ export interface paths {
 							response: "OK";
 							/** @description The endpoint. */
 							webhook: {
-								/** @description Id of the endpoint: `wh_` and 32 hex digits. */
+								/** @description The id of the endpoint: `wh_` and 32 hex digits. */
 								id: string;
-								/** @description Address that messages are posted to. */
+								/** @description The URL that messages are posted to. */
 								url: string;
-								/** @description Note that was given to it. */
+								/** @description A note of yours; empty where there is none. */
 								description: string;
-								/** @description Types of events, or beginnings of their names (nft.transfer, nft.transfer.retracted, chain.finalized, metadata.updated, metadata.failed, deployment, update, contract, contract_update, mint, token_update, burn, transfer, webhook.test, webhook.verification, wallet.low_balance, wallet.halted, index.stalled), 20 at most; an empty list does not narrow. */
+								/** @description Types of events that it gets, or beginnings of their names; empty: all. */
 								types: string[];
-								/** @description Names of chains, 20 at most; an empty list does not narrow. */
+								/** @description Names of chains whose events it gets; empty: all. */
 								chains: string[];
-								/** @description Addresses of contracts, 100 at most; an empty list does not narrow. */
+								/** @description Addresses of contracts whose events it gets; empty: all. */
 								contracts: string[];
-								/** @description Addresses that send or receive, 100 at most; an empty list does not narrow. */
+								/** @description Addresses of accounts whose transfers it gets; empty: all. */
 								accounts: string[];
-								/** @description Token ids, whole numbers as text, 100 at most; an empty list does not narrow. */
+								/** @description Token ids, decimal, whose events it gets; empty: all. */
 								tokenIds: string[];
 								/**
-								 * @description When a movement is sent. `latest`: at once, with a retraction where the chain takes the movement back; `safe`: when its block is safe; `finalized`: when its block is final, and no retraction comes.
+								 * @description When a transfer is sent: `latest` (at once, with a retraction where the chain takes it back), `safe` or `finalized` (when its block is).
 								 * @enum {string}
 								 */
 								finality: "latest" | "safe" | "finalized";
 								/**
-								 * @description `unverified`: it has not answered its challenge yet, and is sent nothing else.
+								 * @description The state of the endpoint: `enabled`, `paused`, `disabled`, or `unverified` (it has not answered its challenge yet, and is sent nothing else).
 								 * @enum {string}
 								 */
 								state: "enabled" | "unverified" | "paused" | "disabled";
-								/** @description Why it is disabled: `gone`: it answered 410; `failing`: for five days; null: it is not. */
+								/** @description Why it was disabled: `gone` (it answered 410) or `failing` (no success for five days); null while it is not. */
 								disabledReason: string | null;
-								/** @description When it was disabled last (UTC); null: never. */
+								/**
+								 * Format: date-time
+								 * @description When it was disabled last; null: never.
+								 */
 								disabledAt: string | null;
-								/** @description Why what waits is not sent although it is enabled: `failed`: a thousand messages failed and wait; `tries`: the plan's messages of the day are used; `rate`: its host gets no more in a second; `storage`: the service's is nearly full; `verification`: it has not answered its challenge; null: nothing is held. */
+								/** @description Why messages wait although it is enabled: `failed` (1,000 failed messages wait), `tries` (the plan's messages of the day are used), `rate` (its host gets no more in a second), `storage` (the service's disk is nearly full) or `verification` (it has not answered its challenge); null otherwise. */
 								waiting: string | null;
-								/** @description When it answered its challenge (UTC); null: not yet. */
+								/**
+								 * Format: date-time
+								 * @description When it answered its challenge; null: not yet, and it is sent nothing else until then.
+								 */
 								verifiedAt: string | null;
+								/**
+								 * Format: date-time
+								 * @description When the next challenge is sent; null: none is, until you ask to verify it.
+								 */
+								verificationAt: string | null;
+								/**
+								 * Format: date-time
+								 * @description When its messages began to fail; null: the last one did not.
+								 */
+								failingSince: string | null;
+								/** @description The public key of the `v1a` (ed25519) signatures, `whpk_…`. */
+								publicKey: string;
+								/**
+								 * Format: date-time
+								 * @description When the endpoint was made.
+								 */
+								createdAt: string;
 								/** @description The last challenge that was sent to it; null: none was. */
 								verificationTry: {
-									/** @description Number of the try, from 1. */
+									/** @description The number of the try to send this message, from 1. */
 									attempt: number;
-									/** @description When it was made (UTC). */
+									/**
+									 * Format: date-time
+									 * @description When the try was made.
+									 */
 									at: string;
-									/** @description HTTP status of the answer; null when there was none. */
+									/** @description The HTTP status of the answer; null where there was none. */
 									status: number | null;
-									/** @description Why there was no answer; `no_challenge`: it is not that of the challenge; null when there was an answer. */
+									/** @description A code for what went wrong where it is not the status, such as `no_challenge` (the answer did not repeat the challenge); null otherwise. */
 									fault: string | null;
-									/** @description How long it took. */
+									/** @description How long the try took, in milliseconds. */
 									milliseconds: number;
-									/** @description First kilobyte of the answer's body; null when there was none. */
+									/** @description The first kilobyte of the answer; null where there was none. */
 									answer: string | null;
 								} | null;
-								/** @description When the next challenge is sent (UTC); null: none is, until you ask with `verify`. */
-								verificationAt: string | null;
-								/** @description When its tries began to fail (UTC); null: the last one did not. */
-								failingSince: string | null;
-								/** @description Key, `whpk_…`, that verifies `v1a` signatures of its messages. */
-								publicKey: string;
-								/** @description When it was made (UTC). */
-								createdAt: string;
 							};
 							/** @description Secret, `whsec_…`, that verifies `v1` signatures; it is shown in this answer only. */
 							secret: string;
@@ -4656,63 +4692,81 @@ export interface paths {
 							response: "OK";
 							/** @description The endpoint. */
 							webhook: {
-								/** @description Id of the endpoint: `wh_` and 32 hex digits. */
+								/** @description The id of the endpoint: `wh_` and 32 hex digits. */
 								id: string;
-								/** @description Address that messages are posted to. */
+								/** @description The URL that messages are posted to. */
 								url: string;
-								/** @description Note that was given to it. */
+								/** @description A note of yours; empty where there is none. */
 								description: string;
-								/** @description Types of events, or beginnings of their names (nft.transfer, nft.transfer.retracted, chain.finalized, metadata.updated, metadata.failed, deployment, update, contract, contract_update, mint, token_update, burn, transfer, webhook.test, webhook.verification, wallet.low_balance, wallet.halted, index.stalled), 20 at most; an empty list does not narrow. */
+								/** @description Types of events that it gets, or beginnings of their names; empty: all. */
 								types: string[];
-								/** @description Names of chains, 20 at most; an empty list does not narrow. */
+								/** @description Names of chains whose events it gets; empty: all. */
 								chains: string[];
-								/** @description Addresses of contracts, 100 at most; an empty list does not narrow. */
+								/** @description Addresses of contracts whose events it gets; empty: all. */
 								contracts: string[];
-								/** @description Addresses that send or receive, 100 at most; an empty list does not narrow. */
+								/** @description Addresses of accounts whose transfers it gets; empty: all. */
 								accounts: string[];
-								/** @description Token ids, whole numbers as text, 100 at most; an empty list does not narrow. */
+								/** @description Token ids, decimal, whose events it gets; empty: all. */
 								tokenIds: string[];
 								/**
-								 * @description When a movement is sent. `latest`: at once, with a retraction where the chain takes the movement back; `safe`: when its block is safe; `finalized`: when its block is final, and no retraction comes.
+								 * @description When a transfer is sent: `latest` (at once, with a retraction where the chain takes it back), `safe` or `finalized` (when its block is).
 								 * @enum {string}
 								 */
 								finality: "latest" | "safe" | "finalized";
 								/**
-								 * @description `unverified`: it has not answered its challenge yet, and is sent nothing else.
+								 * @description The state of the endpoint: `enabled`, `paused`, `disabled`, or `unverified` (it has not answered its challenge yet, and is sent nothing else).
 								 * @enum {string}
 								 */
 								state: "enabled" | "unverified" | "paused" | "disabled";
-								/** @description Why it is disabled: `gone`: it answered 410; `failing`: for five days; null: it is not. */
+								/** @description Why it was disabled: `gone` (it answered 410) or `failing` (no success for five days); null while it is not. */
 								disabledReason: string | null;
-								/** @description When it was disabled last (UTC); null: never. */
+								/**
+								 * Format: date-time
+								 * @description When it was disabled last; null: never.
+								 */
 								disabledAt: string | null;
-								/** @description Why what waits is not sent although it is enabled: `failed`: a thousand messages failed and wait; `tries`: the plan's messages of the day are used; `rate`: its host gets no more in a second; `storage`: the service's is nearly full; `verification`: it has not answered its challenge; null: nothing is held. */
+								/** @description Why messages wait although it is enabled: `failed` (1,000 failed messages wait), `tries` (the plan's messages of the day are used), `rate` (its host gets no more in a second), `storage` (the service's disk is nearly full) or `verification` (it has not answered its challenge); null otherwise. */
 								waiting: string | null;
-								/** @description When it answered its challenge (UTC); null: not yet. */
+								/**
+								 * Format: date-time
+								 * @description When it answered its challenge; null: not yet, and it is sent nothing else until then.
+								 */
 								verifiedAt: string | null;
+								/**
+								 * Format: date-time
+								 * @description When the next challenge is sent; null: none is, until you ask to verify it.
+								 */
+								verificationAt: string | null;
+								/**
+								 * Format: date-time
+								 * @description When its messages began to fail; null: the last one did not.
+								 */
+								failingSince: string | null;
+								/** @description The public key of the `v1a` (ed25519) signatures, `whpk_…`. */
+								publicKey: string;
+								/**
+								 * Format: date-time
+								 * @description When the endpoint was made.
+								 */
+								createdAt: string;
 								/** @description The last challenge that was sent to it; null: none was. */
 								verificationTry: {
-									/** @description Number of the try, from 1. */
+									/** @description The number of the try to send this message, from 1. */
 									attempt: number;
-									/** @description When it was made (UTC). */
+									/**
+									 * Format: date-time
+									 * @description When the try was made.
+									 */
 									at: string;
-									/** @description HTTP status of the answer; null when there was none. */
+									/** @description The HTTP status of the answer; null where there was none. */
 									status: number | null;
-									/** @description Why there was no answer; `no_challenge`: it is not that of the challenge; null when there was an answer. */
+									/** @description A code for what went wrong where it is not the status, such as `no_challenge` (the answer did not repeat the challenge); null otherwise. */
 									fault: string | null;
-									/** @description How long it took. */
+									/** @description How long the try took, in milliseconds. */
 									milliseconds: number;
-									/** @description First kilobyte of the answer's body; null when there was none. */
+									/** @description The first kilobyte of the answer; null where there was none. */
 									answer: string | null;
 								} | null;
-								/** @description When the next challenge is sent (UTC); null: none is, until you ask with `verify`. */
-								verificationAt: string | null;
-								/** @description When its tries began to fail (UTC); null: the last one did not. */
-								failingSince: string | null;
-								/** @description Key, `whpk_…`, that verifies `v1a` signatures of its messages. */
-								publicKey: string;
-								/** @description When it was made (UTC). */
-								createdAt: string;
 							};
 							/** @description Null for a success. */
 							error: null;
@@ -4816,63 +4870,81 @@ export interface paths {
 							response: "OK";
 							/** @description The endpoint. */
 							webhook: {
-								/** @description Id of the endpoint: `wh_` and 32 hex digits. */
+								/** @description The id of the endpoint: `wh_` and 32 hex digits. */
 								id: string;
-								/** @description Address that messages are posted to. */
+								/** @description The URL that messages are posted to. */
 								url: string;
-								/** @description Note that was given to it. */
+								/** @description A note of yours; empty where there is none. */
 								description: string;
-								/** @description Types of events, or beginnings of their names (nft.transfer, nft.transfer.retracted, chain.finalized, metadata.updated, metadata.failed, deployment, update, contract, contract_update, mint, token_update, burn, transfer, webhook.test, webhook.verification, wallet.low_balance, wallet.halted, index.stalled), 20 at most; an empty list does not narrow. */
+								/** @description Types of events that it gets, or beginnings of their names; empty: all. */
 								types: string[];
-								/** @description Names of chains, 20 at most; an empty list does not narrow. */
+								/** @description Names of chains whose events it gets; empty: all. */
 								chains: string[];
-								/** @description Addresses of contracts, 100 at most; an empty list does not narrow. */
+								/** @description Addresses of contracts whose events it gets; empty: all. */
 								contracts: string[];
-								/** @description Addresses that send or receive, 100 at most; an empty list does not narrow. */
+								/** @description Addresses of accounts whose transfers it gets; empty: all. */
 								accounts: string[];
-								/** @description Token ids, whole numbers as text, 100 at most; an empty list does not narrow. */
+								/** @description Token ids, decimal, whose events it gets; empty: all. */
 								tokenIds: string[];
 								/**
-								 * @description When a movement is sent. `latest`: at once, with a retraction where the chain takes the movement back; `safe`: when its block is safe; `finalized`: when its block is final, and no retraction comes.
+								 * @description When a transfer is sent: `latest` (at once, with a retraction where the chain takes it back), `safe` or `finalized` (when its block is).
 								 * @enum {string}
 								 */
 								finality: "latest" | "safe" | "finalized";
 								/**
-								 * @description `unverified`: it has not answered its challenge yet, and is sent nothing else.
+								 * @description The state of the endpoint: `enabled`, `paused`, `disabled`, or `unverified` (it has not answered its challenge yet, and is sent nothing else).
 								 * @enum {string}
 								 */
 								state: "enabled" | "unverified" | "paused" | "disabled";
-								/** @description Why it is disabled: `gone`: it answered 410; `failing`: for five days; null: it is not. */
+								/** @description Why it was disabled: `gone` (it answered 410) or `failing` (no success for five days); null while it is not. */
 								disabledReason: string | null;
-								/** @description When it was disabled last (UTC); null: never. */
+								/**
+								 * Format: date-time
+								 * @description When it was disabled last; null: never.
+								 */
 								disabledAt: string | null;
-								/** @description Why what waits is not sent although it is enabled: `failed`: a thousand messages failed and wait; `tries`: the plan's messages of the day are used; `rate`: its host gets no more in a second; `storage`: the service's is nearly full; `verification`: it has not answered its challenge; null: nothing is held. */
+								/** @description Why messages wait although it is enabled: `failed` (1,000 failed messages wait), `tries` (the plan's messages of the day are used), `rate` (its host gets no more in a second), `storage` (the service's disk is nearly full) or `verification` (it has not answered its challenge); null otherwise. */
 								waiting: string | null;
-								/** @description When it answered its challenge (UTC); null: not yet. */
+								/**
+								 * Format: date-time
+								 * @description When it answered its challenge; null: not yet, and it is sent nothing else until then.
+								 */
 								verifiedAt: string | null;
+								/**
+								 * Format: date-time
+								 * @description When the next challenge is sent; null: none is, until you ask to verify it.
+								 */
+								verificationAt: string | null;
+								/**
+								 * Format: date-time
+								 * @description When its messages began to fail; null: the last one did not.
+								 */
+								failingSince: string | null;
+								/** @description The public key of the `v1a` (ed25519) signatures, `whpk_…`. */
+								publicKey: string;
+								/**
+								 * Format: date-time
+								 * @description When the endpoint was made.
+								 */
+								createdAt: string;
 								/** @description The last challenge that was sent to it; null: none was. */
 								verificationTry: {
-									/** @description Number of the try, from 1. */
+									/** @description The number of the try to send this message, from 1. */
 									attempt: number;
-									/** @description When it was made (UTC). */
+									/**
+									 * Format: date-time
+									 * @description When the try was made.
+									 */
 									at: string;
-									/** @description HTTP status of the answer; null when there was none. */
+									/** @description The HTTP status of the answer; null where there was none. */
 									status: number | null;
-									/** @description Why there was no answer; `no_challenge`: it is not that of the challenge; null when there was an answer. */
+									/** @description A code for what went wrong where it is not the status, such as `no_challenge` (the answer did not repeat the challenge); null otherwise. */
 									fault: string | null;
-									/** @description How long it took. */
+									/** @description How long the try took, in milliseconds. */
 									milliseconds: number;
-									/** @description First kilobyte of the answer's body; null when there was none. */
+									/** @description The first kilobyte of the answer; null where there was none. */
 									answer: string | null;
 								} | null;
-								/** @description When the next challenge is sent (UTC); null: none is, until you ask with `verify`. */
-								verificationAt: string | null;
-								/** @description When its tries began to fail (UTC); null: the last one did not. */
-								failingSince: string | null;
-								/** @description Key, `whpk_…`, that verifies `v1a` signatures of its messages. */
-								publicKey: string;
-								/** @description When it was made (UTC). */
-								createdAt: string;
 							};
 							/** @description Null for a success. */
 							error: null;
@@ -5000,63 +5072,81 @@ export interface paths {
 							response: "OK";
 							/** @description The endpoint. */
 							webhook: {
-								/** @description Id of the endpoint: `wh_` and 32 hex digits. */
+								/** @description The id of the endpoint: `wh_` and 32 hex digits. */
 								id: string;
-								/** @description Address that messages are posted to. */
+								/** @description The URL that messages are posted to. */
 								url: string;
-								/** @description Note that was given to it. */
+								/** @description A note of yours; empty where there is none. */
 								description: string;
-								/** @description Types of events, or beginnings of their names (nft.transfer, nft.transfer.retracted, chain.finalized, metadata.updated, metadata.failed, deployment, update, contract, contract_update, mint, token_update, burn, transfer, webhook.test, webhook.verification, wallet.low_balance, wallet.halted, index.stalled), 20 at most; an empty list does not narrow. */
+								/** @description Types of events that it gets, or beginnings of their names; empty: all. */
 								types: string[];
-								/** @description Names of chains, 20 at most; an empty list does not narrow. */
+								/** @description Names of chains whose events it gets; empty: all. */
 								chains: string[];
-								/** @description Addresses of contracts, 100 at most; an empty list does not narrow. */
+								/** @description Addresses of contracts whose events it gets; empty: all. */
 								contracts: string[];
-								/** @description Addresses that send or receive, 100 at most; an empty list does not narrow. */
+								/** @description Addresses of accounts whose transfers it gets; empty: all. */
 								accounts: string[];
-								/** @description Token ids, whole numbers as text, 100 at most; an empty list does not narrow. */
+								/** @description Token ids, decimal, whose events it gets; empty: all. */
 								tokenIds: string[];
 								/**
-								 * @description When a movement is sent. `latest`: at once, with a retraction where the chain takes the movement back; `safe`: when its block is safe; `finalized`: when its block is final, and no retraction comes.
+								 * @description When a transfer is sent: `latest` (at once, with a retraction where the chain takes it back), `safe` or `finalized` (when its block is).
 								 * @enum {string}
 								 */
 								finality: "latest" | "safe" | "finalized";
 								/**
-								 * @description `unverified`: it has not answered its challenge yet, and is sent nothing else.
+								 * @description The state of the endpoint: `enabled`, `paused`, `disabled`, or `unverified` (it has not answered its challenge yet, and is sent nothing else).
 								 * @enum {string}
 								 */
 								state: "enabled" | "unverified" | "paused" | "disabled";
-								/** @description Why it is disabled: `gone`: it answered 410; `failing`: for five days; null: it is not. */
+								/** @description Why it was disabled: `gone` (it answered 410) or `failing` (no success for five days); null while it is not. */
 								disabledReason: string | null;
-								/** @description When it was disabled last (UTC); null: never. */
+								/**
+								 * Format: date-time
+								 * @description When it was disabled last; null: never.
+								 */
 								disabledAt: string | null;
-								/** @description Why what waits is not sent although it is enabled: `failed`: a thousand messages failed and wait; `tries`: the plan's messages of the day are used; `rate`: its host gets no more in a second; `storage`: the service's is nearly full; `verification`: it has not answered its challenge; null: nothing is held. */
+								/** @description Why messages wait although it is enabled: `failed` (1,000 failed messages wait), `tries` (the plan's messages of the day are used), `rate` (its host gets no more in a second), `storage` (the service's disk is nearly full) or `verification` (it has not answered its challenge); null otherwise. */
 								waiting: string | null;
-								/** @description When it answered its challenge (UTC); null: not yet. */
+								/**
+								 * Format: date-time
+								 * @description When it answered its challenge; null: not yet, and it is sent nothing else until then.
+								 */
 								verifiedAt: string | null;
+								/**
+								 * Format: date-time
+								 * @description When the next challenge is sent; null: none is, until you ask to verify it.
+								 */
+								verificationAt: string | null;
+								/**
+								 * Format: date-time
+								 * @description When its messages began to fail; null: the last one did not.
+								 */
+								failingSince: string | null;
+								/** @description The public key of the `v1a` (ed25519) signatures, `whpk_…`. */
+								publicKey: string;
+								/**
+								 * Format: date-time
+								 * @description When the endpoint was made.
+								 */
+								createdAt: string;
 								/** @description The last challenge that was sent to it; null: none was. */
 								verificationTry: {
-									/** @description Number of the try, from 1. */
+									/** @description The number of the try to send this message, from 1. */
 									attempt: number;
-									/** @description When it was made (UTC). */
+									/**
+									 * Format: date-time
+									 * @description When the try was made.
+									 */
 									at: string;
-									/** @description HTTP status of the answer; null when there was none. */
+									/** @description The HTTP status of the answer; null where there was none. */
 									status: number | null;
-									/** @description Why there was no answer; `no_challenge`: it is not that of the challenge; null when there was an answer. */
+									/** @description A code for what went wrong where it is not the status, such as `no_challenge` (the answer did not repeat the challenge); null otherwise. */
 									fault: string | null;
-									/** @description How long it took. */
+									/** @description How long the try took, in milliseconds. */
 									milliseconds: number;
-									/** @description First kilobyte of the answer's body; null when there was none. */
+									/** @description The first kilobyte of the answer; null where there was none. */
 									answer: string | null;
 								} | null;
-								/** @description When the next challenge is sent (UTC); null: none is, until you ask with `verify`. */
-								verificationAt: string | null;
-								/** @description When its tries began to fail (UTC); null: the last one did not. */
-								failingSince: string | null;
-								/** @description Key, `whpk_…`, that verifies `v1a` signatures of its messages. */
-								publicKey: string;
-								/** @description When it was made (UTC). */
-								createdAt: string;
 							};
 							/** @description Null for a success. */
 							error: null;
@@ -5169,63 +5259,81 @@ export interface paths {
 							response: "OK";
 							/** @description The endpoint. */
 							webhook: {
-								/** @description Id of the endpoint: `wh_` and 32 hex digits. */
+								/** @description The id of the endpoint: `wh_` and 32 hex digits. */
 								id: string;
-								/** @description Address that messages are posted to. */
+								/** @description The URL that messages are posted to. */
 								url: string;
-								/** @description Note that was given to it. */
+								/** @description A note of yours; empty where there is none. */
 								description: string;
-								/** @description Types of events, or beginnings of their names (nft.transfer, nft.transfer.retracted, chain.finalized, metadata.updated, metadata.failed, deployment, update, contract, contract_update, mint, token_update, burn, transfer, webhook.test, webhook.verification, wallet.low_balance, wallet.halted, index.stalled), 20 at most; an empty list does not narrow. */
+								/** @description Types of events that it gets, or beginnings of their names; empty: all. */
 								types: string[];
-								/** @description Names of chains, 20 at most; an empty list does not narrow. */
+								/** @description Names of chains whose events it gets; empty: all. */
 								chains: string[];
-								/** @description Addresses of contracts, 100 at most; an empty list does not narrow. */
+								/** @description Addresses of contracts whose events it gets; empty: all. */
 								contracts: string[];
-								/** @description Addresses that send or receive, 100 at most; an empty list does not narrow. */
+								/** @description Addresses of accounts whose transfers it gets; empty: all. */
 								accounts: string[];
-								/** @description Token ids, whole numbers as text, 100 at most; an empty list does not narrow. */
+								/** @description Token ids, decimal, whose events it gets; empty: all. */
 								tokenIds: string[];
 								/**
-								 * @description When a movement is sent. `latest`: at once, with a retraction where the chain takes the movement back; `safe`: when its block is safe; `finalized`: when its block is final, and no retraction comes.
+								 * @description When a transfer is sent: `latest` (at once, with a retraction where the chain takes it back), `safe` or `finalized` (when its block is).
 								 * @enum {string}
 								 */
 								finality: "latest" | "safe" | "finalized";
 								/**
-								 * @description `unverified`: it has not answered its challenge yet, and is sent nothing else.
+								 * @description The state of the endpoint: `enabled`, `paused`, `disabled`, or `unverified` (it has not answered its challenge yet, and is sent nothing else).
 								 * @enum {string}
 								 */
 								state: "enabled" | "unverified" | "paused" | "disabled";
-								/** @description Why it is disabled: `gone`: it answered 410; `failing`: for five days; null: it is not. */
+								/** @description Why it was disabled: `gone` (it answered 410) or `failing` (no success for five days); null while it is not. */
 								disabledReason: string | null;
-								/** @description When it was disabled last (UTC); null: never. */
+								/**
+								 * Format: date-time
+								 * @description When it was disabled last; null: never.
+								 */
 								disabledAt: string | null;
-								/** @description Why what waits is not sent although it is enabled: `failed`: a thousand messages failed and wait; `tries`: the plan's messages of the day are used; `rate`: its host gets no more in a second; `storage`: the service's is nearly full; `verification`: it has not answered its challenge; null: nothing is held. */
+								/** @description Why messages wait although it is enabled: `failed` (1,000 failed messages wait), `tries` (the plan's messages of the day are used), `rate` (its host gets no more in a second), `storage` (the service's disk is nearly full) or `verification` (it has not answered its challenge); null otherwise. */
 								waiting: string | null;
-								/** @description When it answered its challenge (UTC); null: not yet. */
+								/**
+								 * Format: date-time
+								 * @description When it answered its challenge; null: not yet, and it is sent nothing else until then.
+								 */
 								verifiedAt: string | null;
+								/**
+								 * Format: date-time
+								 * @description When the next challenge is sent; null: none is, until you ask to verify it.
+								 */
+								verificationAt: string | null;
+								/**
+								 * Format: date-time
+								 * @description When its messages began to fail; null: the last one did not.
+								 */
+								failingSince: string | null;
+								/** @description The public key of the `v1a` (ed25519) signatures, `whpk_…`. */
+								publicKey: string;
+								/**
+								 * Format: date-time
+								 * @description When the endpoint was made.
+								 */
+								createdAt: string;
 								/** @description The last challenge that was sent to it; null: none was. */
 								verificationTry: {
-									/** @description Number of the try, from 1. */
+									/** @description The number of the try to send this message, from 1. */
 									attempt: number;
-									/** @description When it was made (UTC). */
+									/**
+									 * Format: date-time
+									 * @description When the try was made.
+									 */
 									at: string;
-									/** @description HTTP status of the answer; null when there was none. */
+									/** @description The HTTP status of the answer; null where there was none. */
 									status: number | null;
-									/** @description Why there was no answer; `no_challenge`: it is not that of the challenge; null when there was an answer. */
+									/** @description A code for what went wrong where it is not the status, such as `no_challenge` (the answer did not repeat the challenge); null otherwise. */
 									fault: string | null;
-									/** @description How long it took. */
+									/** @description How long the try took, in milliseconds. */
 									milliseconds: number;
-									/** @description First kilobyte of the answer's body; null when there was none. */
+									/** @description The first kilobyte of the answer; null where there was none. */
 									answer: string | null;
 								} | null;
-								/** @description When the next challenge is sent (UTC); null: none is, until you ask with `verify`. */
-								verificationAt: string | null;
-								/** @description When its tries began to fail (UTC); null: the last one did not. */
-								failingSince: string | null;
-								/** @description Key, `whpk_…`, that verifies `v1a` signatures of its messages. */
-								publicKey: string;
-								/** @description When it was made (UTC). */
-								createdAt: string;
 							};
 							/** @description Null for a success. */
 							error: null;
@@ -5342,63 +5450,81 @@ export interface paths {
 							response: "OK";
 							/** @description The endpoint. */
 							webhook: {
-								/** @description Id of the endpoint: `wh_` and 32 hex digits. */
+								/** @description The id of the endpoint: `wh_` and 32 hex digits. */
 								id: string;
-								/** @description Address that messages are posted to. */
+								/** @description The URL that messages are posted to. */
 								url: string;
-								/** @description Note that was given to it. */
+								/** @description A note of yours; empty where there is none. */
 								description: string;
-								/** @description Types of events, or beginnings of their names (nft.transfer, nft.transfer.retracted, chain.finalized, metadata.updated, metadata.failed, deployment, update, contract, contract_update, mint, token_update, burn, transfer, webhook.test, webhook.verification, wallet.low_balance, wallet.halted, index.stalled), 20 at most; an empty list does not narrow. */
+								/** @description Types of events that it gets, or beginnings of their names; empty: all. */
 								types: string[];
-								/** @description Names of chains, 20 at most; an empty list does not narrow. */
+								/** @description Names of chains whose events it gets; empty: all. */
 								chains: string[];
-								/** @description Addresses of contracts, 100 at most; an empty list does not narrow. */
+								/** @description Addresses of contracts whose events it gets; empty: all. */
 								contracts: string[];
-								/** @description Addresses that send or receive, 100 at most; an empty list does not narrow. */
+								/** @description Addresses of accounts whose transfers it gets; empty: all. */
 								accounts: string[];
-								/** @description Token ids, whole numbers as text, 100 at most; an empty list does not narrow. */
+								/** @description Token ids, decimal, whose events it gets; empty: all. */
 								tokenIds: string[];
 								/**
-								 * @description When a movement is sent. `latest`: at once, with a retraction where the chain takes the movement back; `safe`: when its block is safe; `finalized`: when its block is final, and no retraction comes.
+								 * @description When a transfer is sent: `latest` (at once, with a retraction where the chain takes it back), `safe` or `finalized` (when its block is).
 								 * @enum {string}
 								 */
 								finality: "latest" | "safe" | "finalized";
 								/**
-								 * @description `unverified`: it has not answered its challenge yet, and is sent nothing else.
+								 * @description The state of the endpoint: `enabled`, `paused`, `disabled`, or `unverified` (it has not answered its challenge yet, and is sent nothing else).
 								 * @enum {string}
 								 */
 								state: "enabled" | "unverified" | "paused" | "disabled";
-								/** @description Why it is disabled: `gone`: it answered 410; `failing`: for five days; null: it is not. */
+								/** @description Why it was disabled: `gone` (it answered 410) or `failing` (no success for five days); null while it is not. */
 								disabledReason: string | null;
-								/** @description When it was disabled last (UTC); null: never. */
+								/**
+								 * Format: date-time
+								 * @description When it was disabled last; null: never.
+								 */
 								disabledAt: string | null;
-								/** @description Why what waits is not sent although it is enabled: `failed`: a thousand messages failed and wait; `tries`: the plan's messages of the day are used; `rate`: its host gets no more in a second; `storage`: the service's is nearly full; `verification`: it has not answered its challenge; null: nothing is held. */
+								/** @description Why messages wait although it is enabled: `failed` (1,000 failed messages wait), `tries` (the plan's messages of the day are used), `rate` (its host gets no more in a second), `storage` (the service's disk is nearly full) or `verification` (it has not answered its challenge); null otherwise. */
 								waiting: string | null;
-								/** @description When it answered its challenge (UTC); null: not yet. */
+								/**
+								 * Format: date-time
+								 * @description When it answered its challenge; null: not yet, and it is sent nothing else until then.
+								 */
 								verifiedAt: string | null;
+								/**
+								 * Format: date-time
+								 * @description When the next challenge is sent; null: none is, until you ask to verify it.
+								 */
+								verificationAt: string | null;
+								/**
+								 * Format: date-time
+								 * @description When its messages began to fail; null: the last one did not.
+								 */
+								failingSince: string | null;
+								/** @description The public key of the `v1a` (ed25519) signatures, `whpk_…`. */
+								publicKey: string;
+								/**
+								 * Format: date-time
+								 * @description When the endpoint was made.
+								 */
+								createdAt: string;
 								/** @description The last challenge that was sent to it; null: none was. */
 								verificationTry: {
-									/** @description Number of the try, from 1. */
+									/** @description The number of the try to send this message, from 1. */
 									attempt: number;
-									/** @description When it was made (UTC). */
+									/**
+									 * Format: date-time
+									 * @description When the try was made.
+									 */
 									at: string;
-									/** @description HTTP status of the answer; null when there was none. */
+									/** @description The HTTP status of the answer; null where there was none. */
 									status: number | null;
-									/** @description Why there was no answer; `no_challenge`: it is not that of the challenge; null when there was an answer. */
+									/** @description A code for what went wrong where it is not the status, such as `no_challenge` (the answer did not repeat the challenge); null otherwise. */
 									fault: string | null;
-									/** @description How long it took. */
+									/** @description How long the try took, in milliseconds. */
 									milliseconds: number;
-									/** @description First kilobyte of the answer's body; null when there was none. */
+									/** @description The first kilobyte of the answer; null where there was none. */
 									answer: string | null;
 								} | null;
-								/** @description When the next challenge is sent (UTC); null: none is, until you ask with `verify`. */
-								verificationAt: string | null;
-								/** @description When its tries began to fail (UTC); null: the last one did not. */
-								failingSince: string | null;
-								/** @description Key, `whpk_…`, that verifies `v1a` signatures of its messages. */
-								publicKey: string;
-								/** @description When it was made (UTC). */
-								createdAt: string;
 							};
 							/** @description Null for a success. */
 							error: null;
@@ -5515,63 +5641,81 @@ export interface paths {
 							response: "OK";
 							/** @description The endpoint. */
 							webhook: {
-								/** @description Id of the endpoint: `wh_` and 32 hex digits. */
+								/** @description The id of the endpoint: `wh_` and 32 hex digits. */
 								id: string;
-								/** @description Address that messages are posted to. */
+								/** @description The URL that messages are posted to. */
 								url: string;
-								/** @description Note that was given to it. */
+								/** @description A note of yours; empty where there is none. */
 								description: string;
-								/** @description Types of events, or beginnings of their names (nft.transfer, nft.transfer.retracted, chain.finalized, metadata.updated, metadata.failed, deployment, update, contract, contract_update, mint, token_update, burn, transfer, webhook.test, webhook.verification, wallet.low_balance, wallet.halted, index.stalled), 20 at most; an empty list does not narrow. */
+								/** @description Types of events that it gets, or beginnings of their names; empty: all. */
 								types: string[];
-								/** @description Names of chains, 20 at most; an empty list does not narrow. */
+								/** @description Names of chains whose events it gets; empty: all. */
 								chains: string[];
-								/** @description Addresses of contracts, 100 at most; an empty list does not narrow. */
+								/** @description Addresses of contracts whose events it gets; empty: all. */
 								contracts: string[];
-								/** @description Addresses that send or receive, 100 at most; an empty list does not narrow. */
+								/** @description Addresses of accounts whose transfers it gets; empty: all. */
 								accounts: string[];
-								/** @description Token ids, whole numbers as text, 100 at most; an empty list does not narrow. */
+								/** @description Token ids, decimal, whose events it gets; empty: all. */
 								tokenIds: string[];
 								/**
-								 * @description When a movement is sent. `latest`: at once, with a retraction where the chain takes the movement back; `safe`: when its block is safe; `finalized`: when its block is final, and no retraction comes.
+								 * @description When a transfer is sent: `latest` (at once, with a retraction where the chain takes it back), `safe` or `finalized` (when its block is).
 								 * @enum {string}
 								 */
 								finality: "latest" | "safe" | "finalized";
 								/**
-								 * @description `unverified`: it has not answered its challenge yet, and is sent nothing else.
+								 * @description The state of the endpoint: `enabled`, `paused`, `disabled`, or `unverified` (it has not answered its challenge yet, and is sent nothing else).
 								 * @enum {string}
 								 */
 								state: "enabled" | "unverified" | "paused" | "disabled";
-								/** @description Why it is disabled: `gone`: it answered 410; `failing`: for five days; null: it is not. */
+								/** @description Why it was disabled: `gone` (it answered 410) or `failing` (no success for five days); null while it is not. */
 								disabledReason: string | null;
-								/** @description When it was disabled last (UTC); null: never. */
+								/**
+								 * Format: date-time
+								 * @description When it was disabled last; null: never.
+								 */
 								disabledAt: string | null;
-								/** @description Why what waits is not sent although it is enabled: `failed`: a thousand messages failed and wait; `tries`: the plan's messages of the day are used; `rate`: its host gets no more in a second; `storage`: the service's is nearly full; `verification`: it has not answered its challenge; null: nothing is held. */
+								/** @description Why messages wait although it is enabled: `failed` (1,000 failed messages wait), `tries` (the plan's messages of the day are used), `rate` (its host gets no more in a second), `storage` (the service's disk is nearly full) or `verification` (it has not answered its challenge); null otherwise. */
 								waiting: string | null;
-								/** @description When it answered its challenge (UTC); null: not yet. */
+								/**
+								 * Format: date-time
+								 * @description When it answered its challenge; null: not yet, and it is sent nothing else until then.
+								 */
 								verifiedAt: string | null;
+								/**
+								 * Format: date-time
+								 * @description When the next challenge is sent; null: none is, until you ask to verify it.
+								 */
+								verificationAt: string | null;
+								/**
+								 * Format: date-time
+								 * @description When its messages began to fail; null: the last one did not.
+								 */
+								failingSince: string | null;
+								/** @description The public key of the `v1a` (ed25519) signatures, `whpk_…`. */
+								publicKey: string;
+								/**
+								 * Format: date-time
+								 * @description When the endpoint was made.
+								 */
+								createdAt: string;
 								/** @description The last challenge that was sent to it; null: none was. */
 								verificationTry: {
-									/** @description Number of the try, from 1. */
+									/** @description The number of the try to send this message, from 1. */
 									attempt: number;
-									/** @description When it was made (UTC). */
+									/**
+									 * Format: date-time
+									 * @description When the try was made.
+									 */
 									at: string;
-									/** @description HTTP status of the answer; null when there was none. */
+									/** @description The HTTP status of the answer; null where there was none. */
 									status: number | null;
-									/** @description Why there was no answer; `no_challenge`: it is not that of the challenge; null when there was an answer. */
+									/** @description A code for what went wrong where it is not the status, such as `no_challenge` (the answer did not repeat the challenge); null otherwise. */
 									fault: string | null;
-									/** @description How long it took. */
+									/** @description How long the try took, in milliseconds. */
 									milliseconds: number;
-									/** @description First kilobyte of the answer's body; null when there was none. */
+									/** @description The first kilobyte of the answer; null where there was none. */
 									answer: string | null;
 								} | null;
-								/** @description When the next challenge is sent (UTC); null: none is, until you ask with `verify`. */
-								verificationAt: string | null;
-								/** @description When its tries began to fail (UTC); null: the last one did not. */
-								failingSince: string | null;
-								/** @description Key, `whpk_…`, that verifies `v1a` signatures of its messages. */
-								publicKey: string;
-								/** @description When it was made (UTC). */
-								createdAt: string;
 							};
 							/** @description Null for a success. */
 							error: null;
@@ -5698,63 +5842,81 @@ export interface paths {
 							response: "OK";
 							/** @description The endpoint. */
 							webhook: {
-								/** @description Id of the endpoint: `wh_` and 32 hex digits. */
+								/** @description The id of the endpoint: `wh_` and 32 hex digits. */
 								id: string;
-								/** @description Address that messages are posted to. */
+								/** @description The URL that messages are posted to. */
 								url: string;
-								/** @description Note that was given to it. */
+								/** @description A note of yours; empty where there is none. */
 								description: string;
-								/** @description Types of events, or beginnings of their names (nft.transfer, nft.transfer.retracted, chain.finalized, metadata.updated, metadata.failed, deployment, update, contract, contract_update, mint, token_update, burn, transfer, webhook.test, webhook.verification, wallet.low_balance, wallet.halted, index.stalled), 20 at most; an empty list does not narrow. */
+								/** @description Types of events that it gets, or beginnings of their names; empty: all. */
 								types: string[];
-								/** @description Names of chains, 20 at most; an empty list does not narrow. */
+								/** @description Names of chains whose events it gets; empty: all. */
 								chains: string[];
-								/** @description Addresses of contracts, 100 at most; an empty list does not narrow. */
+								/** @description Addresses of contracts whose events it gets; empty: all. */
 								contracts: string[];
-								/** @description Addresses that send or receive, 100 at most; an empty list does not narrow. */
+								/** @description Addresses of accounts whose transfers it gets; empty: all. */
 								accounts: string[];
-								/** @description Token ids, whole numbers as text, 100 at most; an empty list does not narrow. */
+								/** @description Token ids, decimal, whose events it gets; empty: all. */
 								tokenIds: string[];
 								/**
-								 * @description When a movement is sent. `latest`: at once, with a retraction where the chain takes the movement back; `safe`: when its block is safe; `finalized`: when its block is final, and no retraction comes.
+								 * @description When a transfer is sent: `latest` (at once, with a retraction where the chain takes it back), `safe` or `finalized` (when its block is).
 								 * @enum {string}
 								 */
 								finality: "latest" | "safe" | "finalized";
 								/**
-								 * @description `unverified`: it has not answered its challenge yet, and is sent nothing else.
+								 * @description The state of the endpoint: `enabled`, `paused`, `disabled`, or `unverified` (it has not answered its challenge yet, and is sent nothing else).
 								 * @enum {string}
 								 */
 								state: "enabled" | "unverified" | "paused" | "disabled";
-								/** @description Why it is disabled: `gone`: it answered 410; `failing`: for five days; null: it is not. */
+								/** @description Why it was disabled: `gone` (it answered 410) or `failing` (no success for five days); null while it is not. */
 								disabledReason: string | null;
-								/** @description When it was disabled last (UTC); null: never. */
+								/**
+								 * Format: date-time
+								 * @description When it was disabled last; null: never.
+								 */
 								disabledAt: string | null;
-								/** @description Why what waits is not sent although it is enabled: `failed`: a thousand messages failed and wait; `tries`: the plan's messages of the day are used; `rate`: its host gets no more in a second; `storage`: the service's is nearly full; `verification`: it has not answered its challenge; null: nothing is held. */
+								/** @description Why messages wait although it is enabled: `failed` (1,000 failed messages wait), `tries` (the plan's messages of the day are used), `rate` (its host gets no more in a second), `storage` (the service's disk is nearly full) or `verification` (it has not answered its challenge); null otherwise. */
 								waiting: string | null;
-								/** @description When it answered its challenge (UTC); null: not yet. */
+								/**
+								 * Format: date-time
+								 * @description When it answered its challenge; null: not yet, and it is sent nothing else until then.
+								 */
 								verifiedAt: string | null;
+								/**
+								 * Format: date-time
+								 * @description When the next challenge is sent; null: none is, until you ask to verify it.
+								 */
+								verificationAt: string | null;
+								/**
+								 * Format: date-time
+								 * @description When its messages began to fail; null: the last one did not.
+								 */
+								failingSince: string | null;
+								/** @description The public key of the `v1a` (ed25519) signatures, `whpk_…`. */
+								publicKey: string;
+								/**
+								 * Format: date-time
+								 * @description When the endpoint was made.
+								 */
+								createdAt: string;
 								/** @description The last challenge that was sent to it; null: none was. */
 								verificationTry: {
-									/** @description Number of the try, from 1. */
+									/** @description The number of the try to send this message, from 1. */
 									attempt: number;
-									/** @description When it was made (UTC). */
+									/**
+									 * Format: date-time
+									 * @description When the try was made.
+									 */
 									at: string;
-									/** @description HTTP status of the answer; null when there was none. */
+									/** @description The HTTP status of the answer; null where there was none. */
 									status: number | null;
-									/** @description Why there was no answer; `no_challenge`: it is not that of the challenge; null when there was an answer. */
+									/** @description A code for what went wrong where it is not the status, such as `no_challenge` (the answer did not repeat the challenge); null otherwise. */
 									fault: string | null;
-									/** @description How long it took. */
+									/** @description How long the try took, in milliseconds. */
 									milliseconds: number;
-									/** @description First kilobyte of the answer's body; null when there was none. */
+									/** @description The first kilobyte of the answer; null where there was none. */
 									answer: string | null;
 								} | null;
-								/** @description When the next challenge is sent (UTC); null: none is, until you ask with `verify`. */
-								verificationAt: string | null;
-								/** @description When its tries began to fail (UTC); null: the last one did not. */
-								failingSince: string | null;
-								/** @description Key, `whpk_…`, that verifies `v1a` signatures of its messages. */
-								publicKey: string;
-								/** @description When it was made (UTC). */
-								createdAt: string;
 							};
 							/** @description Secret, `whsec_…`, that verifies `v1` signatures; it is shown in this answer only. */
 							secret: string;
@@ -6010,38 +6172,47 @@ export interface paths {
 							response: "OK";
 							/** @description Deliveries, newest first; 50 at most. */
 							deliveries: {
-								/** @description Id of the delivery. */
+								/** @description The id of the delivery. */
 								id: string;
-								/** @description Id of the event, `evt_…`; all tries and replays have it. */
+								/** @description The id of the event, the `webhook-id` of the message; all tries and replays have it. */
 								eventId: string;
-								/** @description Type of the event. */
+								/** @description The type of the event, such as `nft.transfer`. */
 								type: string;
-								/** @description Place of the event in the order of all events; null for a test event. */
+								/** @description The place of the event in the order of all events, decimal; null for one that is not in it, such as a test. */
 								sequence: string | null;
 								/**
-								 * @description `pending`: it waits for its next try; `delivered`: it was answered with 200 to 299; `dead`: it was given up.
+								 * @description The state of the delivery: `pending` (it waits for its next try), `delivered` (it was answered with 200 to 299) or `dead` (it was given up).
 								 * @enum {string}
 								 */
 								state: "pending" | "delivered" | "dead";
-								/** @description How often it was tried. */
+								/** @description How many tries were made. */
 								attempts: number;
-								/** @description When it is tried next (UTC); null when it is not pending. */
+								/**
+								 * Format: date-time
+								 * @description When the next try is due; null unless it is pending.
+								 */
 								nextAt: string | null;
-								/** @description When the delivery was made (UTC). */
+								/**
+								 * Format: date-time
+								 * @description When the delivery was made.
+								 */
 								createdAt: string;
 								/** @description The tries, oldest first. */
 								tries: {
-									/** @description Number of the try, from 1. */
+									/** @description The number of the try to send this message, from 1. */
 									attempt: number;
-									/** @description When it was made (UTC). */
+									/**
+									 * Format: date-time
+									 * @description When the try was made.
+									 */
 									at: string;
-									/** @description HTTP status of the answer; null when there was none. */
+									/** @description The HTTP status of the answer; null where there was none. */
 									status: number | null;
-									/** @description Why there was no answer; `no_challenge`: it is not that of the challenge; null when there was an answer. */
+									/** @description A code for what went wrong where it is not the status, such as `no_challenge` (the answer did not repeat the challenge); null otherwise. */
 									fault: string | null;
-									/** @description How long it took. */
+									/** @description How long the try took, in milliseconds. */
 									milliseconds: number;
-									/** @description First kilobyte of the answer's body; null when there was none. */
+									/** @description The first kilobyte of the answer; null where there was none. */
 									answer: string | null;
 								}[];
 							}[];

@@ -1,0 +1,31 @@
+/*
+ * The members of answers that both APIs give, declared once, beside the type of the answer. GraphQL's object types
+ * (graphql/expose-members.ts) and the OpenAPI schemas of REST (rest/openapi-parts.ts) come from these declarations.
+ */
+
+type KindOf<V> = V extends number
+  ? "integer"
+  : V extends Date
+    ? "date"
+    : V extends readonly string[]
+      ? "texts"
+      : V extends string
+        ? "id" | "text" | "address"
+        : never;
+
+export interface Member {
+  kind: KindOf<number | Date | string | readonly string[]>;
+  /** In English; values in backticks. */
+  doc: string;
+  nullable?: boolean | undefined;
+  /** All values of a text, for the schema of REST; GraphQL has no enum for it. */
+  words?: readonly string[] | undefined;
+}
+
+/** Of an answer of type T; other members, such as lists of answers, each API declares itself. */
+export type MembersOf<T> = {
+  readonly [N in keyof T as [KindOf<NonNullable<T[N]>>] extends [never] ? never : N]?: Member & {
+    kind: KindOf<NonNullable<T[N]>>;
+    words?: readonly NonNullable<T[N]>[];
+  } & (null extends T[N] ? { nullable: true } : { nullable?: never });
+};
