@@ -4,7 +4,6 @@ import type { ErrorCode } from "../errors/errors.ts";
 import { nameIn } from "../requests/fields.ts";
 import {
   anyFailure,
-  anyObject,
   type Json,
   jsonContent,
   jsonSchemaOf,
@@ -16,7 +15,6 @@ import {
 } from "./openapi-parts.ts";
 import { createKeyBody, rotateKeyBody, signUpBody } from "./own-bodies.ts";
 
-const count = z.int().nullable();
 const wei = z
   .string()
   .regex(/^[0-9]+$/)
@@ -32,43 +30,41 @@ const spellings = {
   legacy_api_key: text.meta({ format: "uuid", description: "The same key for clients that can only send a UUID." }),
 };
 const noLimit = "2147483647: no limit";
-const minting = z
-  .object({
-    minting_usage: counts("What was minted, burned and transferred on this chain.", {
-      total_nfts_minted:
-        "Tokens of mints, burns and transfers so far; a request that takes more gas counts once for each 500,000 gas that it begins.",
-      subscription_nfts_minted: "The same in this calendar month (UTC).",
-    }),
-    minting_limits: counts("What the plan has for that.", {
-      subscription_mints_included: `Tokens that the plan includes; ${noLimit}.`,
-      max_mints: `Tokens that may be minted, burned and transferred on this chain at most; ${noLimit}.`,
-    }),
-    contract_deployment_usage: counts("What was deployed on this chain.", {
-      total_contracts_deployed: "Collections and product contracts so far.",
-      subscription_contracts_deployed: "The same in this calendar month (UTC).",
-    }),
-    contract_deployment_limits: counts("What the plan has for that.", {
-      subscription_contracts_included: `Contracts that the plan includes; ${noLimit}.`,
-      max_contracts: `Contracts that may be deployed on this chain at most; ${noLimit}.`,
-    }),
-    gas_usage: z
-      .object({
-        wei_today: wei.describe(
-          "Wei that the transactions of today (UTC) cost or have reserved; null where the chain is not served.",
-        ),
-        wei_this_month: wei.describe("The same for this calendar month (UTC)."),
-      })
-      .partial()
-      .describe("Gas that this service paid for the account."),
-    gas_limits: z
-      .object({
-        max_wei_per_day: wei.describe("Wei that they may cost in a day (UTC); null where the chain is not served."),
-        max_wei_per_month: wei.describe("Wei that they may cost in a month; null: no limit but that of the day."),
-      })
-      .partial()
-      .describe("Gas that this service pays for the account at most."),
-  })
-  .partial();
+const minting = z.object({
+  minting_usage: counts("What was minted, burned and transferred on this chain.", {
+    total_nfts_minted:
+      "Tokens of mints, burns and transfers so far; a request that takes more gas counts once for each 500,000 gas that it begins.",
+    subscription_nfts_minted: "The same in this calendar month (UTC).",
+  }),
+  minting_limits: counts("What the plan has for that.", {
+    subscription_mints_included: `Tokens that the plan includes; ${noLimit}.`,
+    max_mints: `Tokens that may be minted, burned and transferred on this chain at most; ${noLimit}.`,
+  }),
+  contract_deployment_usage: counts("What was deployed on this chain.", {
+    total_contracts_deployed: "Collections and product contracts so far.",
+    subscription_contracts_deployed: "The same in this calendar month (UTC).",
+  }),
+  contract_deployment_limits: counts("What the plan has for that.", {
+    subscription_contracts_included: `Contracts that the plan includes; ${noLimit}.`,
+    max_contracts: `Contracts that may be deployed on this chain at most; ${noLimit}.`,
+  }),
+  gas_usage: z
+    .object({
+      wei_today: wei.describe(
+        "Wei that the transactions of today (UTC) cost or have reserved; null where the chain is not served.",
+      ),
+      wei_this_month: wei.describe("The same for this calendar month (UTC)."),
+    })
+
+    .describe("Gas that this service paid for the account."),
+  gas_limits: z
+    .object({
+      max_wei_per_day: wei.describe("Wei that they may cost in a day (UTC); null where the chain is not served."),
+      max_wei_per_month: wei.describe("Wei that they may cost in a month; null: no limit but that of the day."),
+    })
+
+    .describe("Gas that this service pays for the account at most."),
+});
 const keyId = path("id", text, "Id of the key: `key_` and 32 hex digits.");
 const serviceInfo = z.object({
   title: text.describe("Name of the API."),
@@ -82,35 +78,50 @@ const settings = {
       email: text.describe("E-mail address; empty when there is none."),
       joined_date: text.describe("When the account was opened, as `2026-01-31T12:00:00+00:00`."),
     })
-    .partial()
+
     .describe("Who the account is."),
   subscription_period: z
     .object({
       start_date: text.describe("First moment of the calendar month (UTC), without an offset."),
       end_date: text.describe("First moment of the next one."),
     })
-    .partial()
+
     .describe("The month that counts are made for."),
-  data_usage_and_limits: anyObject.describe(
-    `Reads: \`data_usage\` has those of this month, \`data_limits\` what the plan includes in a second and a month; ${noLimit}.`,
-  ),
-  storage_usage_and_limits: anyObject.describe(
-    "Uploads: `storage_usage` has the bytes that are stored, the same content counted once, `storage_limits` the bytes and the uploads at once that the plan includes; null: no limit.",
-  ),
+  data_usage_and_limits: z
+    .object({
+      data_usage: counts("What was used.", { subscription_data_requests_made: "Reads of this calendar month." }),
+      data_limits: counts("What the plan includes.", {
+        subscription_data_requests_included: `Reads in a month; ${noLimit}.`,
+        max_data_requests_per_second: `Reads in a second; ${noLimit}.`,
+        max_data_requests_per_month: `The same as \`subscription_data_requests_included\`; ${noLimit}.`,
+      }),
+    })
+    .describe("Reads."),
+  storage_usage_and_limits: z
+    .object({
+      storage_usage: counts("What was used.", {
+        stored_bytes: "Bytes that are stored, the same content counted once.",
+      }),
+      storage_limits: limits("What the plan includes.", {
+        max_stored_bytes: "Bytes that may be stored; null: no limit.",
+        max_uploads_at_once: "Uploads at the same time; null: no limit.",
+      }),
+    })
+    .describe("Uploads."),
   transaction_usage_and_limits: z
     .object({
       transaction_usage: counts("What was used.", {
         transactions_made_today: "Transactions of today.",
         subscription_transactions_made: "Transactions of this calendar month.",
       }),
-      transaction_limits: counts("What the plan includes.", {
+      transaction_limits: limits("What the plan includes.", {
         max_transactions_per_day: "Transactions in a day; null: no limit.",
         max_transactions_per_month: "Transactions in a month; null: no limit.",
       }),
     })
-    .partial()
+
     .describe("Deployments and updates on all chains; days and months are those of UTC."),
-  request_limits: counts("Requests that the plan includes, dry runs and refused ones among them.", {
+  request_limits: limits("Requests that the plan includes, dry runs and refused ones among them.", {
     max_deploy_requests_per_minute: "Requests in a minute that may deploy, mint or change something; null: no limit.",
     max_deploy_requests_per_day: "The same in a day; null: no limit.",
     max_upload_requests_per_minute: "Uploads in a minute; null: no limit.",
@@ -122,14 +133,14 @@ const settings = {
         webhooks: "Endpoints of the account.",
         tries_made_today: "Messages that were sent to all of them today, failed ones included.",
       }),
-      webhook_limits: counts("What the plan includes.", {
+      webhook_limits: limits("What the plan includes.", {
         max_webhooks: "Endpoints that the account may have; null: no limit of the plan.",
         max_tries_per_day: "Messages to all of them in a day; null: no limit.",
       }),
     })
-    .partial()
+
     .describe("Webhook endpoints and the messages to them; a day is one of UTC."),
-  deployment_limits: counts("What the plan allows for deployments.", {
+  deployment_limits: limits("What the plan allows for deployments.", {
     max_supply: "Largest `max_supply` of a collection; null: no limit.",
     max_awaited_deployments: "Deployments from the account's own wallets that are watched for at once; null: no limit.",
     max_allowlists: "Presale lists that are kept; null: no limit.",
@@ -194,10 +205,21 @@ export function accountPaths(): Json {
   };
 }
 
-/** Whole numbers by name; null where a plan has no limit. @param names with their descriptions. */
-function counts(description: string, names: Record<string, string>): z.ZodType {
-  const members = Object.entries(names).map(([name, says]) => [name, count.describe(says)]);
-  return z.object(Object.fromEntries(members)).partial().describe(description);
+type Numbers = Record<string, string>;
+
+/** Whole numbers by name. @param names with their descriptions. */
+function numbers(schema: z.ZodType, description: string, names: Numbers): z.ZodType {
+  const members = Object.entries(names).map(([name, says]) => [name, schema.describe(says)]);
+  return z.object(Object.fromEntries(members)).describe(description);
+}
+
+function counts(description: string, names: Numbers): z.ZodType {
+  return numbers(z.int(), description, names);
+}
+
+/** Null where a plan has no limit. */
+function limits(description: string, names: Numbers): z.ZodType {
+  return numbers(z.int().nullable(), description, names);
 }
 
 function accountOperation(

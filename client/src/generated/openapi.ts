@@ -157,127 +157,151 @@ export interface paths {
 							/** @description Who the account is. */
 							profile: {
 								/** @description Name of the account. */
-								name?: string;
+								name: string;
 								/** @description E-mail address; empty when there is none. */
-								email?: string;
+								email: string;
 								/** @description When the account was opened, as `2026-01-31T12:00:00+00:00`. */
-								joined_date?: string;
+								joined_date: string;
 							};
 							/** @description The month that counts are made for. */
 							subscription_period: {
 								/** @description First moment of the calendar month (UTC), without an offset. */
-								start_date?: string;
+								start_date: string;
 								/** @description First moment of the next one. */
-								end_date?: string;
+								end_date: string;
 							};
-							/** @description Reads: `data_usage` has those of this month, `data_limits` what the plan includes in a second and a month; 2147483647: no limit. */
+							/** @description Reads. */
 							data_usage_and_limits: {
-								[key: string]: unknown;
+								/** @description What was used. */
+								data_usage: {
+									/** @description Reads of this calendar month. */
+									subscription_data_requests_made: number;
+								};
+								/** @description What the plan includes. */
+								data_limits: {
+									/** @description Reads in a month; 2147483647: no limit. */
+									subscription_data_requests_included: number;
+									/** @description Reads in a second; 2147483647: no limit. */
+									max_data_requests_per_second: number;
+									/** @description The same as `subscription_data_requests_included`; 2147483647: no limit. */
+									max_data_requests_per_month: number;
+								};
 							};
-							/** @description Uploads: `storage_usage` has the bytes that are stored, the same content counted once, `storage_limits` the bytes and the uploads at once that the plan includes; null: no limit. */
+							/** @description Uploads. */
 							storage_usage_and_limits: {
-								[key: string]: unknown;
+								/** @description What was used. */
+								storage_usage: {
+									/** @description Bytes that are stored, the same content counted once. */
+									stored_bytes: number;
+								};
+								/** @description What the plan includes. */
+								storage_limits: {
+									/** @description Bytes that may be stored; null: no limit. */
+									max_stored_bytes: number | null;
+									/** @description Uploads at the same time; null: no limit. */
+									max_uploads_at_once: number | null;
+								};
 							};
 							/** @description Deployments and updates on all chains; days and months are those of UTC. */
 							transaction_usage_and_limits: {
 								/** @description What was used. */
-								transaction_usage?: {
+								transaction_usage: {
 									/** @description Transactions of today. */
-									transactions_made_today?: number | null;
+									transactions_made_today: number;
 									/** @description Transactions of this calendar month. */
-									subscription_transactions_made?: number | null;
+									subscription_transactions_made: number;
 								};
 								/** @description What the plan includes. */
-								transaction_limits?: {
+								transaction_limits: {
 									/** @description Transactions in a day; null: no limit. */
-									max_transactions_per_day?: number | null;
+									max_transactions_per_day: number | null;
 									/** @description Transactions in a month; null: no limit. */
-									max_transactions_per_month?: number | null;
+									max_transactions_per_month: number | null;
 								};
 							};
 							/** @description Requests that the plan includes, dry runs and refused ones among them. */
 							request_limits: {
 								/** @description Requests in a minute that may deploy, mint or change something; null: no limit. */
-								max_deploy_requests_per_minute?: number | null;
+								max_deploy_requests_per_minute: number | null;
 								/** @description The same in a day; null: no limit. */
-								max_deploy_requests_per_day?: number | null;
+								max_deploy_requests_per_day: number | null;
 								/** @description Uploads in a minute; null: no limit. */
-								max_upload_requests_per_minute?: number | null;
+								max_upload_requests_per_minute: number | null;
 								/** @description Uploads in a day; null: no limit. */
-								max_upload_requests_per_day?: number | null;
+								max_upload_requests_per_day: number | null;
 							};
 							/** @description Webhook endpoints and the messages to them; a day is one of UTC. */
 							webhook_usage_and_limits: {
 								/** @description What was used. */
-								webhook_usage?: {
+								webhook_usage: {
 									/** @description Endpoints of the account. */
-									webhooks?: number | null;
+									webhooks: number;
 									/** @description Messages that were sent to all of them today, failed ones included. */
-									tries_made_today?: number | null;
+									tries_made_today: number;
 								};
 								/** @description What the plan includes. */
-								webhook_limits?: {
+								webhook_limits: {
 									/** @description Endpoints that the account may have; null: no limit of the plan. */
-									max_webhooks?: number | null;
+									max_webhooks: number | null;
 									/** @description Messages to all of them in a day; null: no limit. */
-									max_tries_per_day?: number | null;
+									max_tries_per_day: number | null;
 								};
 							};
 							/** @description What the plan allows for deployments. */
 							deployment_limits: {
 								/** @description Largest `max_supply` of a collection; null: no limit. */
-								max_supply?: number | null;
+								max_supply: number | null;
 								/** @description Deployments from the account's own wallets that are watched for at once; null: no limit. */
-								max_awaited_deployments?: number | null;
+								max_awaited_deployments: number | null;
 								/** @description Presale lists that are kept; null: no limit. */
-								max_allowlists?: number | null;
+								max_allowlists: number | null;
 								/** @description Bytes of all presale lists; null: no limit. */
-								max_allowlist_bytes?: number | null;
+								max_allowlist_bytes: number | null;
 							};
 							/** @description What was used and what the plan allows, by the chain's name. */
 							minting_usage_and_limits: {
 								[key: string]: {
 									/** @description What was minted, burned and transferred on this chain. */
-									minting_usage?: {
+									minting_usage: {
 										/** @description Tokens of mints, burns and transfers so far; a request that takes more gas counts once for each 500,000 gas that it begins. */
-										total_nfts_minted?: number | null;
+										total_nfts_minted: number;
 										/** @description The same in this calendar month (UTC). */
-										subscription_nfts_minted?: number | null;
+										subscription_nfts_minted: number;
 									};
 									/** @description What the plan has for that. */
-									minting_limits?: {
+									minting_limits: {
 										/** @description Tokens that the plan includes; 2147483647: no limit. */
-										subscription_mints_included?: number | null;
+										subscription_mints_included: number;
 										/** @description Tokens that may be minted, burned and transferred on this chain at most; 2147483647: no limit. */
-										max_mints?: number | null;
+										max_mints: number;
 									};
 									/** @description What was deployed on this chain. */
-									contract_deployment_usage?: {
+									contract_deployment_usage: {
 										/** @description Collections and product contracts so far. */
-										total_contracts_deployed?: number | null;
+										total_contracts_deployed: number;
 										/** @description The same in this calendar month (UTC). */
-										subscription_contracts_deployed?: number | null;
+										subscription_contracts_deployed: number;
 									};
 									/** @description What the plan has for that. */
-									contract_deployment_limits?: {
+									contract_deployment_limits: {
 										/** @description Contracts that the plan includes; 2147483647: no limit. */
-										subscription_contracts_included?: number | null;
+										subscription_contracts_included: number;
 										/** @description Contracts that may be deployed on this chain at most; 2147483647: no limit. */
-										max_contracts?: number | null;
+										max_contracts: number;
 									};
 									/** @description Gas that this service paid for the account. */
-									gas_usage?: {
+									gas_usage: {
 										/** @description Wei that the transactions of today (UTC) cost or have reserved; null where the chain is not served. */
-										wei_today?: string | null;
+										wei_today: string | null;
 										/** @description The same for this calendar month (UTC). */
-										wei_this_month?: string | null;
+										wei_this_month: string | null;
 									};
 									/** @description Gas that this service pays for the account at most. */
-									gas_limits?: {
+									gas_limits: {
 										/** @description Wei that they may cost in a day (UTC); null where the chain is not served. */
-										max_wei_per_day?: string | null;
+										max_wei_per_day: string | null;
 										/** @description Wei that they may cost in a month; null: no limit but that of the day. */
-										max_wei_per_month?: string | null;
+										max_wei_per_month: string | null;
 									};
 								};
 							};

@@ -1,37 +1,20 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
-import type { Input } from "../../../client/src/rest.ts";
+import type { Answer, Input } from "../../../client/src/rest.ts";
 import { formatBytes, shortAddress } from "../../shared/amounts.ts";
-import { api, ask } from "../api.ts";
+import { api } from "../api.ts";
 import { DangerButton } from "../danger-button.tsx";
 import { ErrorNotice, Loading } from "../notices.tsx";
 import { Time } from "../time.tsx";
 
-/** The document leaves open what of its parts there is. */
-interface Settings {
-  profile: { name: string; email: string };
-  data_usage_and_limits: {
-    data_usage: { subscription_data_requests_made: number };
-    /** 2^31 - 1 where there is no limit. */
-    data_limits: { max_data_requests_per_month: number };
-  };
-  storage_usage_and_limits: {
-    storage_usage: { stored_bytes: number };
-    storage_limits: { max_stored_bytes: number | null };
-  };
-  transaction_usage_and_limits: {
-    transaction_usage: { transactions_made_today: number };
-    transaction_limits: { max_transactions_per_day: number | null };
-  };
-}
-
+type Settings = Answer<"get", "/v0/me/settings">;
 type Scope = NonNullable<Input<"post", "/v0/me/keys">["body"]["scopes"]>[number];
 const scopes: readonly Scope[] = ["read", "upload", "deploy", "admin"];
 
 const time = (text: string | null | undefined) => (!text ? "–" : <Time at={text} />);
 
 export function AccountPage() {
-  const settings = useQuery({ queryKey: ["settings"], queryFn: () => ask<Settings>("/v0/me/settings") });
+  const settings = useQuery({ queryKey: ["settings"], queryFn: () => api.get("/v0/me/settings") });
   return (
     <div className="stack">
       <h1>Account</h1>
@@ -47,6 +30,7 @@ function Usage({ settings }: { settings: Settings }) {
   const { storage_usage: stored, storage_limits: room } = settings.storage_usage_and_limits;
   const { transaction_usage: sent, transaction_limits: allowed } = settings.transaction_usage_and_limits;
   const of = (limit: number | null, text = (value: number) => value.toLocaleString()) =>
+    // The latter is what clients of the original service know.
     limit === null || limit === 2 ** 31 - 1 ? ", without a limit" : ` of ${text(limit)}`;
   return (
     <section className="card" aria-labelledby="usage">
