@@ -10,7 +10,8 @@ const contract = addressOf(0xc0);
 let api: ApiServer;
 let key: string;
 beforeAll(async () => {
-  api = await ApiServer.start();
+  // However slow the machine is: none of these reads is to be ended for its time.
+  api = await ApiServer.start({ READ_TIMEOUT_MS: "900000", READ_WAIT_MS: "900000" });
   const tokens = accounts.flatMap((to, account) =>
     Array.from({ length: 50 }, (_, at) => ({ to, tokenId: BigInt(account * 100 + at) })),
   );
@@ -89,7 +90,8 @@ test("answers are whole beside others, read slowly or by clients that go away", 
   }
   for (const [at, socket] of slow.entries()) {
     const answers = await rest(socket);
-    expect(answers).toHaveLength(pipelined);
+    // Not the answers themselves, which are megabytes.
+    expect(answers.length).toBe(pipelined);
     for (const answer of answers) expect(dataOf(answer) === judged[at]?.data).toBe(true);
   }
 });
