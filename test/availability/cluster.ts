@@ -47,6 +47,7 @@ export interface Member {
   name: string;
   role: "leader" | "sync_standby" | "replica";
   state: string;
+  timeline: number;
 }
 
 /** One database host: a folder, and an address of this machine that stands for a machine. */
