@@ -1,9 +1,12 @@
 import type { Asking } from "./endpoint-list.ts";
 import type { RpcAnswer, UnusableAnswer } from "./json-rpc.ts";
 import type { RpcUpstreams } from "./rpc-upstreams.ts";
+import { rangeOf } from "./upstream.ts";
 
 /** For so long other endpoints may have a better result: Ponder gives a question up after ten seconds. */
 const othersMs = 2_000;
+/** Both words on an empty range have to come in this time; otherwise Ponder is told to ask for less at once. */
+const withinMs = 8_500;
 
 /**
  * Asks for a result that nothing is said against. A doubtful one is taken where no other endpoint has a better one soon.
@@ -57,15 +60,17 @@ export async function askRange(
   params: unknown,
   { check, signal }: Asking,
 ): Promise<RpcAnswer> {
+  const deadline = AbortSignal.timeout(withinMs);
   let endpoint = -1;
   const noteEndpoint = (logs: unknown, by: number) => {
     check?.(logs, by);
     endpoint = by;
   };
   const answer = await upstreams.request("eth_getLogs", params, { check: noteEndpoint, signal });
-  const isEmpty = !answer.error && (answer.result as unknown[]).length === 0;
-  if (!isEmpty) return answer;
-  const logs = (await upstreams.another("eth_getLogs", params, endpoint, { check, signal })) as unknown[] | null;
+  const range = rangeOf(params);
+  if (answer.error || range === null || (answer.result as unknown[]).length > 0) return answer;
+  const asking = { check, signal, deadline };
+  const logs = (await upstreams.rangeByAnother(params, range, endpoint, asking)) as unknown[] | null;
   if (!logs || logs.length === 0) return answer;
   upstreams.setAside(endpoint, "it has no logs where another endpoint has some");
   return { result: logs };

@@ -13,7 +13,15 @@ import {
   UnusableAnswer,
   WrongChain,
 } from "./json-rpc.ts";
-import { type BlockRange, type EndpointHealth, healthOf, openUpstream, rangeOf, type Upstream } from "./upstream.ts";
+import {
+  type BlockRange,
+  type EndpointHealth,
+  healthOf,
+  noteNoRange,
+  openUpstream,
+  rangeOf,
+  type Upstream,
+} from "./upstream.ts";
 
 /** Throws Refused or Absent for a result of an endpoint, by its place in the list, that shall not be used. */
 type Check = (result: unknown, endpoint: number) => void;
@@ -188,7 +196,10 @@ export class EndpointList {
     if (this.allAreAway()) this.#log.info({ host: upstream.host }, "RPC endpoint answers again");
     this.awaySince = null;
     upstream.failures = 0;
-    if (range && !answer.error) upstream.width.answered(range);
+    if (range && !answer.error) {
+      upstream.width.answered(range);
+      upstream.noRanges = null;
+    }
     return answer;
   }
 
@@ -260,19 +271,21 @@ export class EndpointList {
     if (isMissed) upstream.faults.record(error);
     if (range && (refusal?.kind === "too_wide" || refusal?.kind === "too_slow"))
       upstream.width.refused(range, refusal.error.message);
-    if (!refusal || !ofTheQuestion.includes(refusal.kind)) this.#rest(upstream, error);
+    if (refusal && ofTheQuestion.includes(refusal.kind)) return;
+    if (range) noteNoRange(upstream);
+    this.#rest(upstream, error);
   }
 
   #rest(upstream: Upstream, error: unknown): void {
     upstream.verified = false;
     // It may come back with less than it had.
     upstream.head = -1n;
-    if (upstream.failures === 0) upstream.failsSince = Date.now();
     upstream.failures += 1;
     const isForLong = error instanceof NodeRefusal && (error.kind === "quota_ended" || error.kind === "key_refused");
     const pause =
       error instanceof Contradiction ? distrustMs : backoffMs(upstream.failures, isForLong ? longRest : rest);
     upstream.restsUntil = Math.max(upstream.restsUntil, Date.now() + pause);
+    if (error instanceof Contradiction) upstream.distrustedUntil = upstream.restsUntil;
     const reason = error instanceof Error ? error.message : String(error);
     // A node's own words have numbers in them.
     const counted = error instanceof NodeRefusal ? reason.split(": ", 2).join(": ") : reason;

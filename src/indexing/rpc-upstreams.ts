@@ -2,7 +2,8 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { AnswerClass } from "../rpc/answers.ts";
 import { type Asking, EndpointList, ofTheQuestion } from "./endpoint-list.ts";
 import { Absent, AnswerTooLarge, NodeRefusal, type RpcAnswer, UnusableAnswer } from "./json-rpc.ts";
-import { isAway, rangeOf, smallerRange, tooWideCode, type Upstream } from "./upstream.ts";
+import { orAbandoned } from "./shared-work.ts";
+import { type BlockRange, isAway, rangeOf, smallerRange, tooWideCode, type Upstream } from "./upstream.ts";
 
 const askAgainNoMore: readonly AnswerClass[] = ["too_wide", "pruned", "unsupported"];
 /** How often all nodes are asked when an answer is checked: a wrong one is often right the next time. */
@@ -84,28 +85,42 @@ export class RpcUpstreams extends EndpointList {
   }
 
   /**
-   * The same question to an endpoint that is not the given one.
+   * The logs of a range by an endpoint that is not the given one.
    *
+   * @param deadline after which it is too late for an answer.
    * @returns null where no other one can say: there is none, its answers have limits, or it has been away for half a minute.
-   * @throws UnusableAnswer while one may soon.
+   * @throws UnusableAnswer while one may soon; of a smaller range, where it took too long or was too large.
    */
-  async another(method: string, params: unknown, endpoint: number, { check, signal }: Asking): Promise<unknown> {
-    const range = rangeOf(params);
+  async rangeByAnother(
+    params: unknown,
+    range: BlockRange,
+    endpoint: number,
+    { check, signal, deadline }: Asking & { deadline: AbortSignal },
+  ): Promise<unknown> {
+    const either = signal ? AbortSignal.any([signal, deadline]) : deadline;
+    const askedEnough = new Set<Upstream>();
     let last: unknown = null;
     for (let round = 0; round < checkedRounds; round++) {
       if (round > 0) await wait(pauseMs * round, undefined, { signal });
-      last = null;
       for (const upstream of this.inOrder(range)) {
-        if (upstream === this.upstreams[endpoint] || isAway(upstream)) continue;
-        if (range && !upstream.width.takes(range.to - range.from + 1n)) continue;
+        if (upstream === this.upstreams[endpoint] || isAway(upstream) || askedEnough.has(upstream)) continue;
+        if (!upstream.width.takes(range.to - range.from + 1n)) continue;
         try {
-          const { error, result } = await this.ask(upstream, method, params, { check, signal });
+          const asked = this.ask(upstream, "eth_getLogs", params, { check, signal: either });
+          // What it is asked on the way, such as its chain, has a time of its own.
+          const { error, result } = await orAbandoned(asked, either);
           if (!error) return result;
         } catch (error) {
           signal?.throwIfAborted();
-          this.failed(upstream, error, range);
-          const isOfTheQuestion = error instanceof NodeRefusal && ofTheQuestion.includes(error.kind);
-          if (!isOfTheQuestion && !isAway(upstream)) last = error;
+          if (error instanceof AnswerTooLarge) throw error;
+          const tooLate = new NodeRefusal("eth_getLogs", "too_slow", { code: 0, message: "no answer in time" });
+          const fault = deadline.aborted ? tooLate : error;
+          this.failed(upstream, fault, range);
+          const kind = fault instanceof NodeRefusal ? fault.kind : null;
+          if (isAway(upstream) || (kind && ofTheQuestion.includes(kind))) continue;
+          if (kind === "too_slow") throw fault;
+          if (kind === "rate_limited" || kind === "quota_ended" || kind === "key_refused") askedEnough.add(upstream);
+          last = fault;
         }
       }
       if (!last) return null;

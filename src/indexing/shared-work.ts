@@ -54,7 +54,7 @@ export class SharedWork<T> {
 }
 
 /** @throws the signal's reason as soon as it aborts; the work itself goes on. */
-function orAbandoned<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+export function orAbandoned<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return work;
   return new Promise((done, failed) => {
     const leave = () => failed(signal.reason);

@@ -12,9 +12,11 @@ export function openUpstream(url: string, requestsPerSecond: number) {
     host: new URL(url).host,
     /** Its chain id was checked since it last failed. */
     verified: false,
-    /** In a row, and since when (ms). */
     failures: 0,
-    failsSince: 0,
+    /** Since when it has answered no range, though it was asked (ms), and when it failed to last; null while it answers. */
+    noRanges: null as { since: number; last: number } | null,
+    /** It contradicted itself: not a witness before this time (ms). */
+    distrustedUntil: 0,
     /** Keeps to the requests per second that this node allows. */
     limit: rateLimit(requestsPerSecond),
     /** Not asked before this time (ms), unless all others fail too. */
@@ -31,12 +33,21 @@ export function openUpstream(url: string, requestsPerSecond: number) {
   };
 }
 
-/** After so long without a usable answer others do not wait for this endpoint's word. */
+/** After so long without the logs of a range others do not wait for this endpoint's word. */
 const awayAfterMs = 30_000;
 
-/** Whether nothing is to be had of it for now. */
-export function isAway({ failures, failsSince, restsUntil }: Upstream): boolean {
-  return failures > 0 && Date.now() - failsSince > awayAfterMs && restsUntil > Date.now();
+/** Takes note that it gave no logs of a range. Whether it still cannot is not known of one that was not asked for a minute. */
+export function noteNoRange(upstream: Upstream): void {
+  const now = Date.now();
+  const known =
+    upstream.noRanges && now - upstream.noRanges.last < 2 * awayAfterMs ? upstream.noRanges : { since: now };
+  upstream.noRanges = { since: known.since, last: now };
+}
+
+/** Whether its word on a range is not to be had for now. */
+export function isAway({ noRanges, restsUntil, distrustedUntil }: Upstream): boolean {
+  const now = Date.now();
+  return distrustedUntil > now || (noRanges !== null && now - noRanges.since > awayAfterMs && restsUntil > now);
 }
 
 /** What an endpoint can do, and what went wrong with it. */

@@ -1,10 +1,11 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { encodeFunctionData, type Hex } from "viem";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { type RpcGateway, startRpcGateway } from "../../src/indexing/rpc-gateway.ts";
 import { widthIn } from "../../src/indexing/upstream.ts";
 import { createLogger } from "../../src/telemetry/log.ts";
 import { FaultyEndpoint, refuse } from "../products/faulty-endpoint.ts";
-import { patient } from "../setup/wait.ts";
+import { patient, slowness } from "../setup/wait.ts";
 import { type Anvil, startAnvil } from "./anvil.ts";
 import { hostileContract, transferTopic, word } from "./hostile-cases.ts";
 
@@ -37,8 +38,9 @@ afterAll(async () => {
 
 /** An endpoint that gives logs of so many blocks, and what it was asked. */
 async function limited(most: number, words = "block range is too wide") {
-  const self = { most, isDown: false, widths: [] as number[], url: "" };
+  const self = { most, isDown: false, delayMs: 0, widths: [] as number[], url: "" };
   const endpoint = await FaultyEndpoint.start(node.url, {
+    ask: async () => void (await pause(self.delayMs, undefined, { ref: false })),
     answer: ({ method, params = [] }, answer) => {
       if (self.isDown) return refuse(answer, { code: -32_603, message: "internal error" });
       if (method !== "eth_getLogs") return;
@@ -227,6 +229,34 @@ test("an empty range is believed of one endpoint once the other has been away fo
   expect((await ask(chain, 0, head)).result).toBeUndefined();
   vi.setSystemTime(Date.now() + 20_000);
   expect((await ask(chain, 0, head)).result).toEqual([]);
+});
+
+test("an endpoint that never answers has less asked for at once, and keeps nothing back for longer than half a minute", {
+  timeout: 60_000 * slowness,
+}, async () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  open.push(async () => vi.useRealTimers());
+  const [only, hanging] = [await withoutLogs(), await limited(10_000)];
+  const chain = await gateway(only, hanging);
+  const head = Number(await node.head());
+  hanging.delayMs = 600_000;
+  expect((await ask(chain, 0, head)).error?.message).toBe("query exceeds max results");
+  vi.setSystemTime(Date.now() + 40_000);
+  expect((await ask(chain, 0, Math.floor(head / 4))).result).toEqual([]);
+});
+
+test("an endpoint that failed once, long ago, is waited for when it fails again", async () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  open.push(async () => vi.useRealTimers());
+  const [only, other] = [await withoutLogs(), await limited(10_000)];
+  const chain = await gateway(only, other);
+  const head = Number(await node.head());
+  other.isDown = true;
+  expect((await ask(chain, 0, head)).result).toBeUndefined();
+  vi.setSystemTime(Date.now() + 3_600_000);
+  expect((await ask(chain, 0, head)).result).toBeUndefined();
+  other.isDown = false;
+  expect((await ask(chain, 0, head)).result).toEqual(all);
 });
 
 test("an endpoint of narrower ranges is no hindrance where another says that a wide one is empty", async () => {
