@@ -1,5 +1,6 @@
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { postOnce } from "../setup/post-once.ts";
 
 export type Fault = (honest: unknown, params: unknown[]) => unknown;
 export const html = "<html>502</html>";
@@ -15,18 +16,18 @@ export async function startFaultyRpc(target: string) {
     asked: [] as string[],
     stop: async () => {},
   };
-  const server = createServer(async (request, response) => {
+  const serve = async (request: IncomingMessage, response: ServerResponse) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
-    const body = Buffer.concat(chunks).toString();
+    const question = JSON.parse(Buffer.concat(chunks).toString()) as { method: string; params: unknown[] };
     self.times.push(performance.now());
-    const headers = { "content-type": "application/json" };
-    const answer = (await (await fetch(target, { method: "POST", headers, body })).json()) as { result?: unknown };
-    const { method, params } = JSON.parse(body) as { method: string; params: unknown[] };
+    const answer = await postOnce<{ result?: unknown }>(target, question);
+    const { method, params } = question;
     self.asked.push(`${method} ${JSON.stringify(params)}`);
     if (method === self.method) answer.result = self.fault(answer.result, params);
     response.end(answer.result === html ? html : JSON.stringify(answer));
-  });
+  };
+  const server = createServer((request, response) => void serve(request, response).catch(() => response.destroy()));
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
   self.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   self.stop = async () => {

@@ -1,7 +1,8 @@
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Hex } from "viem";
 import { headerHash } from "../../src/indexing/header.ts";
+import { postOnce } from "../setup/post-once.ts";
 
 export type Fields = Record<string, unknown>;
 export const zeroBloom: Hex = `0x${"0".repeat(512)}`;
@@ -26,9 +27,7 @@ export async function startOddChain(target: string, oddities: Oddities = {}) {
   const odd = new Map<string, Promise<Hex>>();
   const honest = new Map<string, string>();
   const ask = async (method: string, params: unknown[]): Promise<{ result?: unknown; error?: unknown }> => {
-    const headers = { "content-type": "application/json" };
-    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
-    return (await fetch(target, { method: "POST", headers, body })).json() as Promise<{ result?: unknown }>;
+    return await postOnce<{ result?: unknown; error?: unknown }>(target, { jsonrpc: "2.0", id: 1, method, params });
   };
   const changed = async (block: Fields): Promise<Fields> => {
     const parent = (await ask("eth_getBlockByHash", [block["parentHash"], false])).result as Fields | null;
@@ -75,7 +74,7 @@ export async function startOddChain(target: string, oddities: Oddities = {}) {
     if (oddities.answer) answer.result = await oddities.answer(method, params, answer.result);
     return answer;
   };
-  const server = createServer(async (request, response) => {
+  const serve = async (request: IncomingMessage, response: ServerResponse) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
     // A websocket is asked for.
@@ -90,8 +89,9 @@ export async function startOddChain(target: string, oddities: Oddities = {}) {
       params?: unknown[];
     };
     self.asked.push(method);
-    response.end(JSON.stringify({ jsonrpc: "2.0", id, ...(await respond(method, params)) }));
-  });
+    return response.end(JSON.stringify({ jsonrpc: "2.0", id, ...(await respond(method, params)) }));
+  };
+  const server = createServer((request, response) => void serve(request, response).catch(() => response.destroy()));
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
   self.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   self.stop = async () => {

@@ -1,6 +1,7 @@
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type Address, type Hex, numberToHex } from "viem";
+import { postOnce } from "../setup/post-once.ts";
 
 interface Call {
   method: string;
@@ -88,7 +89,7 @@ export class FaultyEndpoint {
       credentials?: string;
     },
   ): Promise<FaultyEndpoint> {
-    const server = createServer(async (request, response) => {
+    const serve = async (request: IncomingMessage, response: ServerResponse) => {
       // A handshake for websockets: it has none.
       if (request.method !== "POST") return response.writeHead(405).end();
       const asked = JSON.parse(Buffer.concat(await request.toArray()).toString()) as Call | Call[];
@@ -102,11 +103,11 @@ export class FaultyEndpoint {
       }
       for (const call of calls) await fault.ask?.(call);
       const headers = { "content-type": "application/json" };
-      const answers = await (await fetch(target, { method: "POST", headers, body: JSON.stringify(asked) })).json();
-      for (const [index, call] of calls.entries())
-        fault.answer?.(call, Array.isArray(asked) ? answers[index] : answers);
+      const answers = await postOnce<Answer | Answer[]>(target, asked);
+      for (const [index, call] of calls.entries()) fault.answer?.(call, [answers].flat()[index] ?? {});
       return response.writeHead(200, headers).end(JSON.stringify(answers));
-    });
+    };
+    const server = createServer((request, response) => void serve(request, response).catch(() => response.destroy()));
     await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
     return new FaultyEndpoint(server);
   }

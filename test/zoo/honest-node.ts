@@ -1,4 +1,4 @@
-import { request } from "node:http";
+import { postOnce } from "../setup/post-once.ts";
 import type { Answer, Call } from "./fault.ts";
 
 const lasting = new Set(["eth_chainId", "eth_getBlockByHash", "eth_getBlockReceipts"]);
@@ -45,7 +45,7 @@ export class HonestNode {
 
   async #fetch(call: Call): Promise<Answer> {
     if (call.method === "eth_getBlockReceipts") return { result: await this.#blockReceipts(String(call.params[0])) };
-    const { result, error } = await post(this.#url, {
+    const { result, error } = await postOnce<Answer>(this.#url, {
       jsonrpc: "2.0",
       id: 1,
       method: call.method,
@@ -60,20 +60,4 @@ export class HonestNode {
     if (!found) return null;
     return await Promise.all(found.transactions.map((hash) => this.result("eth_getTransactionReceipt", [hash])));
   }
-}
-
-/** Over a connection of its own: a kept one may be closed by the node just as it is used again. */
-async function post(url: string, question: unknown): Promise<Answer> {
-  const body = JSON.stringify(question);
-  return await new Promise((done, failed) => {
-    const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
-    const asked = request(url, { method: "POST", agent: false, headers }, async (response) => {
-      try {
-        done(JSON.parse(Buffer.concat(await response.toArray()).toString()) as Answer);
-      } catch (error) {
-        failed(error);
-      }
-    });
-    asked.on("error", failed).end(body);
-  });
 }
