@@ -39,7 +39,7 @@ const guides: Record<ErrorCode, ErrorGuide> = {
   sign_up_closed: { cause: "This installation opens no accounts by itself.", fix: "Ask the operator for a key." },
   invalid_address: {
     cause: inputCause,
-    fix: "Send an address: 0x, then 40 hexadecimal digits. The message says where it has to be a wallet.",
+    fix: "Send an address: 0x, then 40 hexadecimal digits. The message says if it must be a wallet.",
   },
   chain_not_supported: { cause: "This installation does not serve the chain.", fix: "Use a chain the message names." },
   invalid_date: { cause: inputCause, fix: "Write dates like 2026-01-31T12:00:00Z." },

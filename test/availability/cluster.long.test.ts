@@ -159,7 +159,7 @@ test.skipIf(reason !== "")(
   async () => {
     showOnFailure();
     const leader = await cluster.leader();
-    const backUp = () => leader.run(pageCommand("pgbackrest backup"));
+    const backUp = () => leader.run(pageCommand("backup.sh"));
     await backUp();
     const before = load;
     load = new Load(base, key);
@@ -168,21 +168,25 @@ test.skipIf(reason !== "")(
     // Of what came since.
     await backUp();
     await progress(load);
-    const now = () => ask(leader, "SELECT now()::text AS found");
-    const early = await now();
-    await progress(load);
-    const [kept, moment] = [load.uploads.length, await now()];
+    const [kept, moment] = [load.uploads.length, await ask(leader, "SELECT now()::text AS found")];
     await progress(load);
     const more = Array.from({ length: 10 }, () => load.deploy(randomUUID()));
     await Promise.all([...more, load.stop()]);
     await ask(leader, "DROP SCHEMA service CASCADE");
 
-    // The first moment was too early: the next one is on the timeline of the former database.
-    const [{ timeline } = { timeline: 0 }] = (await cluster.members()).filter(({ role }) => role === "leader");
     await endService();
+    await expect(leader.run(pageCommand("restore.sh"))).rejects.toThrow(/stop Patroni first/);
     for (const host of [...cluster.hosts.filter((one) => one !== leader), leader]) await host.end();
-    await leader.run(pageCommand("pgbackrest restore"), { MOMENT: early });
-    await leader.run(pageCommand("pgbackrest restore"), { MOMENT: moment, TIMELINE: String(timeline) });
+    const restore = (when: string) => pageCommand("restore.sh").replace("2026-01-31 14:05:00+01", when);
+    // To the end of the log, as without any host, and so with the mistake; then to moments that never were, and the right one.
+    const [, timeline = ""] = /TIMELINE (\d+)/.exec(await leader.run(restore(""))) ?? [];
+    await expect(leader.run(restore("2001-01-01 00:00:00+00"))).rejects.toThrow(/unable to find backup set/);
+    const tomorrow = new Date(Date.now() + 86_400_000)
+      .toISOString()
+      .replace("T", " ")
+      .replace(/\.\d+Z$/, "+00");
+    await expect(leader.run(restore(tomorrow))).rejects.toThrow(/before configured recovery target/);
+    expect(await leader.run(restore(moment), { TIMELINE: timeline })).toContain("restored");
     leader.startPatroni();
     await wait("the leader", async () => (await cluster.members()).some(({ role }) => role === "leader"));
     for (const host of cluster.hosts) {

@@ -47,7 +47,6 @@ export interface Member {
   name: string;
   role: "leader" | "sync_standby" | "replica";
   state: string;
-  timeline: number;
 }
 
 /** One database host: a folder, and an address of this machine that stands for a machine. */
