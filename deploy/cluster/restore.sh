@@ -21,7 +21,11 @@ fi
 : >restore.log
 pg_ctl -t 86400 -l restore.log -o "-c listen_addresses='' -c unix_socket_directories=$POSTGRES_SOCKET -c hot_standby=off" start
 until [ "$(sql 'SELECT pg_is_in_recovery()' 2>/dev/null)" = f ]; do
-  if ! pg_ctl status >/dev/null; then echo "PostgreSQL has ended; restore.log:" >&2; tail -n 5 restore.log >&2; exit 1; fi
+  if ! pg_ctl status >/dev/null; then
+    echo "PostgreSQL has ended; restore.log has the whole of it:" >&2
+    grep -E "FATAL|PANIC" restore.log | grep -v "the database system is" >&2
+    exit 1
+  fi
   sleep 1
 done
 sql 'ALTER SYSTEM RESET ALL' >/dev/null
