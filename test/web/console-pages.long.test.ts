@@ -192,6 +192,8 @@ describe.skipIf(!hasBrowser)("the console's pages", () => {
     const { page, complaints, close } = await open("/console/data");
     await page.getByLabel("Address").fill(collection);
     await page.getByRole("button", { name: "Show" }).click();
+    // What loads above the button moves it, and a click may fall where it was.
+    for (const name of ["Table of holders", "Table of transfers"]) await page.getByRole("region", { name }).waitFor();
     await page.getByRole("button", { name: "Make a snapshot of the holders" }).click();
     const [download] = await Promise.all([
       page.waitForEvent("download"),
