@@ -98,6 +98,7 @@ export class RpcUpstreams extends EndpointList {
     { check, signal, deadline }: Asking & { deadline: AbortSignal },
   ): Promise<unknown> {
     const either = signal ? AbortSignal.any([signal, deadline]) : deadline;
+    const tooLate = new NodeRefusal("eth_getLogs", "too_slow", { code: 0, message: "no answer in time" });
     const askedEnough = new Set<Upstream>();
     let last: unknown = null;
     for (let round = 0; round < checkedRounds; round++) {
@@ -105,6 +106,8 @@ export class RpcUpstreams extends EndpointList {
       for (const upstream of this.inOrder(range)) {
         if (upstream === this.upstreams[endpoint] || isAway(upstream) || askedEnough.has(upstream)) continue;
         if (!upstream.width.takes(range.to - range.from + 1n)) continue;
+        // The time went elsewhere: that is no fault of this one.
+        if (deadline.aborted) throw tooLate;
         try {
           const asked = this.ask(upstream, "eth_getLogs", params, { check, signal: either });
           // What it is asked on the way, such as its chain, has a time of its own.
@@ -113,7 +116,6 @@ export class RpcUpstreams extends EndpointList {
         } catch (error) {
           signal?.throwIfAborted();
           if (error instanceof AnswerTooLarge) throw error;
-          const tooLate = new NodeRefusal("eth_getLogs", "too_slow", { code: 0, message: "no answer in time" });
           const fault = deadline.aborted ? tooLate : error;
           this.failed(upstream, fault, range);
           const kind = fault instanceof NodeRefusal ? fault.kind : null;

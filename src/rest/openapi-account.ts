@@ -55,14 +55,12 @@ const minting = z.object({
       ),
       wei_this_month: wei.describe("The same for this calendar month (UTC)."),
     })
-
     .describe("Gas that this service paid for the account."),
   gas_limits: z
     .object({
       max_wei_per_day: wei.describe("Wei that they may cost in a day (UTC); null where the chain is not served."),
       max_wei_per_month: wei.describe("Wei that they may cost in a month; null: no limit but that of the day."),
     })
-
     .describe("Gas that this service pays for the account at most."),
 });
 const keyId = path("id", text, "Id of the key: `key_` and 32 hex digits.");
@@ -78,14 +76,12 @@ const settings = {
       email: text.describe("E-mail address; empty when there is none."),
       joined_date: text.describe("When the account was opened, as `2026-01-31T12:00:00+00:00`."),
     })
-
     .describe("Who the account is."),
   subscription_period: z
     .object({
       start_date: text.describe("First moment of the calendar month (UTC), without an offset."),
       end_date: text.describe("First moment of the next one."),
     })
-
     .describe("The month that counts are made for."),
   data_usage_and_limits: z
     .object({
@@ -119,7 +115,6 @@ const settings = {
         max_transactions_per_month: "Transactions in a month; null: no limit.",
       }),
     })
-
     .describe("Deployments and updates on all chains; days and months are those of UTC."),
   request_limits: limits("Requests that the plan includes, dry runs and refused ones among them.", {
     max_deploy_requests_per_minute: "Requests in a minute that may deploy, mint or change something; null: no limit.",
@@ -138,7 +133,6 @@ const settings = {
         max_tries_per_day: "Messages to all of them in a day; null: no limit.",
       }),
     })
-
     .describe("Webhook endpoints and the messages to them; a day is one of UTC."),
   deployment_limits: limits("What the plan allows for deployments.", {
     max_supply: "Largest `max_supply` of a collection; null: no limit.",

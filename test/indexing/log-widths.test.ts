@@ -245,6 +245,21 @@ test("an endpoint that never answers has less asked for at once, and keeps nothi
   expect((await ask(chain, 0, Math.floor(head / 4))).result).toEqual([]);
 });
 
+test("where the first endpoint used up the time the second one is not blamed, and less is asked for", {
+  timeout: 60_000 * slowness,
+}, async () => {
+  const slow = await FaultyEndpoint.start(node.url, {
+    ask: async ({ method }) => void (method === "eth_getLogs" && (await pause(8_600))),
+    answer: ({ method }, answer) => {
+      if (method === "eth_getLogs") answer.result = [];
+    },
+  });
+  open.push(() => slow.stop());
+  const chain = await gateway(slow, await limited(10_000));
+  expect((await ask(chain, 0, Number(await node.head()))).error?.message).toBe("query exceeds max results");
+  expect(chain.health()[1]).toMatchObject({ state: "used", fault: null });
+});
+
 test("an endpoint that failed once, long ago, is waited for when it fails again", async () => {
   vi.useFakeTimers({ toFake: ["Date"] });
   open.push(async () => vi.useRealTimers());
