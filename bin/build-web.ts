@@ -58,6 +58,14 @@ const calls = {
     id === "\0virtual:collection-calls" ? `export default ${JSON.stringify(collectionCalls())}` : null,
 };
 
+/** Both pages run on one library: what the console's libraries import as React is Preact. */
+const preactAsReact = {
+  "react-dom/client": "preact/compat/client",
+  "react-dom": "preact/compat",
+  "react/jsx-runtime": "preact/jsx-runtime",
+  react: "preact/compat",
+};
+
 interface ViteEntry {
   file: string;
   css?: string[];
@@ -80,6 +88,7 @@ async function buildWeb(): Promise<"built" | "kept"> {
       base: "/",
       logLevel: "error",
       plugins: [calls],
+      resolve: { alias: preactAsReact },
       define: { "process.env.NODE_ENV": '"production"' },
       build: {
         outDir: out,

@@ -1,11 +1,13 @@
 import { createSiweMessage } from "viem/siwe";
 import { callsOfSale } from "../../src/collections/read-sale.ts";
-import { callsOfBalance, callsOfTakings } from "../../src/collections/takings.ts";
+import { callsOfBalance } from "../../src/collections/shown-balance.ts";
 import { randomAddress } from "../transactions/harness.ts";
 import { type Asker, type Entry, get, type Reply, type Target } from "./attack.ts";
 
 const chain = "goerli";
 const page = (path: string) => get("as it is", () => path);
+const figuresOf = (count: number) =>
+  `/console/figures?${Array.from({ length: count }, () => `of=${chain}:${randomAddress()}`).join("&")}`;
 
 /** A message of a wallet that is a contract which never ends, or returns a megabyte. */
 async function signIn(target: Target, asker: Asker, index: number): Promise<Reply> {
@@ -89,9 +91,9 @@ export const pageAttacks: Record<string, Entry> = {
     () => `/console/balance/${chain}/${randomAddress()}`,
     { places: callsOfBalance },
   ),
-  "GET /console/takings/:chain/:collection": [
-    get("a collection", (target) => `/console/takings/${chain}/${target.collection}`, { places: callsOfTakings }),
-    get("a contract that is none, each time another", () => `/console/takings/${chain}/${randomAddress()}`),
+  "GET /console/figures": [
+    get("a collection", (target) => `/console/figures?of=${chain}:${target.collection}`),
+    get("twenty contracts that are none, each time others", () => figuresOf(20), { places: 20 * callsOfSale.together }),
   ],
   "GET /console": page("/console"),
   "GET /console/*": page("/console/launches"),

@@ -75,7 +75,7 @@ class HostileServer {
 }
 
 /** What pages make a server ask a node. */
-const ofReadings = /^\/(mint|console\/(balance|takings))\//;
+const ofReadings = /^\/(mint\/|console\/(balance\/|figures\b))/;
 
 /** A server as operators run it, a worker that is asked for its work, and everything hostile that attacks need. */
 export class Stage {

@@ -8,7 +8,7 @@ const width = 600;
 const height = 120;
 
 /** Bars over time. What they show is in the caption too, so nobody needs to see them. */
-export function BarPlot({ title, bars, note }: { title: string; bars: readonly PlotBar[]; note?: string }) {
+function BarPlot({ title, bars, note }: { title: string; bars: readonly PlotBar[]; note?: string }) {
   const most = Math.max(1, ...bars.map(({ value }) => value));
   const sum = bars.reduce((total, { value }) => total + value, 0);
   const step = width / Math.max(bars.length, 1);
@@ -40,4 +40,14 @@ export function BarPlot({ title, bars, note }: { title: string; bars: readonly P
       </p>
     </figure>
   );
+}
+
+/** Mints as the server counts them. @param counted from Unix second `from` on, one number for each hour. */
+export function MintPlot({ counted: { from, mints } }: { counted: { from: number; mints: readonly number[] } }) {
+  const bars = mints.map((value, at) => {
+    const hour = new Date((from + at * 3_600) * 1_000);
+    const label = hour.toLocaleString([], { weekday: "short", hour: "2-digit", minute: "2-digit" });
+    return { label, value };
+  });
+  return <BarPlot title="Mints per hour, the last 24 hours" bars={bars} />;
 }
