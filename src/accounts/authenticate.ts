@@ -1,5 +1,6 @@
 import type { Session } from "../auth/caller.ts";
 import { parseAuthorization } from "../auth/key-format.ts";
+import type { KeyOwner } from "../auth/keys.ts";
 import { setTenant } from "../db/tenancy/tenant.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
@@ -66,5 +67,16 @@ export async function payerOf(services: Services, authorization: readonly string
   } catch (error) {
     if (error instanceof ServiceError) return null;
     throw error;
+  }
+}
+
+/** Whose the key of a request is, if it worked when it was last used here; null: not known. It opens nothing. */
+export function lastOwnerOf(services: Services, authorization: readonly string[]): KeyOwner | null {
+  if (authorization.length === 0) return null;
+  try {
+    return services.auth.keys.lastOwner(parseAuthorization(authorization));
+  } catch {
+    // What is wrong with it is reported when it is read.
+    return null;
   }
 }

@@ -1,9 +1,9 @@
-import { parseAuthorization } from "../auth/key-format.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { FairQueue } from "../fair-queue.ts";
 import { turnOf } from "../long-work.ts";
 import type { Services } from "../services.ts";
 import { tooFast } from "./admit.ts";
+import { lastOwnerOf } from "./authenticate.ts";
 import { everybody, TimeBuckets, type TimeBudget, timeOfDay } from "./time-budget.ts";
 
 const ofAccount: TimeBudget = { perSecond: 200, most: 2_000 };
@@ -134,11 +134,6 @@ export class DocumentBudget {
  * @returns an account whose key worked when it was last used here, else the address.
  */
 export function documentOwner(services: Services, authorization: readonly string[], address: string | null): string {
-  let accountId: string | null = null;
-  try {
-    accountId = services.auth.keys.lastOwner(parseAuthorization(authorization));
-  } catch {
-    // What is wrong with it is reported when it is read.
-  }
-  return accountId === null ? `address ${address ?? ""}` : `account ${accountId}`;
+  const owner = lastOwnerOf(services, authorization);
+  return owner === null ? `address ${address ?? ""}` : `account ${owner.accountId}`;
 }

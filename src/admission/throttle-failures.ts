@@ -8,6 +8,7 @@ import { clientAddress } from "../http/client-address.ts";
 import { corsHeaders } from "../http/common-headers.ts";
 import { rawHeaderValues } from "../http/headers.ts";
 import { newRequestId } from "../http/request-id.ts";
+import { noteRequest } from "../http/request-notes.ts";
 import type { Services } from "../services.ts";
 
 /** The APIs: their requests are counted by rates, or paced here. */
@@ -71,13 +72,15 @@ export function ownerOf(services: Services, request: IncomingMessage, address: s
 
 /** In few steps, before an API sees the request, and the connection ends: the next request costs its sender a new one. */
 export function refuseEarly(
-  { url = "" }: IncomingMessage,
+  request: IncomingMessage,
   response: ServerResponse,
   code: ErrorCode,
   message: string,
   retryAfterSeconds?: number,
 ): void {
+  const { url = "" } = request;
   const requestId = newRequestId();
+  noteRequest(request, { requestId, code });
   const { status } = errorTable[code];
   const guide = guideOf(code);
   const docs = `/docs/errors/${code}`;

@@ -89,10 +89,10 @@ export class KeyCache {
     return this.#entries.get(nameOf(key))?.works === true;
   }
 
-  /** Account of a key that worked when it was last used here; null: not known, or it did not. Opens nothing. */
-  lastOwner(key: string): string | null {
+  /** Whose a key is that worked when it was last used here; null: not known, or it did not. Opens nothing. */
+  lastOwner(key: string): KeyOwner | null {
     const known = this.#entries.get(nameOf(key));
-    return known?.works ? (known.found?.accountId ?? null) : null;
+    return known?.works ? known.found : null;
   }
 
   #find(key: string): Promise<KeyOwner | null> {

@@ -145,6 +145,8 @@ export function loadConfig(env: Env = process.env) {
     signUpsPerDay: read(env, "SIGN_UPS_PER_DAY", positive, 1_000),
     /** False: a gateway in front of this service limits rates; plans' monthly quotas hold all the same. */
     rateLimits: readSwitch(env, "RATE_LIMITS", true),
+    /** Whether accounts can look at their requests of the last day. */
+    requestLog: readSwitch(env, "REQUEST_LOG", true),
     /** Requests that one process works on at a time; a further one is refused at once. */
     maxRequestsInFlight: read(env, "MAX_REQUESTS_IN_FLIGHT", count, 1_000),
     readLimits: loadReadLimits(env),

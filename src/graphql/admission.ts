@@ -21,6 +21,7 @@ import type { Session } from "../auth/caller.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { AppEnv } from "../http/app-env.ts";
 import { clientAddress } from "../http/client-address.ts";
+import { noteRequest, type OperationName } from "../http/request-notes.ts";
 import { checkConditions, countConditions, type TraitFilter } from "../nfts/traits.ts";
 import type { Services } from "../services.ts";
 import { maxComplexity } from "./builder.ts";
@@ -53,6 +54,7 @@ export function admission(services: Services): Plugin<Record<string, never>, Ser
     if (!operation) return;
     const nodes = fieldsOf(document, operation.selectionSet, false);
     const fields = namesOf(nodes);
+    noteRequest(hono.env.incoming, { operation: shownName(operation, fields.keys()) });
     const tokens = countListed(nodes, variables);
     checkConditions(conditionsOf(document, operation, variables));
     const reflects = fields.has("__schema") || fields.has("__type");
@@ -93,6 +95,18 @@ export function admission(services: Services): Plugin<Record<string, never>, Ser
       await admitOnce(hono.env.incoming, services, session, item, places, (state) => setRateHeaders(hono, state));
     }
   }
+}
+
+const mostShownFields = 10;
+/** A name that could be one of our keys is somebody's mistake, and no name. */
+const keyLike = /mty_(live|test|session)_/i;
+
+/** What shows an operation to its account. @param fields of its root: names of the schema. */
+function shownName({ operation, name }: OperationDefinitionNode, fields: Iterable<string>): OperationName {
+  const own = name && !keyLike.test(name.value) ? ` ${name.value.slice(0, 100)}` : "";
+  const all = [...fields];
+  const more = all.length > mostShownFields ? ", …" : "";
+  return { operation: operation + own, fields: all.slice(0, mostShownFields).join(", ") + more };
 }
 
 /** Who asks for what needs no key; null: nobody that we know. Another one's key, or a wrong one, opens nothing more. */

@@ -19,6 +19,8 @@ export interface GraphQLContext {
   address?: string | null;
   /** The request as it came; only where it came through the server. */
   params?: { variables?: Record<string, unknown> };
+  /** Is given the code of what a mutation answers with instead of a result. */
+  refused?: (code: string) => void;
 }
 
 export interface SchemaTypes {

@@ -16,6 +16,7 @@ import { clientAddress } from "../http/client-address.ts";
 import { withDrainedBody } from "../http/drain-body.ts";
 import type { EventStreams } from "../http/event-streams.ts";
 import { rawHeaderValues } from "../http/headers.ts";
+import { noteRequest, notesOf } from "../http/request-notes.ts";
 import type { Services } from "../services.ts";
 import { admission } from "./admission.ts";
 import { boundAnswer, rawTexts } from "./answer-text.ts";
@@ -53,10 +54,12 @@ const multipartParser: Plugin<Record<string, never>, ServerContext> = {
 function stampErrors(services: Services): Plugin<Record<string, never>, ServerContext> {
   return {
     onResultProcess({ result, serverContext }) {
-      const requestId = serverContext.hono.get("requestId");
+      const { hono } = serverContext;
+      const requestId = hono.get("requestId");
       for (const error of "errors" in result ? (result.errors ?? []) : []) {
         error.extensions["requestId"] = requestId;
         explainComplaint(error, services.config.introspection === "open");
+        noteRequest(hono.env.incoming, { code: String(error.extensions["code"]) });
         if (error.extensions["code"] !== "internal_error") continue;
         services.log.error({ err: error.originalError, requestId }, "unexpected failure in a resolver");
       }
@@ -111,6 +114,7 @@ export function createGraphQLHandler(
       caller,
       session: caller,
       address: clientAddress(hono.env.incoming, services.config.trustedProxies),
+      refused: (code) => noteRequest(hono.env.incoming, { code }),
     }),
     plugins: [
       multipartParser,
@@ -133,7 +137,12 @@ export function createGraphQLHandler(
     let known: Promise<Session> | undefined;
     const caller = () => {
       const address = clientAddress(c.env.incoming, services.config.trustedProxies);
-      known ??= authenticate(services, rawHeaderValues(c.env.incoming, "authorization"), requestId, address);
+      known ??= authenticate(services, rawHeaderValues(c.env.incoming, "authorization"), requestId, address).then(
+        (session) => {
+          noteRequest(c.env.incoming, { accountId: session.accountId, keyId: session.keyId });
+          return session;
+        },
+      );
       return known;
     };
     refuseLargeWithoutKey(c.env.incoming);
@@ -160,7 +169,11 @@ export function createGraphQLHandler(
     const cost = c.get("graphqlCost");
     if (cost && text.startsWith('{"data":')) {
       const [accept, type] = [c.env.incoming.headers.accept ?? "", response.headers.get("content-type") ?? ""];
-      front.learn(schema, accept, operation, type, cost);
+      front.learn(schema, accept, operation, {
+        contentType: type,
+        cost,
+        name: notesOf(c.env.incoming).operation ?? null,
+      });
     }
     return new Response(text, { status: 200, headers: response.headers });
   };

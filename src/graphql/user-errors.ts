@@ -52,7 +52,10 @@ export function payloadType<T extends object>(
       userErrors: t.field({
         type: [userErrorType(builder)],
         description: "What the caller has to mend; empty when the mutation was carried out.",
-        resolve: ({ userErrors }) => [...userErrors],
+        resolve: ({ userErrors }, _, { refused }) => {
+          if (userErrors[0]) refused?.(userErrors[0].code);
+          return [...userErrors];
+        },
       }),
       ...fields(t),
     }),

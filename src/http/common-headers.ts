@@ -2,6 +2,7 @@ import type { Context, MiddlewareHandler } from "hono";
 import { cors } from "hono/cors";
 import type { AppEnv } from "./app-env.ts";
 import { newRequestId } from "./request-id.ts";
+import { noteRequest } from "./request-notes.ts";
 
 /** Answer headers that scripts of other origins may read. */
 export const exposed = [
@@ -40,6 +41,7 @@ export function commonHeaders(): MiddlewareHandler<AppEnv> {
   return async (c, next) => {
     const requestId = newRequestId();
     c.set("requestId", requestId);
+    noteRequest(c.env?.incoming, { requestId });
     const headers = { "X-Request-Id": requestId, ...corsHeaders };
     if (c.req.method === "OPTIONS") {
       c.header("X-Request-Id", requestId);

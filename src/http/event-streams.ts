@@ -37,6 +37,13 @@ interface Times {
   unreadMs: number;
 }
 
+const streams = new WeakSet<ServerResponse>();
+
+/** Whether an answer became a stream. */
+export function isStream(response: ServerResponse): boolean {
+  return streams.has(response);
+}
+
 /** Why a stream ends before its source does; null: its client has left. */
 type Ending = ServiceError | null;
 
@@ -82,6 +89,7 @@ export class EventStreams {
   async serve(response: ServerResponse, headers: Record<string, string | number>, source: EventSource): Promise<void> {
     const { promise: ended, resolve: end } = Promise.withResolvers<Ending>();
     this.#open.add(end);
+    streams.add(response);
     response.once("close", () => end(null));
     // A write to a client that has just gone raises this as well.
     response.on("error", () => end(null));

@@ -1,7 +1,9 @@
+import type { HttpBindings } from "@hono/node-server";
 import type { Context } from "hono";
 import { fixFor } from "../errors/error-guide.ts";
 import type { ServiceError } from "../errors/errors.ts";
 import { etagOf, matchesEtag, revalidated } from "../http/etag.ts";
+import { noteRequest } from "../http/request-notes.ts";
 import { JsonText } from "../json/json-text.ts";
 import { pageOfOperation } from "./openapi.ts";
 import { legacyRateCode } from "./openapi-parts.ts";
@@ -15,11 +17,13 @@ export function ok(c: Context, members: Record<string, unknown>): Response {
 export function nok(c: Context, error: ServiceError, requestId: string): Response {
   if (error.retryAfterSeconds !== undefined) c.header("Retry-After", String(error.retryAfterSeconds));
   const { status, code, message } = error;
+  const shownCode = code === "rate_limit_exceeded" ? legacyRateCode : code;
+  noteRequest((c.env as Partial<HttpBindings> | undefined)?.incoming, { code: shownCode });
   const body = {
     response: "NOK",
     error: {
       status_code: status,
-      code: code === "rate_limit_exceeded" ? legacyRateCode : code,
+      code: shownCode,
       message,
       request_id: requestId,
       fix: fixOf(c, error),

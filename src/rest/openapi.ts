@@ -69,6 +69,13 @@ export function pageOfOperation(method: string, path: string): string | null {
   return `/docs#${referenceAnchor(`${operation} ${template}`)}`;
 }
 
+/** Names of parameters that any operation reads from its query. */
+export function queryNames(): Set<string> {
+  const operations = Object.values(createOpenApi()["paths"] as Paths).flatMap((methods) => Object.values(methods));
+  const parameters = operations.flatMap(({ parameters = [] }) => parameters as { in: string; name: string }[]);
+  return new Set(parameters.flatMap((parameter) => (parameter.in === "query" ? parameter.name : [])));
+}
+
 type Paths = Record<string, Record<string, Json>>;
 
 function tagOf(method: string, path: string): string | undefined {

@@ -10,6 +10,7 @@ import { ServiceError } from "../errors/errors.ts";
 import { clientAddress } from "../http/client-address.ts";
 import type { EventStreams } from "../http/event-streams.ts";
 import { rawHeaderValues } from "../http/headers.ts";
+import { noteRequest } from "../http/request-notes.ts";
 import type { Services } from "../services.ts";
 import { withSpan } from "../telemetry/span.ts";
 import { addAccounts } from "./accounts.ts";
@@ -80,6 +81,7 @@ function admit(services: Services, costOf: (c: Context<V0Env>) => number): Middl
     const address = clientAddress(incoming, services.config.trustedProxies);
     const authorization = rawHeaderValues(incoming, "authorization");
     const session = await authenticate(services, authorization, c.get("requestId"), address);
+    noteRequest(incoming, { accountId: session.accountId, keyId: session.keyId });
     c.set("caller", session);
     c.set("session", session);
     const operation = operationOfRoute(c.req.method, c.req.path);

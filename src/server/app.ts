@@ -19,6 +19,7 @@ import { addDocs } from "./docs.ts";
 import { FastFiles } from "./fast-files.ts";
 import { createGateway } from "./gateway.ts";
 import { addHealth } from "./health.ts";
+import { addRequestLog } from "./request-log-route.ts";
 import { addSignIn } from "./sign-in-routes.ts";
 import { createThumbnailRoutes } from "./thumbnail-routes.ts";
 import { WebPages } from "./web-pages.ts";
@@ -59,6 +60,7 @@ export function createApp(
   addSignIn(app, services);
   pages.addAssets(app);
   addMintPage(app, services, pages);
+  addRequestLog(app, services);
   addConsole(app, services, pages);
   app.use(
     "/docs/*",

@@ -9,6 +9,7 @@ import { setRequestState } from "../admission/admit-once.ts";
 import { rateHeadersOf } from "../admission/rate-headers.ts";
 import { loadOf } from "../admission/shed-load.ts";
 import type { Session } from "../auth/caller.ts";
+import type { RequestLog } from "../auth/request-log.ts";
 import { chainAliases } from "../chains.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { maxAnswerBytes } from "../graphql/answer-text.ts";
@@ -18,11 +19,13 @@ import { corsHeaders } from "../http/common-headers.ts";
 import { etagOf, matchesEtag, revalidated } from "../http/etag.ts";
 import { rawHeaderValues } from "../http/headers.ts";
 import { newRequestId } from "../http/request-id.ts";
+import type { OperationName } from "../http/request-notes.ts";
 import { JsonText } from "../json/json-text.ts";
 import { bodyText } from "../rest/answer.ts";
 import { fastReadOf } from "../rest/fast-reads.ts";
 import type { Services } from "../services.ts";
 import { isRecording } from "../telemetry/span.ts";
+import { logWhenAnswered } from "./log-requests.ts";
 
 /** Bytes. */
 const smallText = 16_384;
@@ -34,6 +37,8 @@ interface FastAnswer {
   cost: number;
   /** The request's body, if it was taken. */
   body?: string;
+  /** Of GraphQL. */
+  operation: OperationName | null;
   contentType: string;
   /** Headers that only this API has. @param freshness of the time before the statement ran. */
   headers: (freshness: ShownFreshness) => Record<string, string>;
@@ -45,33 +50,48 @@ interface FastAnswer {
  * go into the layers around its one statement. Only successes are answered here. Whatever is unusual about
  * a request, or fails, takes the ordinary path, which is given what was done already (`setRequestState`);
  * test/http/fast-path.test.ts compares both paths byte for byte.
+ *
+ * @param unlogged the ordinary path.
+ * @param log of accounts' requests; null: none is kept.
  */
 export function fastPath(
   services: Services,
   operations: PrecompiledOperations,
-  ordinary: RequestListener,
+  unlogged: RequestListener,
+  log: RequestLog | null = null,
 ): RequestListener {
   const load = loadOf(services);
+  const ordinary = (request: IncomingMessage, response: ServerResponse, startedAt: number) => {
+    if (log) logWhenAnswered(services, log, request, response, startedAt);
+    unlogged(request, response);
+  };
   return (request, response) => {
     const { method, url = "", headers } = request;
+    const startedAt = performance.now();
     // One at its limit says so in its own words; waiting for a block has its own rules.
     if (load.running >= services.config.maxRequestsInFlight || headers["x-min-block"] !== undefined) {
-      return ordinary(request, response);
+      return ordinary(request, response, startedAt);
     }
     if (method === "GET" && url.startsWith("/v0/")) {
       const fast = restRead(services, url);
-      return fast ? void answer(request, response, fast) : ordinary(request, response);
+      return fast ? void answer(request, response, fast, startedAt) : ordinary(request, response, startedAt);
     }
-    if (url !== "/graphql" || !isPlainPost(request)) return ordinary(request, response);
+    if (url !== "/graphql" || !isPlainPost(request)) return ordinary(request, response, startedAt);
     readBody(request, (body) => {
       const fast = precompiledOperation(services, operations, headers.accept ?? "", body);
-      if (fast) return void answer(request, response, fast);
+      if (fast) return void answer(request, response, fast, startedAt);
       setRequestState(request, { body });
-      ordinary(request, response);
+      ordinary(request, response, startedAt);
     });
   };
 
-  async function answer(request: IncomingMessage, response: ServerResponse, fast: FastAnswer): Promise<void> {
+  async function answer(
+    request: IncomingMessage,
+    response: ServerResponse,
+    fast: FastAnswer,
+    startedAt: number,
+  ): Promise<void> {
+    let caller: Session | null = null;
     let admission: { state: Admission; refusal: unknown } | undefined;
     load.running += 1;
     let text: JsonText | null = null;
@@ -81,6 +101,7 @@ export function fastPath(
       // Most of these are known without waiting, and each wait costs as much as a value of the answer.
       const found = cachedSession(services, rawHeaderValues(request, "authorization"), requestId);
       const session = found instanceof Promise ? await found : found;
+      caller = session;
       if (session) {
         const operation =
           fast.api === "v0" ? operationOfRoute("GET", request.url ?? "") : operationOfField("query", "");
@@ -114,7 +135,7 @@ export function fastPath(
         ...(fast.body === undefined ? {} : { body: fast.body }),
         ...(admission ? { admission } : {}),
       });
-      return ordinary(request, response);
+      return ordinary(request, response, startedAt);
     }
     const sent = text;
     const length = sent.byteLength;
@@ -128,6 +149,7 @@ export function fastPath(
       if (matchesEtag(request.headers["if-none-match"], etag)) {
         response.writeHead(304, { ...corsHeaders, ...kept, etag, ...headers }).end();
         sent.release();
+        if (caller) addToLog(caller, request, fast, 304, startedAt);
         return;
       }
       response.writeHead(200, { ...corsHeaders, ...kept, ...type, etag, ...headers, "Content-Length": length });
@@ -142,6 +164,20 @@ export function fastPath(
       // By then it was handed to the system, or the connection is gone.
       response.once("close", () => sent.release());
     }
+    if (caller) addToLog(caller, request, fast, 200, startedAt);
+  }
+
+  function addToLog(
+    { accountId, keyId, requestId }: Session,
+    { method = "", url = "" }: IncomingMessage,
+    { operation }: FastAnswer,
+    status: number,
+    startedAt: number,
+  ): void {
+    const now = performance.now();
+    if (!log?.takes(accountId, now)) return;
+    const ms = now - startedAt;
+    log.add({ accountId, keyId, requestId, method, url, operation, status, code: null, endedAt: Date.now(), ms });
   }
 }
 
@@ -152,6 +188,7 @@ function restRead(services: Services, url: string): FastAnswer | null {
   return {
     api: "v0",
     cost: costOfRoute(url),
+    operation: null,
     contentType: "application/json",
     headers: ({ freshness }) => (chain === null ? {} : indexedHeaders(freshness[chainAliases[chain] ?? chain])),
     text: async (session) => bodyText(await run(services, session)),
@@ -171,6 +208,7 @@ function precompiledOperation(
     api: "graphql",
     cost: call.cost.requests,
     body,
+    operation: call.name,
     contentType: call.contentType,
     headers: () => ({}),
     text: async (session, { text }) =>

@@ -2,6 +2,7 @@ import { createServer, type Server } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import { payForKeptFile, payForWork } from "../admission/pay-for-work.ts";
 import { throttleFailures, throttleOf } from "../admission/throttle-failures.ts";
+import type { RequestLog } from "../auth/request-log.ts";
 import { PrecompiledOperations } from "../graphql/fast-path/precompiled-operations.ts";
 import { Drain } from "../http/drain.ts";
 import { EventStreams } from "../http/event-streams.ts";
@@ -23,7 +24,8 @@ export function createHttpServer(
     drain = new Drain(),
     metrics = null,
     streams = new EventStreams(),
-  }: { drain?: Drain; metrics?: Metrics | null; streams?: EventStreams } = {},
+    requestLog = null,
+  }: { drain?: Drain; metrics?: Metrics | null; streams?: EventStreams; requestLog?: RequestLog | null } = {},
 ): Server {
   const operations = new PrecompiledOperations();
   const files = new FastFiles();
@@ -38,7 +40,7 @@ export function createHttpServer(
   const paced = payForWork(services, throttleFailures(services, throttleOf(services), ordinary));
   const server = createServer(
     serverOptions,
-    files.before(acceptSessions(services, fastPath(services, operations, paced)), (request) =>
+    files.before(acceptSessions(services, fastPath(services, operations, paced, requestLog)), (request) =>
       payForKeptFile(services, request),
     ),
   );

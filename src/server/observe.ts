@@ -1,9 +1,9 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
-import { createOpenApi } from "../rest/openapi.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { enterRequestSpan } from "../telemetry/span.ts";
+import { routeTemplates } from "./route-templates.ts";
 
-const methods = new Set(["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"]);
+const methods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
 /** Counts and traces each request of a server, whatever part of the program answers it. */
 export function observeRequests(server: Server, metrics: Metrics): void {
@@ -15,9 +15,8 @@ export function observeRequests(server: Server, metrics: Metrics): void {
     const span = enterRequestSpan(`${request.method} ${route}`);
     response.on("close", () => {
       metrics.load.inFlight -= 1;
-      const method = methods.has(request.method ?? "") ? (request.method ?? "") : "other";
-      // A connection that broke before the answer's end: the client's doing, in nginx' word for it.
-      const status = response.writableFinished ? String(response.statusCode) : "499";
+      const method = methodOf(request);
+      const status = String(statusOf(response));
       const seconds = (performance.now() - started) / 1_000;
       metrics.requests.observe({ method, route, status }, seconds);
       if (!span) return;
@@ -28,47 +27,12 @@ export function observeRequests(server: Server, metrics: Metrics): void {
   });
 }
 
-/** Below a CID, a path is as long as its directory is deep. */
-const deepest: Partial<Record<string, number>> = { ipfs: 2, thumbnails: 3 };
+/** A number per method stays a number of few too. */
+export function methodOf({ method = "" }: IncomingMessage): string {
+  return methods.has(method) ? method : "other";
+}
 
-type Node = Map<string, Node>;
-
-/** What is served beside the paths of the OpenAPI document; `{…}` stands for any one segment. */
-const others = [
-  ...["/", "/graphql", "/ipfs/{cid}", "/thumbnails/{width}/{cid}", "/docs", "/docs/{page}", "/docs/{page}/{name}"],
-  ...["/auth/{step}", "/mint/{chain}/{collection}", "/mint/{chain}/{collection}/{part}", "/local-wallet/{chain}"],
-  ...["/console", "/console/{page}", "/console/{page}/{name}", "/console/{page}/{chain}/{address}"],
-  ...["/assets/{file}", "/livez", "/readyz", "/status", "/metrics"],
-];
-
-/**
- * Names the route of a path by its template, whichever code answers it: so that a number per route stays a
- * number of few, whatever clients ask for.
- *
- * @returns e.g. `/v0/nfts/{contract_address}/{token_id}`; `other` for what is not served.
- */
-function routeTemplates(): (path: string) => string {
-  const root: Node = new Map();
-  const documented = Object.keys(createOpenApi()["paths"] as Record<string, unknown>);
-  for (const template of [...documented, ...others]) {
-    let node = root;
-    for (const part of template.split("/").filter(Boolean)) {
-      const key = part.startsWith("{") ? "*" : part;
-      const next: Node = node.get(key) ?? new Map();
-      node.set(key, next);
-      node = next;
-    }
-    node.set("=", new Map([[template, new Map()]]));
-  }
-  const find = (node: Node, parts: readonly string[]): string | null => {
-    const [first, ...rest] = parts;
-    if (first === undefined) return node.get("=")?.keys().next().value ?? null;
-    const named = node.get(first);
-    const any = node.get("*");
-    return (named && first !== "=" && find(named, rest)) || (any && find(any, rest)) || null;
-  };
-  return (path) => {
-    const parts = (path.split("?", 1)[0] ?? "").split("/").filter(Boolean);
-    return find(root, parts.slice(0, deepest[parts[0] ?? ""] ?? 8)) ?? "other";
-  };
+/** Of an answer that ended. 499 for a connection that broke before: the client's doing, in nginx' word for it. */
+export function statusOf(response: ServerResponse): number {
+  return response.writableFinished ? response.statusCode : 499;
 }

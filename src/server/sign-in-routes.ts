@@ -8,6 +8,7 @@ import { ServiceError } from "../errors/errors.ts";
 import type { AppEnv } from "../http/app-env.ts";
 import { clientAddress } from "../http/client-address.ts";
 import { rawHeaderValues } from "../http/headers.ts";
+import { noteRequest } from "../http/request-notes.ts";
 import { ok } from "../rest/answer.ts";
 import { Input } from "../rest/input.ts";
 import { parseJsonObject, readBody } from "../rest/json-body.ts";
@@ -75,6 +76,7 @@ async function keyOwner(c: Context<AppEnv>, services: Services): Promise<string 
   if (authorization.length === 0) return undefined;
   const { address, requestId } = requestOf(c, services);
   const session = await authenticate(services, authorization, requestId, address);
+  noteRequest(c.env.incoming, { accountId: session.accountId, keyId: session.keyId });
   requireScope(session, { scope: "admin", bucket: "deploy" });
   return session.accountId;
 }

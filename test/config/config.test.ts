@@ -40,6 +40,7 @@ test("a chain's coin is called what its operator says, else what the chain calls
 const flags: Record<string, (config: ReturnType<typeof loadConfig>) => unknown> = {
   SIGN_UP: ({ signUpsPerHour }) => signUpsPerHour > 0,
   RATE_LIMITS: ({ rateLimits }) => rateLimits,
+  REQUEST_LOG: ({ requestLog }) => requestLog,
   DATABASE_FAILOVER: ({ databaseFailover }) => databaseFailover,
   DATABASE_ROW_SECURITY: ({ rowSecurity }) => rowSecurity,
   IPFS_GATEWAY_FETCH: ({ ipfs }) => ipfs.gatewayFetch,

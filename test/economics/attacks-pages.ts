@@ -86,6 +86,10 @@ export const pageAttacks: Record<string, Entry> = {
     get("a contract that never ends", (target) => `/mint/${chain}/${target.looping}/sale`),
   ],
   "GET /console/installation.json": page("/console/installation.json"),
+  "GET /console/requests": {
+    worst: "a search that finds nothing",
+    run: async (_, asker) => await asker.send("GET", "/console/requests?search=nothing-is-like-that"),
+  },
   "GET /console/balance/:chain/:address": get(
     "each time another",
     () => `/console/balance/${chain}/${randomAddress()}`,

@@ -21,7 +21,7 @@ function badValue(seen: { count: number }) {
 test("of variables with many faults one is looked at: nothing of a request is counted by then", () => {
   const operations = new PrecompiledOperations();
   const operation = { query, operationName: null, variables: { account, exclude: ["ERC721"] } };
-  operations.learn(createSchema(), "*/*", operation, "application/json", cost);
+  operations.learn(createSchema(), "*/*", operation, { contentType: "application/json", cost, name: null });
   expect(operations.find("*/*", operation)).not.toBeNull();
   const seen = { count: 0 };
   const exclude = Array.from({ length: 50_000 }, () => badValue(seen));

@@ -7,10 +7,12 @@ import { join } from "node:path";
 import { watchService } from "../../src/accounts/service-gauges.ts";
 import { watchStatus } from "../../src/accounts/status-gauges.ts";
 import { createAccount } from "../../src/auth/keys.ts";
+import type { RequestLog } from "../../src/auth/request-log.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import type { Tier } from "../../src/db/tables/accounts.ts";
 import { createServices } from "../../src/processes/create-services.ts";
 import { createHttpServer } from "../../src/server/http-server.ts";
+import { createRequestLog } from "../../src/server/log-requests.ts";
 import type { Services } from "../../src/services.ts";
 import { createMetrics, watchPool } from "../../src/telemetry/metrics.ts";
 import { createIndexedDatabase, type TestDatabase } from "./database.ts";
@@ -23,13 +25,22 @@ export class ApiServer {
   readonly services: Services;
   readonly database: TestDatabase;
   readonly server: Server;
+  readonly requestLog: RequestLog | null;
   readonly nfts: NftFixture;
   readonly dataDir: string;
 
-  private constructor(services: Services, database: TestDatabase, server: Server, nfts: NftFixture, dataDir: string) {
+  private constructor(
+    services: Services,
+    database: TestDatabase,
+    server: Server,
+    requestLog: RequestLog | null,
+    nfts: NftFixture,
+    dataDir: string,
+  ) {
     this.services = services;
     this.database = database;
     this.server = server;
+    this.requestLog = requestLog;
     this.nfts = nfts;
     this.dataDir = dataDir;
   }
@@ -62,10 +73,11 @@ export class ApiServer {
     watchPool(metrics, services.pool);
     watchStatus(metrics, services);
     watchService(metrics, services);
-    const server = createHttpServer(services, { metrics });
+    const requestLog = createRequestLog(services);
+    const server = createHttpServer(services, { metrics, requestLog });
     keepIdleConnections(server);
     await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
-    return new ApiServer(services, database, server, nfts, dataDir);
+    return new ApiServer(services, database, server, requestLog, nfts, dataDir);
   }
 
   get port(): number {
@@ -95,6 +107,7 @@ export class ApiServer {
     this.server.closeAllConnections();
     await new Promise((done) => this.server.close(done));
     await this.services.auth.usage.flush();
+    await this.requestLog?.flush();
     this.services.thumbnails.close();
     await this.services.content.close();
     await this.services.feed.close();

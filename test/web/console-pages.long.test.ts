@@ -127,6 +127,20 @@ describe.skipIf(!hasBrowser)("the console's pages", () => {
     expect(body).toMatchObject({ data: { contract: { nfts: { nodes: [{}, {}, {}] } } } });
     await section.getByLabel("TypeScript").check();
     expect(await call.locator("pre").textContent()).toContain(`contract_address: "${collection}"`);
+    // What was asked just now is in the log of requests, of which the search has the contract's address.
+    const log = section.getByRole("region", { name: "Requests of the last day" });
+    expect(await log.getByLabel("Search").inputValue()).toBe(collection);
+    const table = log.getByRole("region", { name: "Table of requests" });
+    const read = table.getByRole("row", { name: new RegExp(`GET /v0/nfts/${collection}`) }).first();
+    await read.getByText("200").waitFor();
+    const refused = await new Client(stack.ready).get(`/nfts/${collection}?chain=goerli&page_size=0`);
+    expect(refused.status).toBe(422);
+    await log.getByLabel("only failed").check();
+    await table.getByText("value_error").first().waitFor();
+    await expect.poll(() => table.getByText("200", { exact: true }).count(), patient).toBe(0);
+    // All of it is on a phone too: the table scrolls, and the page does not.
+    await page.setViewportSize({ width: 360, height: 800 });
+    expect(await page.locator("html").evaluate((html) => html.scrollWidth - html.clientWidth)).toBe(0);
     // The reference has the same values, and no text of the page has the key.
     expect(await page.content()).not.toContain(stack.ready.apiKey);
     await section.getByRole("link", { name: "All operations, filled in for this collection" }).click();

@@ -19,9 +19,9 @@ export interface Archives {
   copyIn(folder: string): Promise<void>;
 }
 
-/** Not kept: what the next start makes itself, and what belongs to this database and not to a restored one. */
+/** Not kept, and neither is any unlogged table, which a standby cannot read: what the next start makes itself, and what belongs to this database and not to a restored one. */
 const left = [
-  ...["migration", "rate", "last_backup"],
+  ...["migration", "last_backup"],
   // Events last for days; whoever resumes a stream after a restore is told that some were missed.
   ...["event", "event_new", "event_index", "event_interest", "event_retraction", "event_withdrawn"],
   ...["webhook_delivery", "webhook_try"],
@@ -76,7 +76,7 @@ export async function takeBackup(
 async function tableNames(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     `SELECT c.relname AS name FROM pg_class c WHERE c.relnamespace = 'service'::regnamespace AND c.relkind IN ('r', 'p')
-       AND NOT c.relispartition AND c.relname <> ALL ($1) ORDER BY 1`,
+       AND c.relpersistence = 'p' AND NOT c.relispartition AND c.relname <> ALL ($1) ORDER BY 1`,
     [left],
   );
   return rows.map(({ name }) => name);

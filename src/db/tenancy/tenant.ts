@@ -76,7 +76,7 @@ export function readsOwnWrites(): boolean {
 
 /** Relations whose rows belong to a tenant; row-level security compares them with `app.tenant`. */
 const ownedRelation =
-  /\bservice"?\."?(account|api_key|key_secret|usage_month|charge|account_storage|upload|intent|token_claim|self_deployment|collection|wallet_login|event|webhook|webhook_delivery|webhook_try|webhook_use)\b/;
+  /\bservice"?\."?(account|api_key|key_secret|usage_month|charge|account_storage|upload|intent|token_claim|self_deployment|collection|wallet_login|event|webhook|webhook_delivery|webhook_try|webhook_use|request_log)\b/;
 
 interface Statement {
   text?: string;

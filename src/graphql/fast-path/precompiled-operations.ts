@@ -9,6 +9,7 @@ import {
 import { LRUCache } from "lru-cache";
 import type { Caller } from "../../auth/caller.ts";
 import type { OperationCost } from "../../http/app-env.ts";
+import type { OperationName } from "../../http/request-notes.ts";
 import type { JsonText } from "../../json/json-text.ts";
 import type { Services } from "../../services.ts";
 import { PersistedQueries } from "../persisted-queries.ts";
@@ -26,6 +27,12 @@ interface Known {
   /** Page sizes whose cost was found bearable when the operation was executed with them, and that cost. */
   sizes: Map<string, KnownCost>;
   contentType: string;
+  name: OperationName | null;
+}
+
+/** What an execution without an error was like. */
+interface Executed extends Pick<Known, "contentType" | "name"> {
+  cost: OperationCost;
 }
 
 const maxKnown = 500;
@@ -41,6 +48,7 @@ interface KnownCost {
 /** An operation that can be answered by its plan. */
 export interface KnownCall extends KnownCost {
   contentType: string;
+  name: OperationName | null;
   /** The text of `data`. */
   run: (services: Services, caller: Caller) => Promise<JsonText>;
 }
@@ -81,7 +89,8 @@ export class PrecompiledOperations {
     try {
       const call = known.plan.prepare(operation.variables);
       const cost = call ? known.sizes.get(call.size) : undefined;
-      return call && cost !== undefined ? { ...cost, contentType: known.contentType, run: call.run } : null;
+      const { contentType, name } = known;
+      return call && cost !== undefined ? { ...cost, contentType, name, run: call.run } : null;
     } catch {
       // The ordinary way finds the same fault and knows how it is told.
       return null;
@@ -89,10 +98,10 @@ export class PrecompiledOperations {
   }
 
   /** Takes note of an operation that was executed without an error. */
-  learn(schema: GraphQLSchema, accept: string, operation: Operation, contentType: string, cost: OperationCost): void {
+  learn(schema: GraphQLSchema, accept: string, operation: Operation, { cost, contentType, name }: Executed): void {
     if (operation.query.length > maxQueryLength) return;
     const key = keyOf(accept, operation);
-    const known = this.#known.get(key) ?? planFor(schema, operation, contentType);
+    const known = this.#known.get(key) ?? planFor(schema, operation, { contentType, name });
     if (!known) return;
     try {
       const call = known.plan.prepare(operation.variables);
@@ -111,11 +120,15 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function planFor(schema: GraphQLSchema, { query, operationName }: Operation, contentType: string): Known | null {
+function planFor(
+  schema: GraphQLSchema,
+  { query, operationName }: Operation,
+  shown: Pick<Known, "contentType" | "name">,
+): Known | null {
   const document = parse(query, { noLocation: true });
   const operation = getOperationAST(document, operationName);
   const plan = operation && compilePlan(schema, operation, fragmentsOf(document));
-  return plan ? { plan, sizes: new Map(), contentType } : null;
+  return plan ? { plan, sizes: new Map(), ...shown } : null;
 }
 
 function keyOf(accept: string, { query, operationName }: Operation): string {

@@ -2,6 +2,7 @@ import calls from "virtual:collection-calls";
 import { useState } from "react";
 import { markPattern, sampleOf, type ValueName } from "../../../src/reference/example.ts";
 import { Copy, checksummed } from "../address.tsx";
+import { RequestLog } from "../request-log.tsx";
 
 const languages = ["curl", "GraphQL", "TypeScript"] as const;
 
@@ -58,6 +59,7 @@ export function Developer({ chain, address }: { chain: string; address: string }
           All operations, filled in for this collection
         </a>
       </p>
+      <RequestLog about={address} />
     </section>
   );
 }

@@ -5,6 +5,7 @@ import { formatBytes, shortAddress } from "../../shared/amounts.ts";
 import { api } from "../api.ts";
 import { DangerButton } from "../danger-button.tsx";
 import { ErrorNotice, Loading } from "../notices.tsx";
+import { RequestLog } from "../request-log.tsx";
 import { Time } from "../time.tsx";
 
 type Settings = Answer<"get", "/v0/me/settings">;
@@ -21,6 +22,7 @@ export function AccountPage() {
       <ErrorNotice error={settings.error} />
       {settings.data ? <Usage settings={settings.data} /> : settings.isPending && <Loading what="your account" />}
       <Keys />
+      <RequestLog />
     </div>
   );
 }

@@ -1,0 +1,130 @@
+import { sql } from "kysely";
+import type { Session } from "../auth/caller.ts";
+import { toHex } from "../db/bytes.ts";
+import { openCursor, sealCursor } from "../db/cursor.ts";
+import { ServiceError } from "../errors/errors.ts";
+import type { Services } from "../services.ts";
+
+/** Which requests of an account are asked for. */
+export interface RequestFilter {
+  /** Those alone that were answered with an error. */
+  failed: boolean;
+  /** Id of the key that they were sent with. */
+  key?: string | undefined;
+  /** A part of the route, the path, the operation, its fields, the error's code or the request's id, in any letter case. */
+  search?: string | undefined;
+  /** Where the page before ended. */
+  before?: string | undefined;
+}
+
+/** A request of the last day, without anything that was sent in its body or headers. */
+export interface ListedRequest {
+  id: string;
+  at: Date;
+  method: string;
+  /** Its template: `/v0/nfts/{contract_address}`. */
+  route: string;
+  /** What was asked for, with `…` for what is not kept. */
+  path: string;
+  /** Of GraphQL: kind and name, and the root fields. */
+  operation: string | null;
+  fields: string | null;
+  status: number;
+  code: string | null;
+  /** Milliseconds. */
+  ms: number;
+  requestId: string;
+  /** Of the key; null: it was the session of a browser. */
+  key: { id: string; name: string } | null;
+  /** The wallet of a session that is known still, 0x and 40 hex digits. */
+  wallet: string | null;
+  /** How many of the account until then are not in the log: they came too fast. */
+  skipped: number;
+}
+
+const pageSize = 50;
+const keyId = /^key_[0-9a-f]{32}$/;
+const maxSearch = 100;
+
+/**
+ * The requests of the caller's account within the last day, newest first.
+ *
+ * @returns a page of 50, and `before` of the next one; null: there is none.
+ * @throws ServiceError `value_error` for a wrong key or search, `invalid_continuation_string`.
+ */
+export async function listRequests(
+  { config, db }: Services,
+  { accountId }: Session,
+  { failed, key, search, before }: RequestFilter,
+): Promise<{ requests: ListedRequest[]; before: string | null }> {
+  if (key !== undefined && !keyId.test(key))
+    throw new ServiceError("value_error", "key must be the id of a key: key_ and 32 hex digits", { field: "key" });
+  if (search !== undefined && search.length > maxSearch)
+    throw new ServiceError("value_error", `search must be at most ${maxSearch} characters`, { field: "search" });
+  // PostgreSQL has no text with such a character, so nothing is like it.
+  const wanted = search?.replaceAll("\0", "\ufffd").toLowerCase() ?? "";
+  const list = `requests ${accountId}`;
+  const position = before === undefined ? null : readPosition(config.keyPepper, list, before);
+  const { rows } = await sql<Row>`
+    SELECT r.*, k.name, k.wallet FROM service.request_log r
+    LEFT JOIN service.api_key k ON k.id = r.key_id AND k.account_id = r.account_id
+    WHERE r.account_id = ${accountId} AND r.at > clock_timestamp() - interval '1 day'
+      ${position ? sql`AND (r.at, r.id) < (${position.at}::timestamptz, ${position.id}::bigint)` : sql``}
+      ${failed ? sql`AND (r.status >= 400 OR r.code IS NOT NULL)` : sql``}
+      ${key === undefined ? sql`` : sql`AND r.key_id = ${key}`}
+      ${
+        wanted === ""
+          ? sql``
+          : sql`AND strpos(lower(concat_ws(E'\n', r.route, r.path, r.operation, r.fields, r.code, r.request_id)), ${wanted}) > 0`
+      }
+    ORDER BY r.at DESC, r.id DESC LIMIT ${pageSize + 1}`.execute(db);
+  const shown = rows.slice(0, pageSize);
+  const last = rows.length > pageSize ? shown.at(-1) : undefined;
+  return { requests: shown.map(requestOfRow), before: last ? positionOf(config.keyPepper, list, last) : null };
+}
+
+interface Row {
+  id: bigint;
+  at: Date;
+  key_id: string;
+  method: string;
+  route: string;
+  path: string;
+  operation: string | null;
+  fields: string | null;
+  status: number;
+  code: string | null;
+  ms: number;
+  request_id: string;
+  skipped: number;
+  name: string | null;
+  wallet: Buffer | null;
+}
+
+function requestOfRow({ id, key_id, request_id, name, wallet, ...row }: Row): ListedRequest {
+  const { at, method, route, path, operation, fields, status, code, ms, skipped } = row;
+  return {
+    ...{ id: String(id), at, method, route, path, operation, fields, status, code, ms, skipped, requestId: request_id },
+    // Keys stay when they are revoked; sessions go when newer ones come.
+    key: name === null || wallet ? null : { id: key_id, name },
+    wallet: wallet && toHex(wallet),
+  };
+}
+
+function positionOf(secret: string, list: string, { at, id }: Row): string {
+  const position = Buffer.alloc(16);
+  position.writeBigInt64BE(BigInt(at.getTime()), 0);
+  position.writeBigInt64BE(id, 8);
+  return sealCursor(secret, list, position);
+}
+
+function readPosition(secret: string, list: string, cursor: string): { at: Date; id: bigint } {
+  try {
+    const position = openCursor(secret, list, cursor, 16);
+    return { at: new Date(Number(position.readBigInt64BE(0))), id: position.readBigInt64BE(8) };
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    const message = "before was not given out for this list; start again without it";
+    throw new ServiceError("invalid_continuation_string", message, { field: "before" });
+  }
+}

@@ -1,0 +1,143 @@
+import { AsyncResource } from "node:async_hooks";
+import type pg from "pg";
+import type { OperationName } from "../http/request-notes.ts";
+import { causeOf, type LogOnce } from "../telemetry/log-once.ts";
+
+/** A request of an account that was answered. */
+export interface LoggedRequest {
+  accountId: string;
+  keyId: string;
+  requestId: string;
+  method: string;
+  /** As it was sent, with its query: it is made safe to keep when it is written. */
+  url: string;
+  /** Null: none of GraphQL. */
+  operation: OperationName | null;
+  status: number;
+  code: string | null;
+  /** Milliseconds since 1970, and those that it took. */
+  endedAt: number;
+  ms: number;
+}
+
+/** What of a URL may be kept. */
+export interface ShownUrl {
+  route: string;
+  path: string;
+}
+
+const flushMs = 2_000;
+const flushEntries = 500;
+/** That wait while a statement runs; further ones are counted only. */
+const maxPending = 2_000;
+/** Requests of one account in this process. */
+export const kept = { perSecond: 20, burst: 200 };
+const maxAccounts = 20_000;
+
+interface Bucket {
+  left: number;
+  at: number;
+  /** Requests since the last kept one was written. */
+  skipped: number;
+}
+
+/**
+ * Keeps requests in memory and writes them every two seconds, for their accounts to look at. It never delays or fails a
+ * request: what cannot be written is dropped. A killed process loses its last two seconds.
+ */
+export class RequestLog {
+  readonly #pool: pg.Pool;
+  readonly #logOnce: LogOnce;
+  readonly #shownUrl: (url: string) => ShownUrl;
+  readonly #buckets = new Map<string, Bucket>();
+  #pending: LoggedRequest[] = [];
+  #timer: NodeJS.Timeout | null = null;
+  #writing: Promise<void> | null = null;
+  /** Outside of every request: a statement on behalf of many is nobody's. */
+  readonly #flush = AsyncResource.bind(() => void this.flush());
+
+  constructor(pool: pg.Pool, logOnce: LogOnce, shownUrl: (url: string) => ShownUrl) {
+    this.#pool = pool;
+    this.#logOnce = logOnce;
+    this.#shownUrl = shownUrl;
+  }
+
+  /**
+   * Whether a request of the account that ended now is kept; then `add` has to follow. Otherwise it is counted.
+   *
+   * @param now of `performance.now()`.
+   */
+  takes(accountId: string, now: number): boolean {
+    let bucket = this.#buckets.get(accountId);
+    if (!bucket) {
+      if (this.#buckets.size >= maxAccounts) return false;
+      bucket = { left: kept.burst, at: now, skipped: 0 };
+      this.#buckets.set(accountId, bucket);
+    }
+    bucket.left = Math.min(kept.burst, bucket.left + ((now - bucket.at) * kept.perSecond) / 1_000);
+    bucket.at = now;
+    if (bucket.left < 1 || this.#pending.length >= maxPending) {
+      bucket.skipped += 1;
+      return false;
+    }
+    bucket.left -= 1;
+    return true;
+  }
+
+  add(request: LoggedRequest): void {
+    this.#pending.push(request);
+    if (this.#pending.length === flushEntries) setImmediate(this.#flush);
+    else this.#timer ??= setTimeout(this.#flush, flushMs).unref();
+  }
+
+  /** Writes what was added so far. Never fails. */
+  async flush(): Promise<void> {
+    while (this.#writing) await this.#writing;
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer = null;
+    const requests = this.#pending;
+    this.#pending = [];
+    if (requests.length === 0 || this.#pool.ended) return;
+    this.#writing = this.#write(requests);
+    await this.#writing;
+    this.#writing = null;
+  }
+
+  async #write(requests: readonly LoggedRequest[]): Promise<void> {
+    const skips = this.#takeSkips(requests);
+    const shown = requests.map(({ url }) => this.#shownUrl(url));
+    const column = <T>(of: (request: LoggedRequest) => T) => requests.map(of);
+    try {
+      await this.#pool.query({
+        name: "log-requests",
+        text: "SELECT service.log_requests($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
+        values: [
+          ...[column(({ accountId }) => accountId), column(({ endedAt }) => endedAt), column(({ keyId }) => keyId)],
+          ...[column(({ method }) => method), shown.map(({ route }) => route), shown.map(({ path }) => path)],
+          column(({ operation }) => operation?.operation ?? null),
+          column(({ operation }) => operation?.fields ?? null),
+          ...[column(({ status }) => status), column(({ code }) => code), column(({ ms }) => Math.round(ms))],
+          ...[column(({ requestId }) => requestId), skips],
+        ],
+      });
+    } catch (error) {
+      const fields = { err: error, requests: requests.length };
+      this.#logOnce.write("warn", `request log ${causeOf(error)}`, fields, "requests are missing in accounts' logs");
+    }
+  }
+
+  /** Of each request, how many of its account were not kept: all at the newest one. Forgets accounts that are quiet. */
+  #takeSkips(requests: readonly LoggedRequest[]): number[] {
+    const skips = requests.map(() => 0);
+    for (let index = requests.length - 1; index >= 0; index -= 1) {
+      const bucket = this.#buckets.get(requests[index]?.accountId ?? "");
+      if (!bucket?.skipped) continue;
+      skips[index] = bucket.skipped;
+      bucket.skipped = 0;
+    }
+    const now = performance.now();
+    const fullMs = (kept.burst / kept.perSecond) * 1_000;
+    for (const [accountId, { at }] of this.#buckets) if (now - at > fullMs) this.#buckets.delete(accountId);
+    return skips;
+  }
+}
