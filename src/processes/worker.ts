@@ -1,5 +1,6 @@
 // The background process: drives deployments to their end, fetches metadata, pins uploads and checks stored content.
 
+import { runSampling } from "../accounts/take-samples.ts";
 import { runClearing } from "../collections/clear-expired.ts";
 import { runDetection } from "../collections/detect-deployments.ts";
 import { compactHeapLater } from "../compact-heap.ts";
@@ -47,9 +48,10 @@ const rounds = new Rounds(stop.signal);
 const listener = connectionOptions(config.databaseUrls["worker"] ?? config.databaseUrl, "worker-listener");
 const loops = [
   wakeRounds(services, listener, rounds),
-  ...[runRelay, runMetadata, runPinning, runChecks, runDetection, runClearing, runWebhooks, runRendering].map((run) =>
-    run(services, rounds),
-  ),
+  ...[
+    ...[runRelay, runMetadata, runPinning, runChecks, runDetection, runClearing, runWebhooks, runRendering],
+    runSampling,
+  ].map((run) => run(services, rounds)),
   analysts.run(rounds),
   // Nobody else asks an endpoint that is not needed now.
   ...(config.metrics.port > 0 ? [watchEndpoints(services, rounds)] : []),

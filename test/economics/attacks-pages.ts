@@ -93,6 +93,7 @@ export const pageAttacks: Record<string, Entry> = {
     get("a collection", (target) => `/console/takings/${chain}/${target.collection}`, { places: callsOfTakings }),
     get("a contract that is none, each time another", () => `/console/takings/${chain}/${randomAddress()}`),
   ],
+  "GET /console/history": page("/console/history"),
   "GET /console": page("/console"),
   "GET /console/*": page("/console/launches"),
   "GET /docs/guide": page("/docs/guide"),
