@@ -4,6 +4,7 @@ import { type Address, isAddress } from "viem";
 import { admitReading } from "../accounts/admit-address.ts";
 import { payerOf } from "../accounts/authenticate.ts";
 import { documentOwner } from "../accounts/document-budget.ts";
+import { readHistory } from "../accounts/read-history.ts";
 import { payAsKept, payMore } from "../admission/pay-for-work.ts";
 import { findChain } from "../chains.ts";
 import type { Reader } from "../collections/kept-readings.ts";
@@ -92,7 +93,10 @@ function saleBody(sale: PublicSale) {
   };
 }
 
-/** `/console` and every page below it; what the browser has to know of this installation is `/console/installation.json`. */
+/**
+ * `/console` and every page below it; what the browser has to know of this installation is `/console/installation.json`.
+ * `/console/history` is for the operator's page: as `/status` it needs no key, and shows what everybody sees on the chain.
+ */
 export function addConsole(app: Hono<AppEnv>, services: Services, pages: WebPages): void {
   const { chains, config } = services;
   app.get("/console/installation.json", (c) =>
@@ -123,6 +127,10 @@ export function addConsole(app: Hono<AppEnv>, services: Services, pages: WebPage
     await payMore(services, c.env.incoming, wanted.length * figuresMs);
     const figures = await Promise.all(wanted.map((one) => figuresOf(services, c.env.incoming, one)));
     return c.json({ figures }, 200, { "Cache-Control": "no-cache" });
+  });
+  app.get("/console/history", async (c) => {
+    const text = await readHistory(services);
+    return c.body(text, 200, { "Content-Type": "application/json", "Cache-Control": "public, max-age=10" });
   });
   const head = { title: "Mintyard console", description: "Launch and watch NFT collections." };
   // One page at every path.

@@ -99,6 +99,7 @@ export const pageAttacks: Record<string, Entry> = {
     get("a collection", (target) => `/console/figures?of=${chain}:${target.collection}`),
     get("twenty contracts that are none, each time others", () => figuresOf(20), { places: 20 * callsOfSale.together }),
   ],
+  "GET /console/history": page("/console/history"),
   "GET /console": page("/console"),
   "GET /console/*": page("/console/launches"),
   "GET /docs/guide": page("/docs/guide"),

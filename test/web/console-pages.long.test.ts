@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { drawImage } from "../../bin/demo-images.ts";
 import { connect, type Wallet } from "../../bin/demo-wallets.ts";
 import { DataFolder } from "../../src/embedded/data-folder.ts";
+import { formatFee } from "../../web/shared/amounts.ts";
 import { Client } from "../setup/client.ts";
 import { leaseStack } from "../setup/shared-stack.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
@@ -259,8 +260,27 @@ describe.skipIf(!hasBrowser)("the console's pages", () => {
     await close();
   });
 
-  test("show an operator the index and the wallets that pay, with their balance", async () => {
+  test("show an operator what works, the last day in plots, the wallets that pay, and what to do about a trouble", async () => {
     const { page, complaints, close } = await open("/console/operator");
+    const tiles = page.getByRole("list", { name: "Health" });
+    for (const part of ["Index", "Transactions", "Wallets", "Signer", "Database", "Storage"])
+      await tiles.getByRole("listitem").filter({ hasText: part }).getByText("works", { exact: true }).waitFor();
+    const plot = (title: string) => page.locator("figure", { hasText: title });
+    for (const title of ["Index lag", "Requests that wait", "Balances"])
+      expect(await plot(title).locator("svg path").first().getAttribute("d"), title).toMatch(/^M\d/);
+    // The words are of the newest sample, and the wallets have paid nothing since.
+    const { chains } = (await (await fetch(`${origin}/console/history`)).json()) as {
+      chains: { wallets: { wallet: Address; points: { wei: string }[] }[]; spending: { wei: string }[] }[];
+    };
+    const [paying] = chains[0]?.wallets ?? [];
+    const name = `${paying?.wallet.slice(0, 6)}…${paying?.wallet.slice(-4)}`;
+    const newest = formatFee(BigInt(paying?.points.at(-1)?.wei ?? "0"));
+    await plot("Balances").getByText(`${name}: ${newest} ETH now`).waitFor();
+    const spent = chains[0]?.spending.reduce((sum, { wei }) => sum + BigInt(wei), 0n) ?? 0n;
+    expect(spent).toBeGreaterThan(0n);
+    await plot("Spent by hour")
+      .getByText(`${formatFee(spent)} ETH in all`)
+      .waitFor();
     await page.getByText(/^block \d+, 0 blocks behind its node/).waitFor();
     const wallets = page.getByRole("region", { name: "Wallets on goerli" });
     await wallets
@@ -268,6 +288,17 @@ describe.skipIf(!hasBrowser)("the console's pages", () => {
       .first()
       .waitFor();
     await wallets.getByText("has it").first().waitFor();
+    // The same installation, as if a wallet were halted.
+    await page.route("**/status", async (route) => {
+      const { chains: real, ...rest } = (await (await route.fetch()).json()) as { chains: object[] };
+      await route.fulfill({ json: { ...rest, chains: real.map((one) => ({ ...one, troubles: ["wallet_halted"] })) } });
+    });
+    await page.getByText("Needs attention").waitFor();
+    await tiles.getByRole("listitem").filter({ hasText: "Wallets" }).getByText("has a fault").waitFor();
+    await page.getByText("goerli: A paying wallet is halted").waitFor();
+    await page.getByRole("link", { name: "Runbook MintyardWalletHalted" }).click();
+    await page.waitForURL("**/docs/guide/MintyardWalletHalted#cure");
+    await page.getByRole("heading", { name: "Cure" }).waitFor();
     expect(complaints).toEqual([]);
     await close();
   });

@@ -5,7 +5,7 @@ import { Address, checksummed } from "../address.tsx";
 import { api } from "../api.ts";
 import { Amount } from "../balance.tsx";
 import type { Collection, Figures, SaleBody } from "../collections.ts";
-import { MintPlot } from "../plot.tsx";
+import { MintPlot } from "../mint-plot.tsx";
 import { AmountRange, revenueOf } from "../revenue.tsx";
 import { Time } from "../time.tsx";
 import { Withdraw } from "./withdraw.tsx";

@@ -1,8 +1,8 @@
 import { useState } from "react";
 import { Address, Copy } from "../address.tsx";
 import { DangerButton } from "../danger-button.tsx";
+import { MintPlot } from "../mint-plot.tsx";
 import { Loading } from "../notices.tsx";
-import { MintPlot } from "../plot.tsx";
 import { Time } from "../time.tsx";
 
 const grounds = ["paper", "card", "fill", "accent-soft", "warn-soft", "wrong-soft"];

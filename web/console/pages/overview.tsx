@@ -3,8 +3,8 @@ import { previewsOf } from "../../shared/previews.ts";
 import { Amount } from "../balance.tsx";
 import { attentionOf, type Collection, type Figures, saleWord, useCollections, useFigures } from "../collections.ts";
 import { useDraft } from "../launch/draft.ts";
+import { MintPlot } from "../mint-plot.tsx";
 import { ErrorNotice, Loading } from "../notices.tsx";
-import { MintPlot } from "../plot.tsx";
 import { AmountRange, revenueOf } from "../revenue.tsx";
 
 export function OverviewPage() {
