@@ -5,7 +5,7 @@ import { samplePeriodSeconds } from "./take-samples.ts";
 /** Of one line: as many periods of five minutes as a day has. */
 const mostPoints = 288;
 
-/** Whoever asks within this time gets the same answer, so that a crowd costs one statement. */
+/** All who ask within this time get the same answer, so that a crowd costs one statement. */
 const keptMs = 10_000;
 const kept = new WeakMap<Services, { until: number; text: Promise<string> }>();
 
