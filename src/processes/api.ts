@@ -63,6 +63,7 @@ onStop(
     await drain.close(server, config.shutdown);
     await services.auth.usage.flush();
     await services.demand.flush();
+    await services.linkedPictures.close();
     services.thumbnails.close();
     await services.content.close();
     await services.feed.close();

@@ -30,12 +30,14 @@ export function observeRequests(server: Server, metrics: Metrics): void {
 
 /** Below a CID, a path is as long as its directory is deep. */
 const deepest: Partial<Record<string, number>> = { ipfs: 2, thumbnails: 3 };
+const ofTokens = /^\/thumbnails\/[^/]+\/nfts\//;
 
 type Node = Map<string, Node>;
 
 /** What is served beside the paths of the OpenAPI document; `{…}` stands for any one segment. */
 const others = [
   ...["/", "/graphql", "/ipfs/{cid}", "/thumbnails/{width}/{cid}", "/docs", "/docs/{page}", "/docs/{page}/{name}"],
+  "/thumbnails/{width}/nfts/{chain}/{contract_address}/{token_id}",
   ...["/auth/{step}", "/mint/{chain}/{collection}", "/mint/{chain}/{collection}/{part}", "/local-wallet/{chain}"],
   ...["/console", "/console/{page}", "/console/{page}/{name}", "/console/{page}/{chain}/{address}"],
   ...["/assets/{file}", "/livez", "/readyz", "/status", "/metrics"],
@@ -69,6 +71,7 @@ function routeTemplates(): (path: string) => string {
   };
   return (path) => {
     const parts = (path.split("?", 1)[0] ?? "").split("/").filter(Boolean);
-    return find(root, parts.slice(0, deepest[parts[0] ?? ""] ?? 8)) ?? "other";
+    const depth = ofTokens.test(path) ? undefined : deepest[parts[0] ?? ""];
+    return find(root, parts.slice(0, depth ?? 8)) ?? "other";
   };
 }
