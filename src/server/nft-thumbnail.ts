@@ -11,7 +11,7 @@ import { refuse } from "./gateway-answer.ts";
 import { clientOf, keptAs, makingMs, requestOf, sendThumbnail, widthOf, widths } from "./thumbnail-answer.ts";
 
 /** Milliseconds of this process that asking another server takes, and each byte that it reads, digests and passes on. */
-const [fetchMs, byteMs] = [3, 3 / 1_048_576];
+const [fetchMs, byteMs] = [3, 10 / 1_048_576];
 const forADay = "public, max-age=86400";
 /** A token's picture may become our own, and its metadata may name another one. */
 const forMinutes = "public, max-age=300";

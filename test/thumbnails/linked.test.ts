@@ -224,15 +224,16 @@ test("nothing is fetched but what an indexed token names", async () => {
     [Buffer.from(contract.slice(2), "hex"), `${elsewhere.url}/red/lost`],
   );
   const link = encodeURIComponent(`${elsewhere.url}/red/foreign`);
+  const unnamed = await token(null);
   const statuses = {
     [unknown]: 404,
     [`nfts/goerli/${contract}/888888`]: 404,
     [`nfts/ethereum/${contract}/1`]: 404,
-    [await token(null)]: 404,
+    [unnamed]: 404,
+    [`${unnamed}?url=${link}`]: 404,
     [`nfts/goerli/${contract}/${link}`]: 400,
     [`nfts/goerli/${link}/1`]: 400,
     [`nfts/${link}/${contract}/1`]: 400,
-    [`nfts/goerli/${contract}/1?url=${link}`]: 422,
     [`nfts/goerli/${contract}/${2n ** 256n}`]: 400,
     [`nfts/goerli/${contract}`]: 400,
     [link]: 400,
