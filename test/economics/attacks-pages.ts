@@ -43,6 +43,16 @@ export const pageAttacks: Record<string, Entry> = {
     "the last file of a directory of thousands, which is no picture",
     (target) => `/thumbnails/1024/${target.directory}/2999.json`,
   ),
+  "GET /thumbnails/:width/nfts/:chain/:contract/:tokenId": [
+    get(
+      "a picture without an end at a server of the attacker, each time another link",
+      (target, index) => `/thumbnails/1024/nfts/${chain}/${target.large}/${index % 1_000}`,
+    ),
+    get(
+      "a drawing of a megabyte in the metadata, which is damaged",
+      (target, index) => `/thumbnails/1024/nfts/${chain}/${target.large}/${1_000 + (index % 10)}`,
+    ),
+  ],
   "GET /graphql": [
     get("a new document", (_, index) => `/graphql?query=${encodeURIComponent(`{ status { database } } # ${index}`)}`),
     {
