@@ -70,7 +70,10 @@ export class RequestLog {
   takes(accountId: string, now: number): boolean {
     let bucket = this.#buckets.get(accountId);
     if (!bucket) {
-      if (this.#buckets.size >= maxAccounts) return false;
+      if (this.#buckets.size >= maxAccounts) {
+        this.#timer ??= setTimeout(this.#flush, flushMs).unref();
+        return false;
+      }
       bucket = { left: kept.burst, at: now, skipped: 0 };
       this.#buckets.set(accountId, bucket);
     }
@@ -97,6 +100,7 @@ export class RequestLog {
     this.#timer = null;
     const requests = this.#pending;
     this.#pending = [];
+    this.#forgetQuiet();
     if (requests.length === 0 || this.#pool.ended) return;
     this.#writing = this.#write(requests);
     await this.#writing;
@@ -126,7 +130,7 @@ export class RequestLog {
     }
   }
 
-  /** Of each request, how many of its account were not kept: all at the newest one. Forgets accounts that are quiet. */
+  /** Of each request, how many of its account were not kept: all at the newest one. */
   #takeSkips(requests: readonly LoggedRequest[]): number[] {
     const skips = requests.map(() => 0);
     for (let index = requests.length - 1; index >= 0; index -= 1) {
@@ -135,9 +139,15 @@ export class RequestLog {
       skips[index] = bucket.skipped;
       bucket.skipped = 0;
     }
+    return skips;
+  }
+
+  /** A bucket that is full by now is as good as none. One that has something to say waits for a kept request, if there is room. */
+  #forgetQuiet(): void {
     const now = performance.now();
     const fullMs = (kept.burst / kept.perSecond) * 1_000;
-    for (const [accountId, { at }] of this.#buckets) if (now - at > fullMs) this.#buckets.delete(accountId);
-    return skips;
+    const isCrowded = this.#buckets.size >= maxAccounts;
+    for (const [accountId, { at, skipped }] of this.#buckets)
+      if (now - at > fullMs && (skipped === 0 || isCrowded)) this.#buckets.delete(accountId);
   }
 }

@@ -5,7 +5,7 @@ import { clearRequestLog, mostRequests } from "../../src/accounts/clear-request-
 import { kept, RequestLog } from "../../src/auth/request-log.ts";
 import { createPool } from "../../src/db/pool/pool.ts";
 import { setTenant, withTenantScope } from "../../src/db/tenancy/tenant.ts";
-import { urlShower } from "../../src/server/log-requests.ts";
+import { urlShower } from "../../src/server/shown-url.ts";
 import { LogOnce } from "../../src/telemetry/log-once.ts";
 import { ApiServer } from "../setup/api-server.ts";
 import { patient } from "../setup/wait.ts";
