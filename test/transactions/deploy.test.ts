@@ -103,7 +103,7 @@ describe("a deployment", () => {
     const { gasUsed, effectiveGasPrice } = await h.chain.getTransactionReceipt({ hash: deployment.transactionHash });
     expect(spent(await read()) - before).toBe(gasUsed * effectiveGasPrice);
 
-    // Of these one is mined, and no worker has looked since.
+    // This one is mined, and no worker has looked since.
     const { deployment: waits } = await deployCollection(api, await h.caller(), launch());
     await wait(`${waits.transactionHash} to be mined`, () =>
       h.chain.getTransactionReceipt({ hash: waits.transactionHash }).catch(() => null),

@@ -48,7 +48,11 @@ export function ChainPlots({ history, now, pays }: { history: ChainHistory; now:
   const age = Math.max(now - first.at, leastSpan);
   // The oldest sample of a whole day is some minutes younger than that.
   const seconds = age > (hoursShown - 1) * hour ? hoursShown * hour : age;
-  const span = { from: now - seconds, to: now, since: `${durationText(seconds)} ago`, gap: everySeconds * 2.5 };
+  const gap = everySeconds * 2.5;
+  const span = { from: now - seconds, to: now, since: `${durationText(seconds)} ago`, gap };
+  // Where no worker runs any more the newest sample is not how things are.
+  const quietFor = now - (points.at(-1)?.at ?? now);
+  const when = quietFor > gap ? `${durationText(quietFor)} ago` : "now";
   const pick = (of: (point: (typeof points)[number]) => number | null): PlotPoint[] =>
     points.map((point) => ({ at: point.at, value: of(point) }));
   const lag = pick(({ lagSeconds }) => lagSeconds);
@@ -56,14 +60,19 @@ export function ChainPlots({ history, now, pays }: { history: ChainHistory; now:
   const oldest = Math.max(0, ...points.map(({ oldestSeconds }) => oldestSeconds ?? 0));
   return (
     <div className="plots">
-      <LinePlot title="Index lag" says={inWords(lag, durationText)} lines={[{ name: "lag", points: lag }]} {...span} />
+      <LinePlot
+        title="Index lag"
+        says={inWords(lag, durationText, when)}
+        lines={[{ name: "lag", points: lag }]}
+        {...span}
+      />
       <LinePlot
         title="Requests that wait"
-        says={`${inWords(queue, String)}${oldest > 0 ? `; the longest waited ${durationText(oldest)} for its signature` : ""}`}
+        says={`${inWords(queue, String, when)}${oldest > 0 ? `; the longest waited ${durationText(oldest)} for its signature` : ""}`}
         lines={[{ name: "waiting", points: queue }]}
         {...span}
       />
-      {pays && <Balances wallets={wallets} coin={coin} span={span} />}
+      {pays && <Balances wallets={wallets} coin={coin} when={when} span={span} />}
       {(pays || spending.length > 0) && <Spending spending={spending} coin={coin} now={now} />}
     </div>
   );
@@ -76,12 +85,19 @@ interface Span {
   gap: number;
 }
 
-function Balances({ wallets, coin, span }: { wallets: ChainHistory["wallets"]; coin: string; span: Span }) {
+interface BalancesProps {
+  wallets: ChainHistory["wallets"];
+  coin: string;
+  when: string;
+  span: Span;
+}
+
+function Balances({ wallets, coin, when, span }: BalancesProps) {
   const lines = wallets.map(({ wallet, points }) => ({
     name: shortAddress(wallet),
     // Sixteen digits are enough for a line; the words have the exact amount.
     points: points.map(({ at, wei }) => ({ at, value: Number(wei) })),
-    says: `${amount(points.at(-1)?.wei, coin)} now, ${amount(most(points)?.wei, coin)} at most`,
+    says: `${amount(points.at(-1)?.wei, coin)} ${when}, ${amount(most(points)?.wei, coin)} at most`,
   }));
   return <LinePlot title="Balances" says={counted(lines.length, "wallet")} lines={lines} {...span} />;
 }
@@ -113,10 +129,10 @@ function durationText(seconds: number): string {
   return seconds < 2 * hour ? counted(Math.round(seconds / 60), "minute") : counted(Math.round(seconds / hour), "hour");
 }
 
-/** The newest value and the highest of a line. */
-function inWords(points: readonly PlotPoint[], text: (value: number) => string): string {
+/** The newest value, with its time in words, and the highest of a line. */
+function inWords(points: readonly PlotPoint[], text: (value: number) => string, when: string): string {
   const values = points.map(({ value }) => value).filter((value) => value !== null);
   if (values.length === 0) return "not known";
   const newest = points.at(-1)?.value ?? null;
-  return `${newest === null ? "not known" : text(newest)} now, ${text(Math.max(...values))} at most`;
+  return `${newest === null ? "not known" : text(newest)} ${when}, ${text(Math.max(...values))} at most`;
 }
