@@ -2,8 +2,6 @@ import type { Context } from "hono";
 import { payAfterwards, payMore } from "../admission/pay-for-work.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { LinkedThumbnail } from "../metadata/pictures/linked-pictures.ts";
-import { gatewayPath, parseIpfsUri } from "../metadata/read/ipfs-location.ts";
-import { ownContent } from "../metadata/read/read-document.ts";
 import { findPicture } from "../nfts/find-picture.ts";
 import type { Services } from "../services.ts";
 import type { ThumbnailWidth } from "../thumbnails/bounds.ts";
@@ -31,12 +29,13 @@ export async function answerNftThumbnail(c: Context, services: Services): Promis
   if (!isId) return refuse(c, 400, "a token id is a decimal number from 0 to 2^256 - 1");
   const found = await findPicture(services, { chain, contract, tokenId: BigInt(tokenId) }).catch(asRefusal);
   if (found instanceof ServiceError) return refuse(c, found.code === "not_found" ? 404 : 400, found.message);
-  const { own, link } = found;
-  if (own !== null) return redirect(c, width, own.split("/").map(encodeURIComponent).join("/"));
-  if (link === null) return refuse(c, 404, "this token's metadata names no picture, or has not been read");
-  if (/^ipfs:/i.test(link)) return await answerIpfs(c, services, width, link);
+  if (found === null) return refuse(c, 404, "this token's metadata names no picture, or has not been read");
+  if (found.kind === "content") {
+    c.header("Cache-Control", forMinutes);
+    return c.redirect(`/thumbnails/${width}/${found.path}`, 307);
+  }
   if (services.thumbnails.areOff) return refuse(c, 404, "this service makes no previews");
-  const thumbnail = await makeThumbnail(c, services, width, link);
+  const thumbnail = await makeThumbnail(c, services, width, found.link);
   if (thumbnail === "busy")
     throw new ServiceError("service_unavailable", "too many previews are being made; ask again in 5 s", {
       retryAfterSeconds,
@@ -49,18 +48,6 @@ export async function answerNftThumbnail(c: Context, services: Services): Promis
 function asRefusal(error: unknown): ServiceError {
   if (error instanceof ServiceError && callersFaults.includes(error.code)) return error;
   throw error;
-}
-
-async function answerIpfs(c: Context, services: Services, width: ThumbnailWidth, link: string): Promise<Response> {
-  const locations = link.length > 2_048 ? null : parseIpfsUri(link);
-  if (!locations) return refuse(c, 422, "no preview is made of this picture: its link has no CID");
-  const found = await ownContent(services, locations);
-  return redirect(c, width, found?.cid ?? gatewayPath(locations[0]));
-}
-
-function redirect(c: Context, width: ThumbnailWidth, path: string): Response {
-  c.header("Cache-Control", forMinutes);
-  return c.redirect(`/thumbnails/${width}/${path}`, 307);
 }
 
 async function makeThumbnail(

@@ -211,7 +211,8 @@ test("content of this installation and of IPFS is at its own preview", async () 
   const unknown = "bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku";
   expect(await leads(await token(`ipfs://${unknown}/a b.png`))).toBe(`/thumbnails/128/${unknown}/a%20b.png`);
   expect((await askUntilMade(api, `128/${cid}`)).status).toBe(200);
-  expect((await refusal(await token("ipfs://nothing")))[0]).toBe(422);
+  for (const link of ["ipfs://nothing", `ipfs://${unknown}/../../../status`])
+    expect((await refusal(await token(link)))[0]).toBe(422);
 });
 
 test("nothing is fetched but what an indexed token names", async () => {
