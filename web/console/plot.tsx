@@ -90,8 +90,8 @@ export function LinePlot({ title, says, lines, from, to, since, gap }: LinePlotP
             key={name}
             className={`line-${at % kinds}`}
             d={stretches(points, gap)
-              // A point that stands alone is a dot.
-              .map((some) => `M${some.map(place).join("L")}${some.length === 1 ? "h.01" : ""}`)
+              // A point that stands alone is a short dash.
+              .map((some) => `M${some.map(place).join("L")}${some.length === 1 ? "m-2 0h4" : ""}`)
               .join("")}
           />
         ))}
