@@ -1,7 +1,9 @@
 /** @jsxImportSource preact */
 import { shortAddress } from "../shared/amounts.ts";
 import type { Sale } from "./sale.ts";
+import { isTouched } from "./touch.ts";
 import type { WalletState } from "./use-wallet.ts";
+import { walletLinks } from "./wallet-links.ts";
 
 export function WalletPanel({ sale, wallet }: { sale: Sale; wallet: WalletState }) {
   const { wallets, connected, trouble } = wallet;
@@ -19,11 +21,7 @@ export function WalletPanel({ sale, wallet }: { sale: Sale; wallet: WalletState 
       ) : (
         <>
           <h2>Connect a wallet to mint</h2>
-          {wallets.length === 0 && (
-            <p class="quiet">
-              This browser has no wallet. Install one, or open this link in your wallet's own browser.
-            </p>
-          )}
+          {wallets.length === 0 && <NoWallet />}
           <div class="row">
             {wallets.map((one) => (
               <button type="button" class="main" key={one.id} onClick={() => void wallet.connect(one)}>
@@ -49,6 +47,26 @@ export function WalletPanel({ sale, wallet }: { sale: Sale; wallet: WalletState 
           {trouble}
         </p>
       )}
+    </>
+  );
+}
+
+function NoWallet() {
+  const links = isTouched() ? walletLinks(new URL(location.href)) : [];
+  if (links.length === 0)
+    return (
+      <p class="quiet">This browser has no wallet. Install one, or open this link in your wallet's own browser.</p>
+    );
+  return (
+    <>
+      <p class="quiet">This browser has no wallet. Open this page in your wallet's own browser:</p>
+      <div class="row">
+        {links.map(({ name, href }) => (
+          <a class="button" key={name} href={href}>
+            {name}
+          </a>
+        ))}
+      </div>
     </>
   );
 }
