@@ -6,7 +6,7 @@ import type { WalletState } from "./use-wallet.ts";
 import { walletLinks } from "./wallet-links.ts";
 
 export function WalletPanel({ sale, wallet }: { sale: Sale; wallet: WalletState }) {
-  const { wallets, connected, trouble } = wallet;
+  const { wallets, connected, trouble, pairing: Pairing } = wallet;
   return (
     <>
       {connected ? (
@@ -29,8 +29,21 @@ export function WalletPanel({ sale, wallet }: { sale: Sale; wallet: WalletState 
                 {one.local && <span class="badge warn">local chain only</span>}
               </button>
             ))}
+            {sale.walletConnect && !Pairing && (
+              <button type="button" onClick={() => void wallet.pair()}>
+                WalletConnect
+              </button>
+            )}
           </div>
+          {Pairing && sale.walletConnect && (
+            <Pairing target={sale.walletConnect} connect={wallet.connect} close={wallet.endPairing} />
+          )}
         </>
+      )}
+      {connected?.wallet.appUrl && isTouched() && (
+        <a class="button" href={connected.wallet.appUrl}>
+          Open {connected.wallet.name}
+        </a>
       )}
       {connected && connected.chainId !== sale.chain.id && (
         <div class="notice warn stack">

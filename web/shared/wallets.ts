@@ -11,6 +11,10 @@ export interface Wallet {
   provider: Provider;
   /** Of this installation's local chains: its keys are known to everybody. */
   local: boolean;
+  /** Of a wallet that is reached over a session: ends it. Its provider says `disconnect` when the wallet does. */
+  end?(): Promise<void>;
+  /** Opens the wallet's app, which is elsewhere. */
+  appUrl?: string | null;
 }
 
 interface Announcement {
