@@ -71,6 +71,11 @@ export function mistakes(place: Place): readonly Mistake[] {
     { mistake: "a port that does not exist", args: api, wrong: { PORT: "99999" } },
     { mistake: "`HOST` is not of this machine", args: api, wrong: { HOST: "192.0.2.1" } },
     { mistake: "`PUBLIC_URL` without a scheme", args: api, wrong: { PUBLIC_URL: "mint.example" } },
+    {
+      mistake: "a name in the place of a project's id",
+      args: api,
+      wrong: { WALLETCONNECT_PROJECT_ID: "my-mint-page" },
+    },
     { mistake: "`MINTYARD_DATA_DIR` below a file", args: api, wrong: { MINTYARD_DATA_DIR: `${dir}/file/data` } },
     { mistake: "a chain without its id", args: api, wrong: { CHAIN_ID_BASE: "" } },
     { mistake: "the id of another chain", args: indexer, wrong: { CHAIN_ID_BASE: "8453" } },

@@ -157,6 +157,8 @@ export function loadConfig(env: Env = process.env) {
     heavyReadsLowPriority: readSwitch(env, "HEAVY_READS_LOW_PRIORITY", false),
     /** Addresses of reverse proxies whose `X-Forwarded-For` is believed, as CIDR ranges. */
     trustedProxies: readRanges(env, "TRUSTED_PROXIES"),
+    /** Of a project at WalletConnect: mint pages then reach wallets over its relay; null: they do not. Everybody may know it. */
+    walletConnectProject: read<string | null>(env, "WALLETCONNECT_PROJECT_ID", projectId, null),
     /** Whether everybody may read the schema, or callers with a key alone. */
     introspection: isProduction(env) ? ("key" as const) : ("open" as const),
     /** Metadata may be read from private and loopback hosts; for closed networks and tests only. */
@@ -230,6 +232,11 @@ function loadSigning(env: Env, dataDir: string) {
     web3: readWith("WEB3SIGNER_URL", () => readWeb3Signer(env)),
   };
 }
+
+const projectId = z
+  .string()
+  .regex(/^[0-9a-fA-F]{32}$/, "32 hex digits are wanted, as the project's page shows them")
+  .transform((text) => text.toLowerCase());
 
 const publicPepper = "mintyard-embedded";
 

@@ -2,6 +2,7 @@
 declare module "ws" {
   import type { EventEmitter } from "node:events";
   import type { Server } from "node:http";
+  import type { Server as SecureServer } from "node:https";
 
   export interface ServerSocket extends EventEmitter {
     send(text: string): void;
@@ -9,7 +10,7 @@ declare module "ws" {
   }
 
   export class WebSocketServer extends EventEmitter {
-    constructor(options: { server: Server; maxPayload: number });
+    constructor(options: { server: Server | SecureServer; maxPayload: number });
     readonly clients: ReadonlySet<ServerSocket>;
     close(): void;
   }

@@ -36,6 +36,12 @@ if (config.signing.signer || config.signing.web3)
     "SIGNER_URL and WEB3SIGNER_URL are the worker's: this process has nothing signed; take them from it",
   );
 if (!tenants) services.log.warn("row-level security is off: this login may not use the role mintyard_api");
+const unread = config.chains.filter(({ rpcUrls, local, walletRpcUrl }) => rpcUrls[0] && !local && !walletRpcUrl);
+if (config.walletConnectProject !== null && unread.length > 0)
+  services.log.warn(
+    { chains: unread.map(({ name }) => name) },
+    "mint pages of these chains offer no WalletConnect: they read the chain at WALLET_RPC_URL_…, which is not set",
+  );
 if (config.devApiKey) {
   const pool = createPool(config.databaseUrl, "setup", 1);
   await ensureDevAccount(createDatabase(pool), config.keyPepper, config.devApiKey);

@@ -6,7 +6,7 @@ import { payerOf } from "../accounts/authenticate.ts";
 import { documentOwner } from "../accounts/document-budget.ts";
 import { readHistory } from "../accounts/read-history.ts";
 import { payAsKept, payMore } from "../admission/pay-for-work.ts";
-import { findChain } from "../chains.ts";
+import { type Chain, findChain } from "../chains.ts";
 import type { Reader } from "../collections/kept-readings.ts";
 import { askLocalWallet } from "../collections/local-wallet.ts";
 import { getMintsByHour } from "../collections/mints-by-hour.ts";
@@ -37,6 +37,7 @@ export function addMintPage(app: Hono<AppEnv>, services: Services, pages: WebPag
         description: sale.preview?.description ?? `${sale.maxSupply} tokens on ${sale.chain.name}.`,
         image: sale.preview?.image ? publicUrl + sale.preview.image : null,
         url: `${publicUrl}/mint/${sale.chain.name}/${sale.address}`,
+        asks: walletConnectOf(services, sale.chain)?.asks ?? [],
       });
     },
   );
@@ -44,8 +45,27 @@ export function addMintPage(app: Hono<AppEnv>, services: Services, pages: WebPag
     c.header("Cache-Control", "no-cache");
     const sale = await saleOf(c, services);
     payAsKept(services, c.env.incoming);
-    return c.json(saleBody(sale));
+    return c.json({ ...saleBody(sale), wallet_connect: walletConnectOf(services, sale.chain)?.shown ?? null });
   });
+}
+
+/** Endpoints of the service may have keys in them; a local chain's has none. */
+const walletRpcUrl = (chain: Chain) => chain.walletRpcUrl ?? (chain.local ? (chain.rpcUrls[0] ?? null) : null);
+
+/** The library's own (`@walletconnect/core`). */
+const relay = "wss://relay.walletconnect.org";
+
+/**
+ * What the page needs to reach wallets by WalletConnect: what is shown to it, and whom it asks. Over WalletConnect a wallet
+ * answers no reads, so that the page has to read the chain at an endpoint that everybody may know.
+ *
+ * @returns null where it is not offered: without a project, or without such an endpoint.
+ */
+function walletConnectOf({ config }: Services, chain: Chain) {
+  const { walletConnectProject: project } = config;
+  const rpcUrl = walletRpcUrl(chain);
+  if (project === null || rpcUrl === null) return null;
+  return { shown: { project_id: project }, asks: [relay, new URL(rpcUrl).origin] };
 }
 
 async function saleOf(c: Context<AppEnv>, services: Services): Promise<PublicSale> {
@@ -62,8 +82,7 @@ function saleBody(sale: PublicSale) {
     chain: {
       ...{ name: chain.name, id: chain.id, coin: chain.coin, local: chain.local },
       explorer_tx_url: chain.explorerTxUrl || null,
-      // Endpoints of the service may have keys in them; a local chain's has none.
-      wallet_rpc_url: chain.walletRpcUrl ?? (chain.local ? (chain.rpcUrls[0] ?? null) : null),
+      wallet_rpc_url: walletRpcUrl(chain),
     },
     address: sale.address,
     name: sale.name,

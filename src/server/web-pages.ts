@@ -22,8 +22,10 @@ const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src 'self'; " +
   "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
+const policyOf = (asks: readonly string[]) =>
+  policy.replace("connect-src 'self'", ["connect-src 'self'", ...asks].join(" "));
+
 const pageHeaders = {
-  "Content-Security-Policy": policy,
   "Cache-Control": "no-cache",
   "X-Content-Type-Options": "nosniff",
   "Referrer-Policy": "strict-origin-when-cross-origin",
@@ -38,6 +40,8 @@ export interface PageHead {
   /** Absolute. */
   image?: string | null;
   url?: string;
+  /** Origins besides this server's that its script asks. */
+  asks?: readonly string[];
 }
 
 /** The built pages, their files, and the frame around each. */
@@ -92,7 +96,7 @@ export class WebPages {
   async page(
     c: Context<AppEnv>,
     name: string,
-    { title, description, image, url }: PageHead,
+    { title, description, image, url, asks = [] }: PageHead,
     body: HtmlEscapedString | Promise<HtmlEscapedString> = raw("<noscript>This page needs JavaScript.</noscript>"),
   ): Promise<Response> {
     const { pages, files } = await this.#files.manifest();
@@ -122,9 +126,10 @@ ${preloads.map((file) => html`<link rel="modulepreload" href="/assets/${file}" /
 </body>
 </html>`,
       200,
-      pageHeaders,
+      { ...pageHeaders, "Content-Security-Policy": policyOf(asks) },
     );
   }
+
   /** A document in the look of the pages; without their files, which an API process may lack, the same text plainly. */
   async document(c: Context<AppEnv>, head: PageHead, body: unknown, side: unknown = ""): Promise<Response> {
     try {

@@ -36,6 +36,16 @@ test("a chain's coin is called what its operator says, else what the chain calls
   expect(wrong).toThrow("COIN_SYMBOL_GOERLI: a symbol of 1 to 11 letters and digits is wanted");
 });
 
+test("a project of WalletConnect is named as its page shows it, and anything else is refused", () => {
+  const projectOf = (text: string) => loadConfig({ ...env, WALLETCONNECT_PROJECT_ID: text }).walletConnectProject;
+  expect(["", " ", "0123456789ABCDEF0123456789abcdef"].map(projectOf)).toEqual([
+    ...[null, null],
+    "0123456789abcdef0123456789abcdef",
+  ]);
+  for (const wrong of ["off", "0123", `0x${"1".repeat(30)}`, "g".repeat(32), "1".repeat(33)])
+    expect(() => projectOf(wrong)).toThrow(/^WALLETCONNECT_PROJECT_ID: 32 hex digits are wanted/);
+});
+
 /** Every setting that is on or off, and what of the configuration it decides. */
 const flags: Record<string, (config: ReturnType<typeof loadConfig>) => unknown> = {
   SIGN_UP: ({ signUpsPerHour }) => signUpsPerHour > 0,

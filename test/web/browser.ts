@@ -12,9 +12,12 @@ const program = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 export const hasBrowser = existsSync(program);
 if (!hasBrowser) process.stdout.write(`no browser at ${program}: the tests of pages are skipped\n`);
 
-export async function openBrowser(): Promise<Browser> {
+/** @param hosts of the internet, and which address of this machine each of them is then. */
+export async function openBrowser(hosts: Readonly<Record<string, string>> = {}): Promise<Browser> {
   // No sandbox: tests run as root in containers, and load pages of this repository alone.
   const args = ["--no-sandbox", "--disable-dev-shm-usage"];
+  const mapped = Object.entries(hosts).map(([host, address]) => `MAP ${host} ${address}`);
+  if (mapped.length > 0) args.push(`--host-resolver-rules=${mapped.join(",")}`, "--ignore-certificate-errors");
   // Others start at the same time, and on a busy machine it takes longer than the usual half a minute.
   return await chromium.launch({ executablePath: program, args, timeout: 120_000 * slowness });
 }
@@ -28,15 +31,22 @@ export interface WatchedPage {
   close(): Promise<void>;
 }
 
-/** @param origin of the only host that the page may ask. */
-export async function openPage(
-  browser: Browser,
-  origin: string,
-  options: { width?: number; height?: number; dark?: boolean } = {},
-): Promise<WatchedPage> {
-  const { width = 1280, height = 900, dark = false } = options;
+interface PageOptions {
+  width?: number;
+  height?: number;
+  dark?: boolean;
+  /** Its screen is touched, and it says that it is one. */
+  phone?: boolean;
+  /** Origins that the page may ask too. */
+  asks?: readonly string[];
+}
+
+/** @param origin of the host that the page is from. */
+export async function openPage(browser: Browser, origin: string, options: PageOptions = {}): Promise<WatchedPage> {
+  const { width = 1280, height = 900, dark = false, phone = false, asks = [] } = options;
   const context = await browser.newContext({
     viewport: { width, height },
+    ...(phone ? { isMobile: true, hasTouch: true } : {}),
     colorScheme: dark ? "dark" : "light",
     reducedMotion: "reduce",
     locale: "en-GB",
@@ -50,7 +60,8 @@ export async function openPage(
   page.on("pageerror", (error) => complaints.push(`error: ${error.message}`));
   page.on("request", (request) => {
     const url = new URL(request.url());
-    if (url.protocol.startsWith("http") && url.origin !== origin) complaints.push(`request to ${url.origin}`);
+    if (url.protocol.startsWith("http") && ![origin, ...asks].includes(url.origin))
+      complaints.push(`request to ${url.origin}`);
   });
   await context.addInitScript(() => {
     addEventListener("securitypolicyviolation", (event) => console.error(`policy: ${event.violatedDirective}`));

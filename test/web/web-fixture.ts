@@ -27,6 +27,14 @@ async function readClock(rpcUrl: string): Promise<number> {
   return Number((await chain.getBlock({ blockTag: "pending" })).timestamp) * 1_000;
 }
 
+/** Stores a picture and the document of a token that is not revealed. @returns its CID, the same from every server. */
+export async function storeDocument(client: Client, name: string): Promise<string> {
+  const cid = (answer: { body: Record<string, unknown> }) => String(answer.body["ipfs_url"]).split("/").at(-1);
+  const image = cid(await client.form("/files", [["file", new Blob([new Uint8Array(drawImage(7))]), "7.png"]]));
+  const text = JSON.stringify({ name: `${name} key`, description: "Opens a page.", image: `ipfs://${image}` });
+  return String(cid(await client.form("/files", [["file", new Blob([text]), "key.json"]])));
+}
+
 /** Deploys a collection over REST with a picture that the page can show. @returns its address once it stands. */
 export async function deploySale(
   stack: Pick<LeasedStack, "ready">,
@@ -35,10 +43,7 @@ export async function deploySale(
 ): Promise<Address> {
   const { name = "Pages", supply = 20, perMint = 3, listed, publicIn = -3_600_000, presaleIn } = options;
   const client = new Client(stack.ready);
-  const cid = (answer: { body: Record<string, unknown> }) => String(answer.body["ipfs_url"]).split("/").at(-1);
-  const image = cid(await client.form("/files", [["file", new Blob([new Uint8Array(drawImage(7))]), "7.png"]]));
-  const text = JSON.stringify({ name: `${name} key`, description: "Opens a page.", image: `ipfs://${image}` });
-  const document = cid(await client.form("/files", [["file", new Blob([text]), "key.json"]]));
+  const document = await storeDocument(client, name);
   const clock = await readClock(stack.ready.rpcUrl ?? "");
   const at = (ms: number) => new Date(clock + ms).toISOString();
   const { status, body } = await client.json("/contracts/collections", {

@@ -27,6 +27,7 @@ interface SaleBody {
   prices_frozen: boolean;
   block: string;
   block_time: string;
+  wallet_connect: { project_id: string } | null;
   /** When the chain was asked, and now, by the server's clock. */
   read_ms: number;
   now_ms: number;
@@ -58,6 +59,8 @@ export interface Sale {
   royaltiesBps: number;
   metadataFrozen: boolean;
   pricesFrozen: boolean;
+  /** Wallets are reached by WalletConnect too, and the chain is read there. */
+  walletConnect: { projectId: string; chainId: number; rpcUrl: string } | null;
   block: bigint;
   /** Milliseconds that the chain's clock is ahead of this machine's. */
   clockAhead: number;
@@ -80,6 +83,7 @@ export async function readSale(path: string): Promise<Sale> {
   const response = await fetch(`${path}/sale`);
   const body = (await response.json()) as SaleBody & { error?: { message: string } };
   if (!response.ok) throw new SaleUnknown(body.error?.message ?? "the server refused to answer", response.status < 429);
+  const { id: chainId, wallet_rpc_url: rpcUrl } = body.chain;
   const seconds = (text: string | null) => (text === null ? null : Number(text));
   const [maxSupply, minted, reserved] = [BigInt(body.max_supply), BigInt(body.minted), BigInt(body.reserved)];
   const blockAhead = Number(body.block_time) * 1000 - body.read_ms;
@@ -103,6 +107,8 @@ export async function readSale(path: string): Promise<Sale> {
     royaltiesBps: Number(body.royalties_bps),
     metadataFrozen: body.metadata_frozen,
     pricesFrozen: body.prices_frozen,
+    walletConnect:
+      body.wallet_connect && rpcUrl ? { projectId: body.wallet_connect.project_id, chainId, rpcUrl } : null,
     block: BigInt(body.block),
     clockAhead: body.now_ms - Date.now() + (blockAhead < -idleMs && !body.chain.local ? 0 : blockAhead),
   };

@@ -1,6 +1,8 @@
 import { useEffect, useState } from "preact/hooks";
 import { isRejection, localWallet, type Provider, type Wallet, watchWallets } from "../shared/wallets.ts";
 import type { Sale } from "./sale.ts";
+import type { PairingPanel } from "./wallet-connect/pairing-panel.tsx";
+import { hasSession } from "./wallet-connect/remembered.ts";
 
 export interface Connected {
   wallet: Wallet;
@@ -15,6 +17,10 @@ export interface WalletState {
   connect(wallet: Wallet): Promise<void>;
   disconnect(): void;
   switchChain(): Promise<void>;
+  /** Shows how a wallet elsewhere connects (WalletConnect), while a visitor is about that. */
+  pairing: typeof PairingPanel | null;
+  pair(): Promise<void>;
+  endPairing(): void;
 }
 
 const chainIdOf = async (provider: Provider) => Number(await provider.request({ method: "eth_chainId" }));
@@ -28,27 +34,55 @@ export function useWallet(sale: Sale | null): WalletState {
     () => watchWallets((wallet) => setFound((known) => [...known.filter(({ id }) => id !== wallet.id), wallet])),
     [],
   );
+  const [pairing, setPairing] = useState<typeof PairingPanel | null>(null);
   const { id = 0, name = "", coin = "", local = false, wallet_rpc_url = null } = sale?.chain ?? {};
   const wallets = local ? [...found, localWallet({ id, name })] : found;
   const provider = connected?.wallet.provider;
+  const isSession = connected?.wallet.end !== undefined;
   useEffect(() => {
     if (!provider?.on) return;
     const accounts = (list: string[]) =>
       setConnected((before) => (before && list[0] ? { ...before, account: list[0] as `0x${string}` } : null));
     const chain = (chainId: string) => setConnected((before) => before && { ...before, chainId: Number(chainId) });
+    const ended = () => {
+      setConnected(null);
+      setTrouble("Your wallet ended the connection.");
+    };
     provider.on("accountsChanged", accounts);
     provider.on("chainChanged", chain);
+    // An extension says it whenever its node is away, and goes on later.
+    if (isSession) provider.on("disconnect", ended);
     return () => {
       provider.removeListener?.("accountsChanged", accounts);
       provider.removeListener?.("chainChanged", chain);
+      provider.removeListener?.("disconnect", ended);
     };
-  }, [provider]);
+  }, [provider, isSession]);
+  const canPair = !!sale?.walletConnect;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once; the panel restores what there is
+  useEffect(() => {
+    if (canPair && hasSession()) void pair();
+  }, [canPair]);
+
+  async function pair(): Promise<void> {
+    setTrouble(null);
+    try {
+      const { PairingPanel } = await import("./wallet-connect/pairing-panel.tsx");
+      setPairing(() => PairingPanel);
+    } catch {
+      setTrouble("WalletConnect did not load. Try again.");
+    }
+  }
 
   async function connect(wallet: Wallet): Promise<void> {
     setTrouble(null);
+    setPairing(null);
     try {
       const [account] = (await wallet.provider.request({ method: "eth_requestAccounts" })) as `0x${string}`[];
-      if (!account) return setTrouble("This wallet shows no account.");
+      if (!account) {
+        void wallet.end?.().catch(() => undefined);
+        return setTrouble("This wallet shows no account.");
+      }
       setConnected({ wallet, account, chainId: await chainIdOf(wallet.provider) });
     } catch (error) {
       setTrouble(isRejection(error) ? "You declined the connection in your wallet." : "The wallet did not connect.");
@@ -89,5 +123,12 @@ export function useWallet(sale: Sale | null): WalletState {
         await provider.request({ method: "wallet_switchEthereumChain", params: [{ chainId }] });
     }
   }
-  return { wallets, connected, trouble, connect, disconnect: () => setConnected(null), switchChain };
+
+  function disconnect(): void {
+    // A wallet that is away learns of it later.
+    void connected?.wallet.end?.().catch(() => undefined);
+    setConnected(null);
+  }
+  const endPairing = () => setPairing(null);
+  return { wallets, connected, trouble, connect, disconnect, switchChain, pairing, pair, endPairing };
 }

@@ -11,6 +11,10 @@ export interface Wallet {
   provider: Provider;
   /** Of this installation's local chains: its keys are known to everybody. */
   local: boolean;
+  /** Of a wallet that is reached over a session: ends it. Its provider says `disconnect` when the wallet does. */
+  end?(): Promise<void>;
+  /** Opens the wallet's app, which is elsewhere. */
+  appUrl?: string | null;
 }
 
 interface Announcement {
@@ -18,15 +22,31 @@ interface Announcement {
   provider: Provider;
 }
 
-/** Listens for the wallets of this browser (EIP-6963), each of which announces itself. @returns ends it. */
+const announcedWithinMs = 500;
+
+/**
+ * Listens for the wallets of this browser (EIP-6963), each of which announces itself. The browsers of some wallets have
+ * theirs in `window.ethereum` alone.
+ *
+ * @returns ends it.
+ */
 export function watchWallets(found: (wallet: Wallet) => void): () => void {
+  let heard = false;
   const hear = (event: Event) => {
+    heard = true;
     const { info, provider } = (event as CustomEvent<Announcement>).detail;
     found({ id: info.uuid, name: info.name, provider, local: false });
   };
+  const timer = setTimeout(() => {
+    const { ethereum } = globalThis as { ethereum?: Provider };
+    if (!heard && ethereum) found({ id: "injected", name: "This browser's wallet", provider: ethereum, local: false });
+  }, announcedWithinMs);
   addEventListener("eip6963:announceProvider", hear);
   dispatchEvent(new Event("eip6963:requestProvider"));
-  return () => removeEventListener("eip6963:announceProvider", hear);
+  return () => {
+    clearTimeout(timer);
+    removeEventListener("eip6963:announceProvider", hear);
+  };
 }
 
 /** The test wallet of a local chain: the chain's own node holds its keys. */
