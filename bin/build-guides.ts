@@ -18,19 +18,38 @@ interface Known {
   pictures: ReadonlyMap<string, Picture>;
 }
 
+interface Source {
+  name: string;
+  path: string;
+  isRunbook: boolean;
+}
+
+/** The documents that become pages; the list of runbooks is a guide, `runbooks`. */
+export async function guideSources(docs: string): Promise<Source[]> {
+  const documents = async (folder: string) => (await readdir(folder)).filter((name) => name.endsWith(".md")).sort();
+  const guides = await documents(docs);
+  const runbooks = (await documents(join(docs, "runbooks"))).filter((name) => name !== "README.md");
+  const nameOf = (file: string) => file.slice(0, -3);
+  return [
+    ...guides.map((file) => ({ name: nameOf(file), path: join(docs, file), isRunbook: false })),
+    { name: "runbooks", path: join(docs, "runbooks/README.md"), isRunbook: false },
+    ...runbooks.map((file) => ({ name: nameOf(file), path: join(docs, "runbooks", file), isRunbook: true })),
+  ];
+}
+
 /**
- * Subjects that a visitor of the pages may want; decisions, measurements and runbooks stay with the sources.
+ * Subjects that a visitor of the pages or an operator may want; decisions and measurements stay with the sources.
  *
  * @returns the pages, and the pictures that they show.
  */
 export async function buildGuides(docs: string): Promise<{ guides: GuidePage[]; pictures: Picture[] }> {
-  const names = (await readdir(docs)).filter((name) => name.endsWith(".md")).sort();
-  const sources = await Promise.all(names.map((name) => readFile(join(docs, name), "utf8")));
+  const files = await guideSources(docs);
+  const sources = await Promise.all(files.map(({ path }) => readFile(path, "utf8")));
   const paths = sources.flatMap((source) => [...source.matchAll(/!\[[^\]]*\]\((pictures\/[\w-]+\.png)\)/g)]);
   const pictures = new Map<string, Picture>();
   for (const [, path = ""] of paths) pictures.set(path, await readPicture(docs, path));
-  const known = { guides: new Set(names.map((name) => name.slice(0, -3))), pictures };
-  const guides = names.map((name, index) => guideOf(name.slice(0, -3), sources[index] ?? "", known));
+  const known = { guides: new Set(files.map(({ name }) => name)), pictures };
+  const guides = files.map((file, index) => guideOf(file, sources[index] ?? "", known));
   return { guides, pictures: [...pictures.values()] };
 }
 
@@ -43,7 +62,7 @@ async function readPicture(docs: string, path: string): Promise<Picture> {
 }
 
 /** One document as HTML: text of ours, so its own markup is trusted; what it links to beside the guides stays text. */
-function guideOf(name: string, source: string, known: Known): GuidePage {
+function guideOf({ name, isRunbook }: Source, source: string, known: Known): GuidePage {
   const anchors = new Map<string, number>();
   const sections: GuidePage["sections"] = [];
   let tables = 0;
@@ -82,7 +101,8 @@ function guideOf(name: string, source: string, known: Known): GuidePage {
         const [, own] = /^http:\/\/127\.0\.0\.1:3000(\/.*)$/.exec(href) ?? [];
         if (own !== undefined) return `<a href="${escapeHtml(own)}">${text}</a>`;
         if (/^https?:/.test(href)) return `<a href="${escapeHtml(href)}" rel="noreferrer">${text}</a>`;
-        const [, page, anchor = ""] = /^(?:([\w-]+)\.md)?(#[\w-]+)?$/.exec(href) ?? [];
+        const path = href.replace(/^runbooks\/README\.md/, "runbooks.md").replace(/^(?:runbooks|\.\.)\//, "");
+        const [, page, anchor = ""] = /^(?:([\w-]+)\.md)?(#[\w-]+)?$/.exec(path) ?? [];
         if (page !== undefined && known.guides.has(page)) return `<a href="/docs/guide/${page}${anchor}">${text}</a>`;
         return page === undefined && anchor ? `<a href="${anchor}">${text}</a>` : text;
       },
@@ -96,7 +116,7 @@ function guideOf(name: string, source: string, known: Known): GuidePage {
   });
   const html = marked.parse(source, { async: false });
   const title = /^# (.+)$/m.exec(source)?.[1]?.replaceAll("`", "") ?? name;
-  return { name, title, html, sections };
+  return { name, title, html, sections, isRunbook };
 }
 
 /** The text of inline tokens without their markup. */

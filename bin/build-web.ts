@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import { collectionCalls } from "../src/reference/collection-calls.ts";
 import type { PageFiles, WebManifest } from "../src/server/web-manifest.ts";
-import { buildGuides } from "./build-guides.ts";
+import { buildGuides, guideSources } from "./build-guides.ts";
 import { buildReference } from "./build-reference.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -25,7 +25,7 @@ async function sources(): Promise<string[]> {
   const own = [...tops, ...nested.flat()]
     .filter((file) => file.isFile())
     .map((file) => join(file.parentPath, file.name));
-  const guides = (await readdir(docs)).filter((name) => name.endsWith(".md")).map((name) => join(docs, name));
+  const guides = (await guideSources(docs)).map(({ path }) => path);
   const pictures = (await readdir(join(docs, "pictures"))).map((name) => join(docs, "pictures", name));
   const shared = ["document-files.ts", "folder-files.ts", "whole-file.ts"].map((name) => `src/uploads/${name}`);
   const builders = ["build-web.ts", "build-guides.ts", "build-reference.ts"].map((name) => `bin/${name}`);
@@ -58,6 +58,14 @@ const calls = {
     id === "\0virtual:collection-calls" ? `export default ${JSON.stringify(collectionCalls())}` : null,
 };
 
+/** Both pages run on one library: what the console's libraries import as React is Preact. */
+const preactAsReact = {
+  "react-dom/client": "preact/compat/client",
+  "react-dom": "preact/compat",
+  "react/jsx-runtime": "preact/jsx-runtime",
+  react: "preact/compat",
+};
+
 interface ViteEntry {
   file: string;
   css?: string[];
@@ -80,6 +88,7 @@ async function buildWeb(): Promise<"built" | "kept"> {
       base: "/",
       logLevel: "error",
       plugins: [calls],
+      resolve: { alias: preactAsReact },
       define: { "process.env.NODE_ENV": '"production"' },
       build: {
         outDir: out,

@@ -11,6 +11,7 @@ import type { DiskRoom } from "./db/pool/disk-room.ts";
 import type { ReadPool } from "./db/pool/read-pool.ts";
 import type { ContentStore } from "./ipfs/content-store.ts";
 import type { MetadataDemand } from "./metadata/discover/metadata-demand.ts";
+import type { LinkedPictures } from "./metadata/pictures/linked-pictures.ts";
 import type { EventFeed } from "./outbox/event-feed.ts";
 import type { AccountCalls } from "./rpc/account-calls.ts";
 import type { ReaderCalls } from "./rpc/reader-calls.ts";
@@ -36,6 +37,8 @@ export interface Services extends RelayContext {
   content: ContentStore;
   /** Previews of its pictures. */
   thumbnails: Thumbnails;
+  /** Previews of pictures elsewhere. */
+  linkedPictures: LinkedPictures;
   /** Events, for streams of this process. */
   feed: EventFeed;
   /** Whether there is room to keep more. */

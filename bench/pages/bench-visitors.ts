@@ -1,5 +1,6 @@
 // `npm run -s mintyard -- dev bench visitors`: the mint page on a slow processor, and many visitors of one API process while
-// tokens are minted. Options: --visitors 500 --tokens 200 --seconds 60 --loads 5
+// tokens are minted; then consoles of one account with many collections.
+// Options: --visitors 500 --tokens 200 --seconds 60 --loads 5 --collections 50 --consoles 20
 // The last line is JSON with every figure. Ends with 1 when a bound of docs/measurements/pages.md is missed.
 import { Agent, request } from "node:http";
 import { json } from "node:stream/consumers";
@@ -17,6 +18,8 @@ const { values: options } = parseArgs({
     tokens: { type: "string", default: "200" },
     seconds: { type: "string", default: "60" },
     loads: { type: "string", default: "5" },
+    collections: { type: "string", default: "50" },
+    consoles: { type: "string", default: "20" },
   },
 });
 const visitors = Number(options.visitors);
@@ -64,6 +67,7 @@ try {
   figures.check("counter_behind_ms_most", stalest, 2_000);
   figures.check("counters_ahead_of_the_chain", wrong, 0);
   figures.check("failed_reads", failed, 0);
+  await watchConsoles(stack, owner.account.address, origin);
 } finally {
   await stack.remove();
 }
@@ -91,17 +95,66 @@ async function visit(url: string, agent: Agent, at: number, until: number): Prom
   }
 }
 
-function readMinted(url: string, agent: Agent): Promise<number> {
+async function readMinted(url: string, agent: Agent): Promise<number> {
+  return Number(((await ask(url, agent)) as { minted: string }).minted);
+}
+
+function ask(url: string, agent: Agent): Promise<unknown> {
   return new Promise((done, fail) => {
     request(url, { agent }, (response) => {
       void json(response).then((body) => {
         if (response.statusCode !== 200) return fail(new Error(String(response.statusCode)));
-        done(Number((body as { minted: string }).minted));
+        done(body);
       }, fail);
     })
       .once("error", fail)
       .end();
   });
+}
+
+/** As the console asks for all its collections at once (web/console/collections.ts). */
+const consolePollMs = 4_000;
+
+/** Consoles that are open side by side, each of which shows every collection of the account. */
+async function watchConsoles(
+  stack: Awaited<ReturnType<typeof startStackProcess>>,
+  owner: Address,
+  origin: string,
+): Promise<void> {
+  const [count, consoles] = [Number(options.collections), Number(options.consoles)];
+  const addresses: Address[] = [];
+  while (addresses.length < count)
+    addresses.push(
+      ...(await Promise.all(
+        Array.from({ length: Math.min(10, count - addresses.length) }, (_, at) =>
+          deploySale(stack, owner, { name: `Console ${addresses.length + at}` }),
+        ),
+      )),
+    );
+  const url = `${origin}/console/figures?${addresses.map((address) => `of=goerli:${address}`).join("&")}`;
+  const agent = new Agent({ keepAlive: true, maxSockets: consoles });
+  const times: number[] = [];
+  let incomplete = 0;
+  const until = performance.now() + Number(options.seconds) * 1_000;
+  await Promise.all(
+    Array.from({ length: consoles }, async (_, at) => {
+      await pause((consolePollMs * at) / consoles);
+      for (let next = performance.now(); next < until; next += consolePollMs) {
+        await pause(next - performance.now());
+        const asked = performance.now();
+        const body = (await ask(url, agent).catch(() => null)) as { figures: { sale: unknown }[] } | null;
+        times.push(performance.now() - asked);
+        if (body?.figures.filter(({ sale }) => sale !== null).length !== count) incomplete += 1;
+      }
+    }),
+  );
+  agent.destroy();
+  figures.note("consoles", consoles);
+  figures.note("collections_of_a_console", count);
+  figures.note("requests_a_second_of_a_console", 1_000 / consolePollMs);
+  figures.note("figures_ms_median", median(times));
+  figures.check("figures_ms_p99", quantile(times, 0.99), 500);
+  figures.check("incomplete_figures", incomplete, 0);
 }
 
 /** One token after another, at even times until `end`, each noted once its block is there. */

@@ -1,11 +1,22 @@
-// Previews of 512 pixels a second by one process, and the most memory that it had: node bench/thumbnails/bench-thumbnails.ts
-import { readFileSync } from "node:fs";
-import { loadavg } from "node:os";
+// Previews of 512 pixels a second by one process, and the most memory that it had: node bench/thumbnails/bench-thumbnails.ts [count]
+// Then those of as many pictures at links, with what they take of the service's own process.
+import { fork } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { loadavg, tmpdir } from "node:os";
+import { join } from "node:path";
 import sharp from "sharp";
+import { LinkedPictures } from "../../src/metadata/pictures/linked-pictures.ts";
+import { createFetcher } from "../../src/outbound/fetcher.ts";
+import { createLogger } from "../../src/telemetry/log.ts";
+import { LogOnce } from "../../src/telemetry/log-once.ts";
 import { PictureMaker } from "../../src/thumbnails/picture-maker.ts";
+import { Thumbnails } from "../../src/thumbnails/thumbnails.ts";
 
 const side = 2_048;
-const count = 40;
+const servingWord = "serve";
+const [word = "40"] = process.argv.slice(2);
 
 /** Soft noise over a gradient, as drawn art has: a PNG of some megabytes. */
 async function drawn(): Promise<sharp.Sharp> {
@@ -22,27 +33,95 @@ async function drawn(): Promise<sharp.Sharp> {
   );
 }
 
-const art = await drawn();
-const pictures = {
-  png: await art.clone().png().toBuffer(),
-  jpeg: await art.clone().jpeg({ quality: 90 }).toBuffer(),
-  webp: await art.clone().webp().toBuffer(),
-};
-for (const [name, bytes] of Object.entries(pictures)) {
-  const maker = new PictureMaker();
-  await maker.make(bytes, 512);
-  const ticks = () =>
-    readFileSync(`/proc/${maker.pid}/stat`, "utf8")
-      .replace(/^.*\) /, "")
-      .split(" ");
-  const processorMs = () => (Number(ticks()[11]) + Number(ticks()[12])) * 10;
-  const [started, used] = [performance.now(), processorMs()];
-  for (let at = 0; at < count; at += 1) await maker.make(bytes, 512);
-  const [ms, processor] = [(performance.now() - started) / count, (processorMs() - used) / count];
-  const peak = Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${maker.pid}/status`, "utf8"))?.[1]) / 1_024;
+/** Each link has a picture of its own: what is behind a PNG's end is not read, and makes another file. */
+async function serve(): Promise<void> {
+  const picture = await (await drawn()).png().toBuffer();
+  const server = createServer(({ url = "" }, response) => response.end(Buffer.concat([picture, Buffer.from(url)])));
+  server.listen(0, "127.0.0.1", () => process.send?.((server.address() as AddressInfo).port));
+}
+
+/** Of a process, until now. */
+function processorMs(pid: number | undefined): number {
+  const ticks = readFileSync(`/proc/${pid}/stat`, "utf8")
+    .replace(/^.*\) /, "")
+    .split(" ");
+  return (Number(ticks[11]) + Number(ticks[12])) * 10;
+}
+
+function peakMiB(pid: number | undefined): string {
+  const peak = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
+  return (Number(peak) / 1_024).toFixed(0);
+}
+
+async function measureFormats(count: number): Promise<void> {
+  const art = await drawn();
+  const pictures = {
+    png: await art.clone().png().toBuffer(),
+    jpeg: await art.clone().jpeg({ quality: 90 }).toBuffer(),
+    webp: await art.clone().webp().toBuffer(),
+  };
+  for (const [name, bytes] of Object.entries(pictures)) {
+    const maker = new PictureMaker();
+    await maker.make(bytes, 512);
+    // A process ends after 500 pictures; what an earlier one had is no more to be read.
+    let [used, peak] = [0, ""];
+    const started = performance.now();
+    for (let at = 0; at < count; at += 1) {
+      const { pid } = maker;
+      const before = pid === undefined ? 0 : processorMs(pid);
+      await maker.make(bytes, 512);
+      if (maker.pid !== pid || pid === undefined) continue;
+      used += processorMs(pid) - before;
+      if (at % 20 === 19 || at === count - 1) peak = peakMiB(pid);
+    }
+    const [ms, processor] = [(performance.now() - started) / count, used / count];
+    console.log(
+      `${name} ${(bytes.length / 2 ** 20).toFixed(1)} MiB, ${count} previews: ${ms.toFixed(0)} ms each, ${processor.toFixed(0)} ms of the processor: ` +
+        `${(1_000 / processor).toFixed(1)} a second and core; most memory ${peak} MiB; load ${loadavg()[0]?.toFixed(1)}`,
+    );
+    maker.close();
+  }
+}
+
+async function measureLinks(count: number): Promise<void> {
+  const server = fork(import.meta.filename, [servingWord]);
+  const port = await new Promise((ready) => server.once("message", ready));
+  const folder = mkdtempSync(join(tmpdir(), "mintyard-previews-"));
+  const logOnce = new LogOnce(createLogger("bench", "silent", []));
+  const thumbnails = new Thumbnails({ folder, mostBytes: 2 ** 30, hasRoom: async () => true, logOnce });
+  const links = new LinkedPictures(thumbnails, createFetcher({ allowPrivate: true }));
+  const paid = { bytes: 0 };
+  const ask = async (at: number) => {
+    const asking = { client: "a", paid: (bytes: number) => (paid.bytes += bytes) };
+    for (;;) {
+      const made = await links.make(`http://127.0.0.1:${port}/${at}`, 512, asking);
+      if (made !== "busy" && "bytes" in made) return;
+      if (made !== "busy") throw new Error(made.refused);
+    }
+  };
+  await ask(-1);
+  paid.bytes = 0;
+  const [started, used] = [performance.now(), process.cpuUsage()];
+  let next = 0;
+  const askers = Array.from({ length: 4 }, async () => {
+    for (let at = next++; at < count; at = next++) await ask(at);
+  });
+  await Promise.all(askers);
+  const { user, system } = process.cpuUsage(used);
+  const ms = (performance.now() - started) / count;
+  const own = (user + system) / 1_000;
   console.log(
-    `${name} ${(bytes.length / 2 ** 20).toFixed(1)} MiB: ${ms.toFixed(0)} ms each, ${processor.toFixed(0)} ms of the processor: ` +
-      `${(1_000 / processor).toFixed(1)} a second and core; most memory ${peak.toFixed(0)} MiB; load ${loadavg()[0]?.toFixed(1)}`,
+    `png at links, ${count} previews: ${ms.toFixed(0)} ms each; the service's own process ${(own / count).toFixed(1)} ms each, ` +
+      `${(own / (paid.bytes / 2 ** 20)).toFixed(2)} ms a MiB, most memory ${peakMiB(process.pid)} MiB, the picture process ${peakMiB(thumbnails.pid)} MiB`,
   );
-  maker.close();
+  thumbnails.close();
+  await links.close();
+  server.kill();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+if (word === servingWord) await serve();
+else {
+  await measureLinks(Number(word));
+  await measureFormats(Number(word));
 }

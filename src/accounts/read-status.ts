@@ -6,42 +6,7 @@ import type { Nodes } from "../rpc/nodes.ts";
 import type { Services } from "../services.ts";
 import type { SignerTrouble } from "../signing/trouble.ts";
 import { isDeployable } from "../transactions/chain/context.ts";
-
-/** What of a chain is not as it should be; none of them keeps this process from answering. */
-type Trouble =
-  /** No block of it is indexed yet. */
-  | "index_missing"
-  /**
-   * Its indexer has not reported lately, or has taken in no block for as long although the nodes have newer ones: `waitsFor`
-   * says why.
-   */
-  | "index_stalled"
-  /** More blocks behind its node than `MAX_INDEX_LAG_BLOCKS`. */
-  | "index_behind"
-  /** None of its endpoints has reported its head for ten seconds, or more: how far the index is behind is not known. */
-  | "nodes_unreachable"
-  /** None of its endpoints had a usable answer when this process needed one for a transaction, in the last minute. */
-  | "nodes_useless"
-  /** Its endpoints named different final blocks. */
-  | "nodes_disagree"
-  /** Logs were found that its index lacks: the indexer's log says in which block and what to run. */
-  | "index_incomplete"
-  /** Its newest block is more than a minute later than the database's clock: one of the two clocks is wrong. */
-  | "block_from_future"
-  /** A paying wallet signs nothing: its state says why. */
-  | "wallet_paused_funds"
-  | "wallet_reconcile"
-  | "wallet_halted"
-  /** A paying wallet has not the factory's relayer role, so it deploys nothing: `mintyard wallets grant`. */
-  | "wallet_without_role"
-  /** Another installation has sent transactions from a wallet of this one in the last day. */
-  | "wallet_shared"
-  /** What signs for its wallets does not, or not what it is asked for; the log of this process says why. */
-  | `signer_${SignerTrouble}`
-  /** No worker that signs has reported in the last minute: accepted requests wait. */
-  | "worker_missing"
-  /** A deployment has waited for its signature for ten minutes. */
-  | "queue_stuck";
+import type { ChainTrouble } from "./troubles.ts";
 
 export interface ChainStatus {
   chain: string;
@@ -96,7 +61,7 @@ export interface ChainStatus {
    * blocks of a contract that moved too much in them, and logs that cannot be read.
    */
   leftOut: { withheldTokens: number; suspendedBlocks: number; undecodableLogs: number };
-  troubles: Trouble[];
+  troubles: ChainTrouble[];
 }
 
 export interface ServiceStatus {
@@ -320,7 +285,7 @@ function chainStatus(
   return { ...status, troubles };
 }
 
-function signerTroubles(row: Row | null, { kind, trouble }: ServiceStatus["signer"]): Trouble[] {
+function signerTroubles(row: Row | null, { kind, trouble }: ServiceStatus["signer"]): ChainTrouble[] {
   if (trouble !== null) return [`signer_${trouble}`];
   return row && kind === null ? ["worker_missing"] : [];
 }
@@ -344,8 +309,8 @@ function troublesOf(
   nodes: Nodes,
   maxLag: number,
   fresh: Row["freshness"][number] | null,
-): Trouble[] {
-  const troubles = new Set<Trouble>();
+): ChainTrouble[] {
+  const troubles = new Set<ChainTrouble>();
   if (nodes.areUseless) troubles.add("nodes_useless");
   if (status.indexedBlock === null) troubles.add("index_missing");
   if (Math.max(status.checkedSecondsAgo ?? 0, status.standsSeconds ?? 0) > stalledSeconds)
@@ -354,7 +319,7 @@ function troublesOf(
   if (status.lagBlocks !== null && status.lagBlocks > maxLag) troubles.add("index_behind");
   if (status.sampled.missingLogs > 0) troubles.add("index_incomplete");
   if (fresh?.agree === false) troubles.add("nodes_disagree");
-  for (const { state } of status.walletStates) if (state !== "open") troubles.add(`wallet_${state}` as Trouble);
+  for (const { state } of status.walletStates) if (state !== "open") troubles.add(`wallet_${state}` as ChainTrouble);
   if (status.wallets.some(({ hasRole }) => hasRole === false)) troubles.add("wallet_without_role");
   if ((status.oldestWaitingSeconds ?? 0) > stuckSeconds) troubles.add("queue_stuck");
   return [...troubles];

@@ -63,6 +63,12 @@ export async function payMore(services: Services, request: IncomingMessage | und
   if (owner !== undefined) await workOf(services).goOn(owner, ms);
 }
 
+/** Pays for what was done already, and may show only then how much it was. */
+export function payAfterwards(services: Services, request: IncomingMessage | undefined, ms: number): void {
+  const owner = request && payers.get(request);
+  if (owner !== undefined) workOf(services).charge(owner, ms);
+}
+
 /** Gives back what a request paid beyond the price of what is kept in memory: its answer came from there. */
 export function payAsKept(services: Services, request: IncomingMessage): void {
   const owner = payers.get(request);

@@ -1,4 +1,3 @@
-import DataLoader from "dataloader";
 import { sql } from "kysely";
 import { type Address, bytesToHex, type Hex } from "viem";
 import type { Chain } from "../chains.ts";
@@ -7,6 +6,7 @@ import { requestAccount } from "../db/tenancy/tenant.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
 import { buildAllowlistTree, climb } from "./allowlist-tree.ts";
+import { readTogether } from "./read-together.ts";
 import type { StoredTree } from "./stored-tree.ts";
 
 /** One presale list that a collection has or had; null stands for the empty list. */
@@ -23,22 +23,6 @@ export interface WholeAllowlist {
   proofAt(position: number): Hex[];
 }
 
-/** One statement for what is asked for within one turn of the event loop, such as by the fields of one document. */
-function readTogether<Key, Value>(read: (services: Services, keys: readonly Key[]) => Promise<Value[]>) {
-  const loaders = new WeakMap<Services, DataLoader<Key, Value>>();
-  return async (services: Services, key: Key): Promise<Value> => {
-    const loader =
-      loaders.get(services) ??
-      new DataLoader<Key, Value>((keys) => read(services, keys), {
-        cache: false,
-        maxBatchSize: 100,
-        batchScheduleFn: (dispatch) => setImmediate(dispatch),
-      });
-    loaders.set(services, loader);
-    return await loader.load(key);
-  };
-}
-
 /**
  * Every presale list that a collection was ever given through this service, newest first.
  *
@@ -49,7 +33,7 @@ export async function listAllowlists(
   chain: Chain,
   collection: Address,
 ): Promise<AllowlistVersion[]> {
-  const rows = await listTogether(services, { chainId: chain.id, collection });
+  const rows = await listTogether(services, { chainId: chain.id, collection }, null);
   if (!rows.some((row) => row.stood)) {
     throw new ServiceError("not_found", "no collection at this address was deployed here", { field: "collection" });
   }
@@ -80,7 +64,7 @@ const listTogether = readTogether(
 
 /** The proof of one wallet, read in pieces from the stored tree; null for a wallet that is not listed. */
 export async function readProof(services: Services, id: string, wallet: Address): Promise<Hex[] | null> {
-  const prove = () => proveTogether(services, { id, wallet });
+  const prove = () => proveTogether(services, { id, wallet }, null);
   let found = await prove();
   if (!found?.stored) {
     await storedOnce(services, id);

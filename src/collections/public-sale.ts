@@ -7,8 +7,9 @@ import { toBytes } from "../db/bytes.ts";
 import { watchChanges } from "../endable-stream.ts";
 import { gatewayPath, parseIpfsUri } from "../metadata/read/ipfs-location.ts";
 import type { Services } from "../services.ts";
-import { KeptReadings, type Reader, type Sign } from "./kept-readings.ts";
+import { KeptReadings, type Reader } from "./kept-readings.ts";
 import { callsOfSale, readSaleOf } from "./read-sale.ts";
+import { readTogether } from "./read-together.ts";
 
 /** What a minting page shows: as the contract says it at one block, or two. */
 export interface PublicSale {
@@ -21,6 +22,8 @@ export interface PublicSale {
   minted: bigint;
   /** Of the tokens that are not minted, those that only an admin mints. */
   reserved: bigint;
+  /** What of its takings is still in the contract. */
+  balanceWei: bigint;
   tokensPerMint: bigint;
   publicPriceWei: bigint;
   presalePriceWei: bigint;
@@ -61,7 +64,11 @@ export interface CollectionPreview {
  * the contract has no event. A page shows them a minute late at most, and the contract itself gives back what is paid
  * beyond the price and refuses what is below it.
  */
-const rules = { keptMs: 2_000, mostKeptMs: 60_000, oldestMs: 600_000, signsMs: 1_000, isSame: isSameSale };
+const times = { keptMs: 2_000, mostKeptMs: 60_000, oldestMs: 600_000, signsMs: 1_000 };
+const rules = {
+  ...times,
+  isSame: (one: PublicSale, other: PublicSale) => isSameSale(one, other) && one.balanceWei === other.balanceWei,
+};
 /** Calls of a local chain cost nothing. */
 const localRules = { ...rules, keptMs: 500, mostKeptMs: 5_000, signsMs: 250 };
 const most = 1_000;
@@ -103,7 +110,7 @@ export async function getPublicSale(
     admit: () => admit(callsOfSale.together),
     read: () => readSale(services, chain, collection, { owner, admitMore: admit }),
     signs: {
-      look: () => readSigns(services, chain, collection),
+      look: () => readSigns(services, collection, chain),
       has: (sale, { block }) => sale.block >= block,
       // A transaction on a collection of this installation costs its sender the chain's gas: a hundred readings.
       isPaid: ({ deployedHere }) => deployedHere && chain.relay.coinMicroEur > 0n,
@@ -213,7 +220,7 @@ async function parsePreview(services: Services, text: string): Promise<Collectio
 }
 
 /** Whether this installation deployed a collection that stands at the address. */
-export async function isOwnCollection(services: Services, chain: Chain, address: Address): Promise<boolean> {
+async function isOwnCollection(services: Services, chain: Chain, address: Address): Promise<boolean> {
   const { own } = keptOf(services);
   const name = `${chain.id}:${address}`;
   if (own.has(name)) return true;
@@ -230,26 +237,29 @@ const keptMs = { told: 60_000, untold: 5_000 };
 
 /**
  * What the database knows of a collection's sale: movements of its tokens and changes of their metadata that the index has,
- * and updates of ours that a block has. One statement by keys of indexes, for all who watch it.
+ * and updates of ours that a block has. One statement by keys of indexes, for all who watch it and for all collections of a
+ * chain that are looked at together.
  */
-async function readSigns(services: Services, chain: Chain, address: Address): Promise<Sign> {
-  const contract = toBytes(address);
+const readSigns = readTogether(async (services: Services, addresses: readonly Address[], chain: Chain) => {
   const { rows } = await sql<{ name: string; block: bigint; fresh: boolean; own: boolean }>`
     SELECT concat_ws(' ', c.transfer_count, m.block_number, m.log_index, u.updates, u.block_number) AS name,
       greatest(h.block_number, u.block_number, 0) AS block,
       coalesce(h.block_timestamp > extract(epoch FROM clock_timestamp()) - ${freshSeconds}, false) AS fresh,
-      EXISTS (SELECT FROM nft.collections o WHERE o.chain_id = ${chain.id} AND o.address = ${contract}) AS own
-    FROM (SELECT) one
+      EXISTS (SELECT FROM nft.collections o WHERE o.chain_id = ${chain.id} AND o.address = one.address) AS own
+    FROM unnest(${addresses.map(toBytes)}::bytea[]) WITH ORDINALITY AS one (address, place)
     LEFT JOIN nft.heads h ON h.chain_id = ${chain.id}
-    LEFT JOIN nft.contracts c ON c.chain_id = ${chain.id} AND c.address = ${contract}
+    LEFT JOIN nft.contracts c ON c.chain_id = ${chain.id} AND c.address = one.address
     LEFT JOIN LATERAL (SELECT block_number, log_index FROM nft.metadata_updates
-      WHERE chain_id = ${chain.id} AND contract = ${contract} ORDER BY block_number DESC, log_index DESC LIMIT 1) m ON true
+      WHERE chain_id = ${chain.id} AND contract = one.address ORDER BY block_number DESC, log_index DESC LIMIT 1) m ON true
     LEFT JOIN LATERAL (SELECT count(*) AS updates, max(block_number) AS block_number FROM service.mined_update
-      WHERE chain_id = ${chain.id} AND address = ${contract}) u ON true`.execute(services.db);
-  const [{ name, block, fresh, own } = { name: "", block: 0n, fresh: false, own: false }] = rows;
-  const isTold = fresh && isIndexed(chain, address, own);
-  return { name, block: BigInt(block), mostKeptMs: isTold ? keptMs.told : keptMs.untold };
-}
+      WHERE chain_id = ${chain.id} AND address = one.address) u ON true
+    ORDER BY one.place`.execute(services.db);
+  return addresses.map((address, place) => {
+    const { name, block, fresh, own } = rows[place] ?? { name: "", block: 0n, fresh: false, own: false };
+    const isTold = fresh && isIndexed(chain, address, own);
+    return { name, block: BigInt(block), mostKeptMs: isTold ? keptMs.told : keptMs.untold };
+  });
+});
 
 function isIndexed({ indexScope }: Chain, address: Address, own: boolean): boolean {
   if (indexScope === "all") return true;

@@ -4,16 +4,19 @@ import type { Chain } from "../chains.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { NodeFault, type RpcCall, type RpcResult } from "../rpc/endpoint.ts";
 import { askNode } from "../rpc/nodes.ts";
+import { calls, parseQuantity } from "../rpc/reads.ts";
 import type { Services } from "../services.ts";
 
 /** Calls of a node that a reading is where it is one, and so many more where that one is refused: it is asked again with the chain's id. */
-export const callsOfSale = { together: 1, apart: 7 };
+export const callsOfSale = { together: 1, apart: 8 };
 
 /** What a collection's contract says of its sale. */
 interface SaleReading {
   info: ReturnType<typeof infoOf>;
   minted: bigint;
   reserved: bigint;
+  /** What of its takings is still in the contract. */
+  balanceWei: bigint;
   /** The newest block, and the time of it in Unix seconds, of a local chain that of the next one. */
   block: bigint;
   blockTime: bigint;
@@ -41,16 +44,16 @@ export async function readSaleOf(
     return await readApart(services, chain, address, reader.owner);
   }
   const head = slice(answer.result as Hex, 0, headBytes);
-  const [, block = 0n, blockTime = 0n, minted = 0n, reserved = 0n] = wordsOf(head);
+  const [, block = 0n, blockTime = 0n, minted = 0n, reserved = 0n, balanceWei = 0n] = wordsOf(head);
   const info = found(address, () => infoOf(slice(answer.result as Hex, headBytes)));
   const clock = chain.local
     ? await askNode(chain, () => readClock(services, chain, reader.owner))
     : { block, blockTime };
-  return { info, minted, reserved, ...clock };
+  return { info, minted, reserved, balanceWei, ...clock };
 }
 
-/** Chain, block, its time, supply, reserve; the rest is what `getInfo` returned. */
-const headBytes = 5 * 32;
+/** Chain, block, its time, supply, reserve, balance; the rest is what `getInfo` returned. */
+const headBytes = 6 * 32;
 /**
  * What the program takes at most, and each of the calls in it: one that never ends must leave enough to say so, and a slow
  * node must end it in time. A collection with the longest texts takes under a million for `getInfo`.
@@ -75,7 +78,7 @@ function programCall(address: Address): RpcCall {
 const selectorOf = (functionName: View): Hex => encodeFunctionData({ abi: collectionAbi, functionName });
 
 /**
- * The program. Memory: five words of the head, then the selector that is asked, over which the answer of `getInfo` comes.
+ * The program. Memory: six words of the head, then the selector that is asked, over which the answer of `getInfo` comes.
  * It leaves out the latter if one of the calls failed, and reverts where there is too much of it.
  */
 function programOf(address: Address): Hex {
@@ -83,12 +86,14 @@ function programOf(address: Address): Hex {
   const push4 = (functionName: View) => `63${selectorOf(functionName).slice(2)}`;
   /** STATICCALL with the selector; what it returns comes to `at`, as far as it fits `size`. */
   const call = (functionName: View, at: string, size: string, most: string) =>
-    `${push4(functionName)}60a052${size}${at}600460bc73${to}62${most}fa`;
+    `${push4(functionName)}60c052${size}${at}600460dc73${to}62${most}fa`;
   const code = [
     // CHAINID, NUMBER, TIMESTAMP into the first words.
     "46600052",
     "43602052",
     "42604052",
+    // BALANCE into the sixth.
+    `73${to}3160a052`,
     call("totalSupply", "6060", "6020", callGas.count),
     call("reserveRemaining", "6080", "6020", callGas.count),
     call("getInfo", "6000", "6000", callGas.info),
@@ -98,12 +103,12 @@ function programOf(address: Address): Hex {
     // RETURNDATASIZE > mostBytes: to `large`.
     `61${mostBytes.toString(16).padStart(4, "0")}3d1160LARGE57`,
     // RETURNDATACOPY behind the head, and RETURN both.
-    "3d600060a03e",
-    "3d60a0016000f3",
+    "3d600060c03e",
+    "3d60c0016000f3",
   ];
   const end = code.join("").replace("SMALL", "00").replace("LARGE", "00").length / 2;
   const place = (at: number) => at.toString(16).padStart(2, "0");
-  const small = "5b60a06000f3";
+  const small = "5b60c06000f3";
   const text = code
     .join("")
     .replace("SMALL", place(end))
@@ -115,13 +120,22 @@ async function readApart(services: Services, chain: Chain, address: Address, own
   const read = (functionName: View) =>
     services.readerCalls.call(chain, address, selectorOf(functionName), { owner, fresh: true });
   // In one request to the node.
-  const [info, minted, reserved, clock] = await askNode(chain, () =>
-    Promise.all([read("getInfo"), read("totalSupply"), read("reserveRemaining"), readClock(services, chain, owner)]),
+  const [info, minted, reserved, balanceWei, clock] = await askNode(chain, () =>
+    Promise.all([
+      read("getInfo"),
+      read("totalSupply"),
+      read("reserveRemaining"),
+      services.readerCalls
+        .ask(chain, calls.balance(address), owner)
+        .then((answer) => parseQuantity(answer, "a balance")),
+      readClock(services, chain, owner),
+    ]),
   );
   return {
     info: found(address, () => infoOf(resultOf(info))),
     minted: found(address, () => countOf(resultOf(minted))),
     reserved: found(address, () => countOf(resultOf(reserved))),
+    balanceWei,
     ...clock,
   };
 }

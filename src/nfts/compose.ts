@@ -6,6 +6,7 @@ import {
   type ContractField,
   contractFields,
   type Facts,
+  linkedMark,
   storedNames,
   type TokenField,
   toIso,
@@ -84,6 +85,7 @@ interface OpenContract {
 /** Whatever is written is written at once, so one is enough. */
 const out = new ByteWriter();
 const [comma, closing] = [0x2c, 0x7d];
+const linkedByte = linkedMark.charCodeAt(0);
 
 const needs = new WeakMap<NftShape, PageNeeds>();
 const itemWriters = new WeakMap<NftShape, WeakMap<Layout, WriteItems>>();
@@ -184,6 +186,7 @@ function itemMember({ field }: JsonMember, name: string, layout: Layout): Write<
     const [address, tokenId] = [layout.at("contractAddress"), layout.at("tokenId")];
     return textWriter(name, ({ items, facts }) => nodeId("Nft", facts, items.text(address), items.text(tokenId)));
   }
+  if (field === "thumbnailUrl") return previewWriter(name, layout);
   const source = fieldOf(field) as TokenField;
   const write = writeValue(field, name, tokenFields[source], layout.at(source));
   return ({ items, facts }) => write(items, facts);
@@ -195,12 +198,12 @@ type WriteValue = (items: ItemBytes, facts: Facts) => void;
 function writeValue(member: string, name: string, field: AnyField, part: number): WriteValue {
   if (member === "mintedAt" || member === "mintDate") return minted(name, part, member === "mintedAt");
   if (member === "updatedDate") return copied(name, part, ['"', '"']);
-  if (field.copy) return ownCopy(name, part, field.copy);
+  if (field.copy) return ownCopy(name, part, "cachedBase");
   if (field.around) return copied(name, part, field.around);
   const before = new Fixed(name);
   return (items, facts) => {
     out.put(before);
-    out.latin1(field.json(items.text(part), facts));
+    out.latin1(field.json(items.text(part), facts, () => ""));
   };
 }
 
@@ -215,8 +218,26 @@ function copied(name: string, part: number, [before, after, cut = 0]: NonNullabl
   };
 }
 
-/** The URL of our own copy: the part is its path as a JSON string, `null` without one. */
-function ownCopy(name: string, part: number, base: NonNullable<AnyField["copy"]>): WriteValue {
+/** The URL of a preview: that of our own copy, else that of the token where its metadata links to a picture. */
+function previewWriter(name: string, layout: Layout): Write<OpenItem> {
+  const part = layout.at("thumbnailUrl");
+  const [address, tokenId] = [layout.at("contractAddress"), layout.at("tokenId")];
+  const own = ownCopy(name, part, "thumbnailBase");
+  const start = byFacts((facts) => `${name}"${facts.linkedThumbnailBase}`);
+  const [slash, quote] = [new Fixed("/"), new Fixed('"')];
+  return ({ items, facts }) => {
+    const isLinked = items.bytes[items.startOf(part)] === linkedByte && items.startOf(part) < items.endOf(part);
+    if (!isLinked || facts.linkedThumbnailBase === "") return own(items, facts);
+    out.put(start(facts));
+    out.copy(items.source, items.startOf(address), items.endOf(address));
+    out.put(slash);
+    out.copy(items.source, items.startOf(tokenId), items.endOf(tokenId));
+    out.put(quote);
+  };
+}
+
+/** The URL of our own copy: the part is its path as a JSON string, another text without one. */
+function ownCopy(name: string, part: number, base: "cachedBase" | "thumbnailBase"): WriteValue {
   const start = byFacts((facts) => `${name}"${facts[base]}`);
   const nothing = new Fixed(`${name}null`);
   const quote = 0x22;

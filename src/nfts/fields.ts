@@ -12,8 +12,10 @@ export interface Facts {
   chain: string;
   /** The base of the URLs of our own copies, with a slash behind it, as the inside of a JSON string. */
   cachedBase: string;
-  /** The same of previews. */
+  /** The same of their previews. */
   thumbnailBase: string;
+  /** The same of previews of pictures elsewhere, up to the contract's hex digits; empty where none are made. */
+  linkedThumbnailBase: string;
 }
 
 /**
@@ -28,15 +30,15 @@ export interface Field<V> {
   sql?: (row: string, whole: boolean) => string;
   /** Of a text that lists leave out where it is too long: the condition for that. */
   tooLong?: (row: string) => string;
-  /** The value as JSON, from the item's part. */
-  json: (part: string, facts: Facts) => string;
+  /** The value as JSON, from the item's part. @param of the part of another field. */
+  json: (part: string, facts: Facts, of: (name: "contractAddress" | "tokenId") => string) => string;
   /**
    * What `json` puts around a part that is not empty, where it does nothing else but to leave out so many of its last
    * characters; `null` stands for an empty one.
    */
   around?: readonly [before: string, after: string, cut?: number] | undefined;
-  /** The part is the path of our own copy as a JSON string; `json` puts this base of our URLs in front of it. */
-  copy?: "cachedBase" | "thumbnailBase";
+  /** The part is the path of our own copy as a JSON string, another text without one; `json` makes it our URL. */
+  copy?: true;
   /** Of a stored value: it is made from the part of this field, and has none of its own. */
   partOf?: string;
   /** The value itself, from the item's part in characters; absent: it is that of `json`. */
@@ -131,14 +133,20 @@ function shortText(column: string, description: string): Field<string | null> {
 }
 
 /** The URL of our own copy: what is stored is its path. */
-function copyUrl(
-  column: string,
-  description: string,
-  copy: NonNullable<AnyField["copy"]> = "cachedBase",
-): Field<string | null> {
-  const json = (part: string, facts: Facts) =>
-    part === "null" || part === "" ? "null" : `"${facts[copy]}${part.slice(1)}`;
-  return { ...shortText(column, description), json, around: undefined, copy };
+function copyUrl(column: string, description: string): Field<string | null> {
+  const json = (part: string, facts: Facts) => (part.startsWith('"') ? `"${facts.cachedBase}${part.slice(1)}` : "null");
+  return { ...shortText(column, description), json, around: undefined, copy: true };
+}
+
+/** In place of the path of our own copy: there is none, and previews are made of what the metadata links to. */
+export const linkedMark = "link";
+/** How a link begins that previews are made of. Of a drawing of a megabyte nothing else is looked at. */
+const linkStart = "^(ipfs|https?|ar|data):";
+
+/** Our own copy of the picture, or whether previews are made of what the metadata links to. */
+function pictureSql(row: string): string {
+  const linked = `CASE WHEN left(${row}.image, 6) ~* '${linkStart}' THEN '${linkedMark}' ELSE 'null' END`;
+  return `coalesce(to_json(${row}.cached_image)::text, ${linked})`;
 }
 
 const chain: Field<string> = {
@@ -250,23 +258,29 @@ export const tokenFields = {
     "files",
     text("animation_url", "The link of a video, a model or a page in the metadata (`animation_url`)."),
   ),
-  cachedFileUrl: inV0(
-    "cached_file_url",
-    "files",
-    copyUrl("cached_image", "The URL of this service's own copy of the picture; null when it holds none."),
-  ),
+  cachedFileUrl: inV0("cached_file_url", "files", {
+    ...copyUrl("cached_image", "The URL of this service's own copy of the picture; null when it holds none."),
+    sql: pictureSql,
+  }),
   cachedAnimationUrl: inV0(
     "cached_animation_url",
     "files",
     copyUrl("cached_animation", "The URL of this service's own copy of `animationUrl`; null when it holds none."),
   ),
   thumbnailUrl: {
-    ...copyUrl(
-      "cached_image",
-      "The URL of a preview of `cachedFileUrl`: WebP, at most 512 pixels wide. Null when this service holds no copy. It answers 422 for files that no preview is made of, such as videos: show the file itself then.",
-      "thumbnailBase",
-    ),
+    from: "stored",
+    json: (part, { thumbnailBase, linkedThumbnailBase }, of) => {
+      if (part.startsWith('"')) return `"${thumbnailBase}${part.slice(1)}`;
+      if (part !== linkedMark || linkedThumbnailBase === "") return "null";
+      return `"${linkedThumbnailBase}${of("contractAddress")}/${of("tokenId")}"`;
+    },
     partOf: "cachedFileUrl",
+    graphql: {
+      type: "String",
+      nullable: true,
+      description:
+        "The URL of a preview of the picture: WebP, at most 512 pixels wide, of `cachedFileUrl` where this service holds a copy, else of an ipfs:, https:, http:, ar: or data: `fileUrl`. Null without such a picture. It answers 404 or 422 where no preview can be made, such as of videos: show the file itself then.",
+    },
   } as Field<string | null>,
   fileInformation: {
     ...{ from: "stored", ...jsonOr },

@@ -75,11 +75,17 @@ export function factsOf(config: Config, chain: string, latin1: boolean): Facts {
   return facts;
 }
 
-function makeFacts({ publicUrl }: Config, chain: string, written: (text: string) => string): Facts {
+function makeFacts(
+  { publicUrl, thumbnailCacheBytes }: Config,
+  chain: string,
+  written: (text: string) => string,
+): Facts {
   const base = (path: string) => written(JSON.stringify(`${publicUrl}/${path}/`).slice(1, -1));
   return {
     chain: written(JSON.stringify(chain)),
     cachedBase: base("ipfs"),
     thumbnailBase: base(`thumbnails/${listedWidth}`),
+    linkedThumbnailBase:
+      thumbnailCacheBytes === 0 ? "" : `${base(`thumbnails/${listedWidth}/nfts/${encodeURIComponent(chain)}`)}0x`,
   };
 }

@@ -52,14 +52,14 @@ export function toContractRecord(facts: Facts, { address, standard, stored }: Re
 
 /** The record of a contract that is not in the index yet, beside a token of it. */
 export function unknownContract({ chain, contractAddress, standard }: Nft): ContractRecord {
-  const facts = { chain: JSON.stringify(chain), cachedBase: "", thumbnailBase: "" };
+  const facts = { chain: JSON.stringify(chain), cachedBase: "", thumbnailBase: "", linkedThumbnailBase: "" };
   return toContractRecord(facts, { address: contractAddress.slice(2), standard, stored: [] });
 }
 
 function valuesOf(table: Record<string, AnyField>, facts: Facts, part: (name: string) => string) {
   const values = Object.entries(table).map(([name, { value, json }]) => {
     const own = part(name);
-    return [name, value ? value(own, facts) : JSON.parse(json(own, facts))];
+    return [name, value ? value(own, facts) : JSON.parse(json(own, facts, part))];
   });
   return Object.fromEntries(values);
 }

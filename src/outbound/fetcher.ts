@@ -15,6 +15,8 @@ const limits = {
 
 export interface Fetched {
   bytes: Uint8Array;
+  /** The server's name for this state of the file, where it gives one. */
+  etag?: string;
 }
 
 interface Head extends Fetched {
@@ -28,6 +30,10 @@ interface FetchOptions {
   signal?: AbortSignal;
   /** Most bytes of the body, 1 MiB when absent. */
   maxBytes?: number;
+  /** Types that are wanted; those of documents when absent. */
+  accept?: string;
+  /** What is known already: a server that has nothing else answers 304, which is the fault `http_304`. */
+  etag?: string;
 }
 
 /** Reads files from untrusted servers. */
@@ -53,7 +59,7 @@ export function createFetcher(rules: GuardRules, bounds: HostLimits = new HostLi
   return {
     fetch: (url, options = {}) =>
       bounded(options, (control) =>
-        follow(url, options, {}, control, (response) =>
+        follow(url, options, headersOf(options), control, (response) =>
           response.ok ? readBody(response, options.maxBytes ?? limits.bytes, control) : refuse(response),
         ),
       ),
@@ -133,6 +139,13 @@ export function createFetcher(rules: GuardRules, bounds: HostLimits = new HostLi
   }
 }
 
+/** No server's name for a state is longer; a longer one is not repeated to it. */
+const mostEtag = 256;
+
+function headersOf({ accept, etag }: FetchOptions): Record<string, string> {
+  return { ...(accept ? { accept } : {}), ...(etag ? { "if-none-match": etag } : {}) };
+}
+
 function agentOptions(lookup?: ReturnType<typeof guardedLookup>) {
   return {
     allowH2: false,
@@ -156,9 +169,14 @@ async function readBody(response: Response, maxBytes: number, control: AbortCont
     await response.body?.cancel();
     return { fault: "bad_encoding" };
   }
+  if ((byteCount(response.headers.get("content-length")) ?? 0) > maxBytes) {
+    await response.body?.cancel();
+    return { fault: "too_large" };
+  }
   if (!response.body) return { bytes: new Uint8Array() };
   const { bytes, whole } = await readSteadily(response.body as AsyncIterable<Uint8Array>, maxBytes, control);
-  return whole ? { bytes } : { fault: "too_large" };
+  const etag = response.headers.get("etag");
+  return whole ? { bytes, ...(etag && etag.length <= mostEtag ? { etag } : {}) } : { fault: "too_large" };
 }
 
 async function readHead(response: Response, length: number, control: AbortController): Promise<Head | Fault> {

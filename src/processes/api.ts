@@ -66,6 +66,7 @@ onStop(
     await services.auth.usage.flush();
     await requestLog?.flush();
     await services.demand.flush();
+    await services.linkedPictures.close();
     services.thumbnails.close();
     await services.content.close();
     await services.feed.close();

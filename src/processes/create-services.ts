@@ -13,7 +13,10 @@ import { ReadPool, type Server } from "../db/pool/read-pool.ts";
 import { PrimaryPositions, Replica, type ReplicaTrouble } from "../db/replicas/replica.ts";
 import { openContentStore } from "../ipfs/content-store.ts";
 import { MetadataDemand } from "../metadata/discover/metadata-demand.ts";
+import { LinkedPictures, linkBounds } from "../metadata/pictures/linked-pictures.ts";
 import { takeRefreshes } from "../nfts/refresh-metadata.ts";
+import { createFetcher } from "../outbound/fetcher.ts";
+import { HostLimits } from "../outbound/host-limits.ts";
 import { EventFeed } from "../outbox/event-feed.ts";
 import { AccountCalls } from "../rpc/account-calls.ts";
 import { createRpcClients } from "../rpc/clients.ts";
@@ -68,6 +71,12 @@ export function createServices(
   const mayRetry = async (accountId: string) => !config.rateLimits || (await takeRefreshes(limiter, accountId)).allowed;
   const eventConnection = connectionOptions(databaseUrl, `${processName}-events`);
   const disk = new DiskRoom(config, pool, log);
+  const thumbnails = new Thumbnails({
+    folder: join(config.dataDir, "thumbnails"),
+    mostBytes: config.thumbnailCacheBytes,
+    hasRoom: async () => !(await disk.status()).full.includes("data_folder"),
+    logOnce,
+  });
   return {
     config,
     log,
@@ -94,12 +103,11 @@ export function createServices(
     accountCalls: new AccountCalls(config.readerCallsPerSecond),
     signatures: new SignatureLooks(pool),
     content: openContentStore(config, db),
-    thumbnails: new Thumbnails({
-      folder: join(config.dataDir, "thumbnails"),
-      mostBytes: config.thumbnailCacheBytes,
-      hasRoom: async () => !(await disk.status()).full.includes("data_folder"),
-      logOnce,
-    }),
+    thumbnails,
+    linkedPictures: new LinkedPictures(
+      thumbnails,
+      createFetcher({ allowPrivate: config.allowPrivateFetch }, new HostLimits(linkBounds)),
+    ),
     feed: new EventFeed({ pool, connection: eventConnection, chains: config.chains, logOnce }),
     disk,
     demand: new MetadataDemand(pool, log, mayRetry),

@@ -1,6 +1,7 @@
 // The background process: drives deployments to their end, fetches metadata, pins uploads and checks stored content.
 
 import { runLogClearing } from "../accounts/clear-request-log.ts";
+import { runSampling } from "../accounts/take-samples.ts";
 import { runClearing } from "../collections/clear-expired.ts";
 import { runDetection } from "../collections/detect-deployments.ts";
 import { compactHeapLater } from "../compact-heap.ts";
@@ -58,6 +59,7 @@ const loops = [
     runLogClearing,
     runWebhooks,
     runRendering,
+    runSampling,
   ].map((run) => run(services, rounds)),
   analysts.run(rounds),
   // Nobody else asks an endpoint that is not needed now.

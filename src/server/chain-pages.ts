@@ -4,12 +4,14 @@ import { type Address, isAddress } from "viem";
 import { admitReading } from "../accounts/admit-address.ts";
 import { payerOf } from "../accounts/authenticate.ts";
 import { documentOwner } from "../accounts/document-budget.ts";
-import { payAsKept } from "../admission/pay-for-work.ts";
+import { readHistory } from "../accounts/read-history.ts";
+import { payAsKept, payMore } from "../admission/pay-for-work.ts";
 import { findChain } from "../chains.ts";
 import type { Reader } from "../collections/kept-readings.ts";
 import { askLocalWallet } from "../collections/local-wallet.ts";
+import { getMintsByHour } from "../collections/mints-by-hour.ts";
 import { getPublicSale, type PublicSale } from "../collections/public-sale.ts";
-import { getShownBalance, getTakings } from "../collections/takings.ts";
+import { getShownBalance } from "../collections/shown-balance.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { AppEnv } from "../http/app-env.ts";
 import { clientAddress } from "../http/client-address.ts";
@@ -69,6 +71,7 @@ function saleBody(sale: PublicSale) {
     max_supply: String(sale.maxSupply),
     minted: String(sale.minted),
     reserved: String(sale.reserved),
+    balance_wei: String(sale.balanceWei),
     tokens_per_mint: String(sale.tokensPerMint),
     public_price_wei: String(sale.publicPriceWei),
     presale_price_wei: String(sale.presalePriceWei),
@@ -90,7 +93,10 @@ function saleBody(sale: PublicSale) {
   };
 }
 
-/** `/console` and every page below it; what the browser has to know of this installation is `/console/installation.json`. */
+/**
+ * `/console` and every page below it; what the browser has to know of this installation is `/console/installation.json`.
+ * `/console/history` is for the operator's page: as `/status` it needs no key, and shows what everybody sees on the chain.
+ */
 export function addConsole(app: Hono<AppEnv>, services: Services, pages: WebPages): void {
   const { chains, config } = services;
   app.get("/console/installation.json", (c) =>
@@ -112,19 +118,56 @@ export function addConsole(app: Hono<AppEnv>, services: Services, pages: WebPage
     const wei = await getShownBalance(services, { chain, address }, pageReader(services, c.env.incoming, chain));
     return c.json({ wei: String(wei) }, 200, { "Cache-Control": "no-cache" });
   });
-  app.get("/console/takings/:chain/:collection", async (c) => {
-    const chain = c.req.param("chain");
-    const collection = addressIn(c, "collection", "this is no address");
-    const takings = await getTakings(services, { chain, collection }, pageReader(services, c.env.incoming, chain));
-    const { block, balanceWei, minted, reserved } = takings;
-    const body = { block: String(block), balance_wei: String(balanceWei), minted: String(minted) };
-    return c.json({ ...body, reserved: String(reserved) }, 200, { "Cache-Control": "no-cache" });
+  app.get("/console/figures", async (c) => {
+    const wanted = (c.req.queries("of") ?? []).map(collectionIn);
+    if (wanted.length > mostFigures)
+      throw new ServiceError("value_error", `figures of at most ${mostFigures} collections are read at once`, {
+        field: "of",
+      });
+    await payMore(services, c.env.incoming, wanted.length * figuresMs);
+    const figures = await Promise.all(wanted.map((one) => figuresOf(services, c.env.incoming, one)));
+    return c.json({ figures }, 200, { "Cache-Control": "no-cache" });
+  });
+  app.get("/console/history", async (c) => {
+    const text = await readHistory(services);
+    return c.body(text, 200, { "Content-Type": "application/json", "Cache-Control": "public, max-age=10" });
   });
   const head = { title: "Mintyard console", description: "Launch and watch NFT collections." };
   // One page at every path.
   const kept = pages.keep(() => "/console");
   app.get("/console", kept, async (c) => await pages.page(c, "console", head));
   app.get("/console/*", kept, async (c) => await pages.page(c, "console", head));
+}
+
+/** Collections of one question for figures; a page asks again for more. */
+const mostFigures = 100;
+/** Milliseconds of this process that the figures of one collection take, mostly out of memory. */
+const figuresMs = 0.5;
+
+/** What the console shows of a collection as it goes on; where that cannot be read now, `error` says why. */
+async function figuresOf(services: Services, request: IncomingMessage, place: { chain: string; address: Address }) {
+  const { chain: name, address } = place;
+  try {
+    const sale = await getPublicSale(
+      services,
+      { chain: name, collection: address },
+      pageReader(services, request, name),
+    );
+    // Of a contract of somebody else's the database is not made to count.
+    const counted = sale.deployedHere ? await getMintsByHour(services, sale.chain, address) : null;
+    return { ...place, sale: saleBody(sale), mints_by_hour: counted, error: null };
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    return { ...place, sale: null, mints_by_hour: null, error: { code: error.code, message: error.message } };
+  }
+}
+
+/** `goerli:0x…`. @throws ServiceError `value_error`, `invalid_address`. */
+function collectionIn(text: string): { chain: string; address: Address } {
+  const [chain = "", address = "", ...more] = text.split(":");
+  if (more.length > 0 || address === "")
+    throw new ServiceError("value_error", "of is a chain and a contract, such as goerli:0x…", { field: "of" });
+  return { chain, address: readAddress(address, "of", "of has no contract's address") };
 }
 
 const bodyBytes = 262_144;
@@ -145,7 +188,11 @@ export function addLocalWallet(app: Hono<AppEnv>, services: Services): void {
 /** The address in a path. @throws ServiceError `invalid_address` with this message. */
 function addressIn(c: Context<AppEnv>, name: "address" | "collection", message: string): Address {
   const { [name]: text = "" } = c.req.param() as Record<string, string>;
-  if (!isAddress(text, { strict: false })) throw new ServiceError("invalid_address", message, { field: name });
+  return readAddress(text, name, message);
+}
+
+function readAddress(text: string, field: string, message: string): Address {
+  if (!isAddress(text, { strict: false })) throw new ServiceError("invalid_address", message, { field });
   return text.toLowerCase() as Address;
 }
 

@@ -51,7 +51,9 @@ function errorPage(code: ErrorCode) {
 function addGuides(app: Hono<AppEnv>, pages: WebPages): void {
   app.get("/docs/guide", async (c) => {
     const guides = await pages.guides();
-    const list = guides.map(({ name, title }) => html`<li><a href="/docs/guide/${name}">${title}</a></li>`);
+    const list = guides
+      .filter(({ isRunbook }) => !isRunbook)
+      .map(({ name, title }) => html`<li><a href="/docs/guide/${name}">${title}</a></li>`);
     const body = documentFrame(html`<h1>Guides</h1><ul class="columns">${list}</ul>`);
     const head = { title: "Guides – Mintyard", description: "How to use and run Mintyard." };
     return await pages.page(c, "docs", head, body);
@@ -72,10 +74,11 @@ function addGuides(app: Hono<AppEnv>, pages: WebPages): void {
   });
 }
 
-/** Where a reader is: all guides, and below this one its sections. */
+/** Where a reader is: all guides, and below this one its sections. Of the runbooks that one alone that is read. */
 function sideOf(guides: readonly GuidePage[], shown: GuidePage) {
   const sections = shown.sections.map(({ anchor, title }) => html`<li><a href="#${anchor}">${title}</a></li>`);
-  const list = guides.map(({ name, title }) =>
+  const listed = guides.filter((guide) => !guide.isRunbook || guide.name === shown.name);
+  const list = listed.map(({ name, title }) =>
     name === shown.name
       ? html`<li><a href="/docs/guide/${name}" aria-current="page">${title}</a><ul>${sections}</ul></li>`
       : html`<li><a href="/docs/guide/${name}">${title}</a></li>`,

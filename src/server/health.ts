@@ -39,7 +39,15 @@ export function addHealth(app: Hono<AppEnv>, services: Services, drain: Drain, m
       good ? 200 : 503,
     );
   });
-  app.get("/status", async (c) => c.json(await readStatus(services)));
+  app.get("/status", async (c) => {
+    const [status, disk, store] = await Promise.all([
+      readStatus(services),
+      services.disk.status(),
+      services.content.cars.trouble(),
+    ]);
+    // What its trouble says names hosts and keys of the operator: see above.
+    return c.json({ ...status, storage: { full: disk.full, store: store === null ? "ok" : "away" } });
+  });
   app.get("/metrics", async (c) => {
     if (!metrics || !mayReadMetrics(c.env.incoming, services.config.metrics.token))
       throw new ServiceError("not_found", "nothing is served at /metrics");

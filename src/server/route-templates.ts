@@ -2,12 +2,14 @@ import { createOpenApi } from "../rest/openapi.ts";
 
 /** Below a CID, a path is as long as its directory is deep. */
 const deepest: Partial<Record<string, number>> = { ipfs: 2, thumbnails: 3 };
+const ofTokens = /^\/thumbnails\/[^/]+\/nfts\//;
 
 type Node = Map<string, Node>;
 
 /** What is served beside the paths of the OpenAPI document; `{…}` stands for any one segment. */
 const others = [
   ...["/", "/graphql", "/ipfs/{cid}", "/thumbnails/{width}/{cid}", "/docs", "/docs/{page}", "/docs/{page}/{name}"],
+  "/thumbnails/{width}/nfts/{chain}/{contract_address}/{token_id}",
   ...["/auth/{step}", "/mint/{chain}/{collection}", "/mint/{chain}/{collection}/{part}", "/local-wallet/{chain}"],
   ...[
     "/console",
@@ -47,6 +49,7 @@ export function routeTemplates(): (path: string) => string {
   };
   return (path) => {
     const parts = (path.split("?", 1)[0] ?? "").split("/").filter(Boolean);
-    return find(root, parts.slice(0, deepest[parts[0] ?? ""] ?? 8), 0) ?? "other";
+    const depth = ofTokens.test(path) ? undefined : deepest[parts[0] ?? ""];
+    return find(root, parts.slice(0, depth ?? 8), 0) ?? "other";
   };
 }

@@ -6,7 +6,7 @@ import { isLoopback, isOwnHost } from "../http/own-host.ts";
 import type { Services } from "../services.ts";
 
 /** What the console's pages ask beside the APIs: its account pays for it, not the address that it has with others. */
-const ofPages = /^\/(console\/((balance|takings)\/|requests\b)|mint\/[^/?]+\/[^/?]+\/sale\b)/;
+const ofPages = /^\/(console\/(balance\/|figures\b|requests\b)|mint\/[^/?]+\/[^/?]+\/sale\b)/;
 
 /** `session` is the key of a signed-in browser; `browser` ties a nonce to the browser that asked for it. */
 type CookieName = "session" | "browser";

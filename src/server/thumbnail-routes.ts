@@ -1,19 +1,19 @@
-import type { IncomingMessage } from "node:http";
 import { type Context, Hono } from "hono";
 import { payMore } from "../admission/pay-for-work.ts";
-import { clientAddress } from "../http/client-address.ts";
 import { matchesEtag } from "../http/etag.ts";
 import type { ContentFile } from "../ipfs/resolve-content.ts";
 import type { Services } from "../services.ts";
-import { mostPictureBytes, type ThumbnailWidth, thumbnailWidths } from "../thumbnails/bounds.ts";
-import { type Thumbnail, thumbnailVersion } from "../thumbnails/thumbnails.ts";
+import { mostPictureBytes, type ThumbnailWidth } from "../thumbnails/bounds.ts";
+import type { Thumbnail } from "../thumbnails/thumbnails.ts";
 import { readCid } from "../uploads/read-content.ts";
 import { refuse } from "./gateway-answer.ts";
+import { answerNftThumbnail } from "./nft-thumbnail.ts";
+import { clientOf, keptAs, makingMs, requestOf, sendThumbnail, widthOf, widths } from "./thumbnail-answer.ts";
 
-/** Milliseconds of this process that a preview takes which has to be made, and each byte of its picture. */
-const [makingMs, byteMs] = [2, 0.5 / 1_048_576];
+/** Milliseconds of this process that each byte of a picture takes. */
+const byteMs = 0.5 / 1_048_576;
 
-/** WebP for everybody, whatever they accept: there is no `Vary`, and caches keep one file for each width. */
+/** Pages of any origin may show previews; none is ever anything but a picture. */
 const onEveryAnswer = Object.entries({
   "X-Content-Type-Options": "nosniff",
   "Content-Security-Policy": "sandbox; default-src 'none'",
@@ -25,7 +25,8 @@ const forAYear = "public, max-age=31536000, immutable";
 
 /**
  * GET and HEAD of `/:width/:cid` and `/:width/:cid/<path>`: a preview of a picture that `/ipfs` has under the same path.
- * Where none can be made now, the answer leads to the picture itself; docs/gateway.md describes it.
+ * Where none can be made now, the answer leads to the picture itself; docs/gateway.md describes it. Also of
+ * `/:width/nfts/:chain/:contract/:tokenId`, wherever the picture of that token is.
  */
 export function createThumbnailRoutes(services: Services): Hono {
   const app = new Hono({ strict: false });
@@ -33,46 +34,46 @@ export function createThumbnailRoutes(services: Services): Hono {
     for (const [name, value] of onEveryAnswer) c.header(name, value);
     await next();
   });
+  app.get("/:width/nfts/:chain/:contract/:tokenId", async (c) => await answerNftThumbnail(c, services));
   app.on("GET", ["/:width/:cid", "/:width/:cid/*"], async (c) => await answer(c, services));
   app.all("*", (c) => {
     if (["GET", "HEAD"].includes(c.req.method))
-      return refuse(c, 400, `/thumbnails/<width>/<cid>/<path> is wanted; ${widths}`);
+      return refuse(
+        c,
+        400,
+        `/thumbnails/<width>/<cid>/<path> or /thumbnails/<width>/nfts/<chain>/<contract>/<tokenId> is wanted; ${widths}`,
+      );
     c.header("Allow", "GET, HEAD");
     return refuse(c, 405, "GET and HEAD are served here");
   });
   return app;
 }
 
-const widths = `widths are ${thumbnailWidths.join(", ")}`;
-
 async function answer(c: Context, services: Services): Promise<Response> {
   const asked = parsePath(new URL(c.req.url).pathname);
   if (!asked) return refuse(c, 400, "this path is not well-formed");
-  const width = thumbnailWidths.find((one) => String(one) === asked.width);
+  const width = widthOf(asked.width);
   if (!width) return refuse(c, 400, `${asked.width.slice(0, 20)} is no width of a preview; ${widths}`);
   if (!readCid(asked.cid)) return refuse(c, 400, "this is no CID");
   const picture = await services.content.resolveAnywhere(asked.cid, asked.path);
   if (!picture) return refuse(c, 404, `${asked.original} is not here`);
   if (picture.kind === "directory")
     return refuse(c, 404, `${asked.original} is a directory; add the name of a picture`);
-  const etag = `"${picture.cid}.${width}.${thumbnailVersion}"`;
-  const kept = { ETag: etag, "Cache-Control": forAYear };
-  if (matchesEtag(c.req.header("if-none-match"), etag)) return c.body(null, 304, kept);
+  const kept = keptAs(picture.cid, width, forAYear);
+  if (matchesEtag(c.req.header("if-none-match"), kept.ETag)) return c.body(null, 304, kept);
   const thumbnail = (await services.thumbnails.find(picture.cid, width)) ?? (await make(c, services, picture, width));
   if (thumbnail === "busy") {
     c.header("Cache-Control", "no-store");
     return c.redirect(asked.original, 307);
   }
   if ("refused" in thumbnail) return refuse(c, 422, `no preview is made of this file: ${thumbnail.refused}`);
-  const bytes = thumbnail.bytes as Uint8Array<ArrayBuffer>;
-  return c.body(bytes, 200, { ...kept, "Content-Type": "image/webp", "Content-Length": String(bytes.length) });
+  return sendThumbnail(c, thumbnail.bytes, kept);
 }
 
 async function make(c: Context, services: Services, picture: ContentFile, width: ThumbnailWidth): Promise<Thumbnail> {
-  const incoming: IncomingMessage | undefined = c.env?.incoming;
-  await payMore(services, incoming, makingMs + Math.min(picture.size, mostPictureBytes) * byteMs);
-  const client = incoming ? clientAddress(incoming, services.config.trustedProxies) : null;
-  return await services.thumbnails.make(picture, width, client ?? "");
+  await payMore(services, requestOf(c), makingMs + Math.min(picture.size, mostPictureBytes) * byteMs);
+  const { cid: id, size } = picture;
+  return await services.thumbnails.make({ id, size, stream: () => picture.stream() }, width, clientOf(c, services));
 }
 
 interface Asked {

@@ -25,6 +25,8 @@ export interface WebManifest {
 export interface GuidePage {
   name: string;
   title: string;
+  /** What to do about one alert: the guide `runbooks` lists them. */
+  isRunbook: boolean;
   html: string;
   sections: { anchor: string; title: string; text: string }[];
 }

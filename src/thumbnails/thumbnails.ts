@@ -6,9 +6,10 @@ import { mostPictureBytes, type ThumbnailWidth } from "./bounds.ts";
 import { type Made, PictureMaker } from "./picture-maker.ts";
 import { type CacheSettings, ThumbnailCache } from "./thumbnail-cache.ts";
 
-/** A file by its CID, as the content store has it. */
+/** A file that never changes. */
 export interface Picture {
-  cid: string;
+  /** Tells its bytes from all others: its CID, or a digest. */
+  id: string;
   size: number;
   stream(): AsyncIterable<Uint8Array>;
 }
@@ -26,8 +27,8 @@ export const thumbnailVersion = 1;
 const atOnce = 2;
 /** Pictures that wait, all and those of one client. */
 const [mostWaiting, mostOfOne] = [256, 64];
-/** So long a request waits; what it asked for is made all the same. */
-const waitMs = 5_000;
+/** So long a request waits. */
+const usualWaitMs = 5_000;
 /** So long a picture may take to be read: the sources have limits of their own for each part. */
 const readMs = 10_000;
 const [refusedMs, refusedForNowMs] = [86_400_000, 300_000];
@@ -49,6 +50,11 @@ export class Thumbnails {
     this.#cache = settings.mostBytes > 0 ? new ThumbnailCache(settings) : null;
   }
 
+  /** Whether none are made. */
+  get areOff(): boolean {
+    return this.#cache === null;
+  }
+
   /** Previews that this process had made. */
   get made(): number {
     return this.#madeCount;
@@ -60,24 +66,40 @@ export class Thumbnails {
   }
 
   /** What is known without making anything; null where a preview has to be made. */
-  async find(cid: string, width: ThumbnailWidth): Promise<Thumbnail | null> {
+  async find(id: string, width: ThumbnailWidth): Promise<Thumbnail | null> {
     if (!this.#cache) return "busy";
-    const refused = this.#refused.get(cid);
+    const refused = this.#refused.get(id);
     if (refused !== undefined) return { refused };
-    const bytes = await this.#cache.get(keyOf(cid, width));
+    const bytes = await this.#cache.get(keyOf(id, width));
     return bytes && { bytes };
+  }
+
+  /** What `note` was given last under this name, for as long as the cache has room for it; null without it. */
+  async noted(name: string): Promise<Buffer | null> {
+    return (await this.#cache?.get(name)) ?? null;
+  }
+
+  /** Keeps a short text with the previews. It never fails. */
+  async note(name: string, text: string): Promise<void> {
+    await this.#cache?.put(name, Buffer.from(text));
   }
 
   /**
    * Makes what `find` has not, once for all who ask for it meanwhile.
    *
    * @param client who asks: clients take turns.
+   * @param waitMs so long the answer may take; what was asked for is made all the same.
    * @throws what reading the picture throws.
    */
-  async make(picture: Picture, width: ThumbnailWidth, client: string): Promise<Thumbnail> {
-    const key = keyOf(picture.cid, width);
+  async make(
+    picture: Picture,
+    width: ThumbnailWidth,
+    client: string,
+    waitMs: number = usualWaitMs,
+  ): Promise<Thumbnail> {
+    const key = keyOf(picture.id, width);
     const making = this.#making.get(key) ?? this.#enqueue(key, picture, width, client);
-    return await soonEnough(making);
+    return await soonEnough(making, waitMs);
   }
 
   close(): void {
@@ -110,7 +132,7 @@ export class Thumbnails {
     const made = await this.#tryToMake(picture, width);
     if (made === "busy") return made;
     if ("refused" in made) {
-      this.#refused.set(picture.cid, made.refused, { ttl: made.forNow ? refusedForNowMs : refusedMs });
+      this.#refused.set(picture.id, made.refused, { ttl: made.forNow ? refusedForNowMs : refusedMs });
       return { refused: made.refused };
     }
     this.#madeCount += 1;
@@ -132,12 +154,12 @@ export class Thumbnails {
   }
 }
 
-function keyOf(cid: string, width: ThumbnailWidth): string {
-  return `${thumbnailVersion} ${width} ${cid}`;
+function keyOf(id: string, width: ThumbnailWidth): string {
+  return `${thumbnailVersion} ${width} ${id}`;
 }
 
 /** @returns null for what has not come in its time. */
-async function readWithin(stream: AsyncIterable<Uint8Array>): Promise<Buffer | null> {
+async function readWithin(stream: AsyncIterable<Uint8Array>): Promise<Uint8Array | null> {
   const pieces: Uint8Array[] = [];
   const iterator = stream[Symbol.asyncIterator]();
   const { promise: late, resolve } = Promise.withResolvers<null>();
@@ -145,7 +167,7 @@ async function readWithin(stream: AsyncIterable<Uint8Array>): Promise<Buffer | n
   try {
     for (;;) {
       const step = await Promise.race([iterator.next(), late]);
-      if (step?.done) return Buffer.concat(pieces);
+      if (step?.done) return pieces.length === 1 && pieces[0] ? pieces[0] : Buffer.concat(pieces);
       if (step) {
         pieces.push(step.value);
         continue;
@@ -159,8 +181,9 @@ async function readWithin(stream: AsyncIterable<Uint8Array>): Promise<Buffer | n
   }
 }
 
-async function soonEnough(making: Promise<Thumbnail>): Promise<Thumbnail> {
-  const { promise, resolve } = Promise.withResolvers<Thumbnail>();
+/** @returns "busy" for what has not come in its time. */
+export async function soonEnough<T>(making: Promise<T>, waitMs: number): Promise<T | "busy"> {
+  const { promise, resolve } = Promise.withResolvers<"busy">();
   const limit = setTimeout(() => resolve("busy"), waitMs);
   return await Promise.race([making, promise]).finally(() => clearTimeout(limit));
 }

@@ -7,7 +7,7 @@ import { getPublicSale } from "../../src/collections/public-sale.ts";
 import { ServiceError } from "../../src/errors/errors.ts";
 import type { Services } from "../../src/services.ts";
 import { createIndexedDatabase } from "../setup/database.ts";
-import { addressOf, type NftFixture } from "../setup/nft-fixture.ts";
+import { addressOf, type Movement, type NftFixture } from "../setup/nft-fixture.ts";
 import { patient } from "../setup/wait.ts";
 import { RelayHarness, randomAddress } from "../transactions/harness.ts";
 import { HttpApi } from "./http-api.ts";
@@ -73,6 +73,7 @@ test("a reading is one call of the node, of one block, for all who ask; the cont
   expect(answers[0]).toMatchObject({
     ...{ name: info.deploymentConfig.name, maxSupply: 7n, tokensPerMint: 2n, minted: 0n, reserved: 0n },
     ...{ publicPriceWei: parseEther("0.01"), block: head.number, blockTime: head.timestamp, deployedHere: true },
+    ...{ balanceWei: 0n },
   });
 });
 
@@ -96,6 +97,8 @@ test("what the index has of a collection is seen soon, and nobody pays; without 
   await mint();
   await index.add([{ from: addressOf(0), to: owner.address.toLowerCase(), contract: collection, tokenId: 0n }]);
   await expect.poll(async () => (await sale()).minted, patient).toBe(before + 1n);
+  // What was paid for it is in the same answer.
+  expect((await sale()).balanceWei).toBe(await fixture.h.chain.getBalance({ address: collection }));
   const after = asked() - calls;
   expect(after).toBeLessThanOrEqual(3);
   // A start that the service's own update changed has no event.
@@ -122,6 +125,37 @@ test("where an event costs its sender nothing the visitor pays for the reading, 
   while (performance.now() < until) expect((await look()).minted).toBe(before);
   mayPay = true;
   await expect.poll(async () => (await look()).minted, patient).toBe(before + 1n);
+});
+
+test("one question gives the figures of many collections; what is no collection takes no other along", async () => {
+  const deployed = await Promise.all([fixture.deployed({ max_supply: 30 }), fixture.deployed({ max_supply: 40 })]);
+  const [one = "", other = ""] = deployed.map((body) => String(body["predicted_address"]).toLowerCase());
+  const hour = Math.floor(Date.now() / 3_600_000) * 3_600;
+  const mints = [hour - 30 * 3_600, hour - 2 * 3_600, hour - 2 * 3_600 + 5, hour].map((timestamp, id) => ({
+    ...{ from: addressOf(0), to: owner.address.toLowerCase(), contract: other, tokenId: BigInt(id), timestamp },
+  }));
+  for (const mint of mints) await index.add([mint]);
+  await index.add([{ ...mints[0], from: owner.address.toLowerCase(), to: addressOf(7), timestamp: hour } as Movement]);
+  const nobody = randomAddress().toLowerCase();
+  const places = [one, nobody, other].map((address) => `of=goerli:${address}`);
+  const { status, body } = await fixture.api.get(`/console/figures?${places.join("&")}`);
+  expect(status).toBe(200);
+  const counted = { from: hour - 23 * 3_600, mints: [...Array(21).fill(0), 2, 0, 1] };
+  expect(body["figures"]).toMatchObject([
+    {
+      address: one,
+      sale: { max_supply: "30", balance_wei: "0" },
+      mints_by_hour: { mints: Array(24).fill(0) },
+      error: null,
+    },
+    { address: nobody, sale: null, mints_by_hour: null, error: { code: "not_found" } },
+    { address: other, sale: { max_supply: "40" }, mints_by_hour: counted, error: null },
+  ]);
+  const refused = async (query: string) => (await fixture.api.get(`/console/figures${query}`)).body;
+  expect(await refused("?of=goerli")).toMatchObject({ error: { code: "value_error" }, detail: [{ loc: ["of"] }] });
+  expect(await refused("?of=goerli:0x12")).toMatchObject({ error: { code: "invalid_address" } });
+  expect(await refused(`?${Array(101).fill(places[0]).join("&")}`)).toMatchObject({ error: { code: "value_error" } });
+  expect(await refused("")).toEqual({ figures: [] });
 });
 
 /** Hours of a page, without a node: what a reading is, and when something happens, is given. */

@@ -1,11 +1,13 @@
 import { createSiweMessage } from "viem/siwe";
 import { callsOfSale } from "../../src/collections/read-sale.ts";
-import { callsOfBalance, callsOfTakings } from "../../src/collections/takings.ts";
+import { callsOfBalance } from "../../src/collections/shown-balance.ts";
 import { randomAddress } from "../transactions/harness.ts";
 import { type Asker, type Entry, get, type Reply, type Target } from "./attack.ts";
 
 const chain = "goerli";
 const page = (path: string) => get("as it is", () => path);
+const figuresOf = (count: number) =>
+  `/console/figures?${Array.from({ length: count }, () => `of=${chain}:${randomAddress()}`).join("&")}`;
 
 /** A message of a wallet that is a contract which never ends, or returns a megabyte. */
 async function signIn(target: Target, asker: Asker, index: number): Promise<Reply> {
@@ -41,6 +43,16 @@ export const pageAttacks: Record<string, Entry> = {
     "the last file of a directory of thousands, which is no picture",
     (target) => `/thumbnails/1024/${target.directory}/2999.json`,
   ),
+  "GET /thumbnails/:width/nfts/:chain/:contract/:tokenId": [
+    get(
+      "a picture without an end at a server of the attacker, each time another link",
+      (target, index) => `/thumbnails/1024/nfts/${chain}/${target.large}/${index % 1_000}`,
+    ),
+    get(
+      "a drawing of a megabyte in the metadata, which is damaged",
+      (target, index) => `/thumbnails/1024/nfts/${chain}/${target.large}/${1_000 + (index % 10)}`,
+    ),
+  ],
   "GET /graphql": [
     get("a new document", (_, index) => `/graphql?query=${encodeURIComponent(`{ status { database } } # ${index}`)}`),
     {
@@ -93,10 +105,11 @@ export const pageAttacks: Record<string, Entry> = {
     () => `/console/balance/${chain}/${randomAddress()}`,
     { places: callsOfBalance },
   ),
-  "GET /console/takings/:chain/:collection": [
-    get("a collection", (target) => `/console/takings/${chain}/${target.collection}`, { places: callsOfTakings }),
-    get("a contract that is none, each time another", () => `/console/takings/${chain}/${randomAddress()}`),
+  "GET /console/figures": [
+    get("a collection", (target) => `/console/figures?of=${chain}:${target.collection}`),
+    get("twenty contracts that are none, each time others", () => figuresOf(20), { places: 20 * callsOfSale.together }),
   ],
+  "GET /console/history": page("/console/history"),
   "GET /console": page("/console"),
   "GET /console/*": page("/console/launches"),
   "GET /docs/guide": page("/docs/guide"),

@@ -81,7 +81,7 @@ export function boundOf(operation: string, attacker: Attacker, transaction: bool
   if (/signup|signUp/.test(name)) return "sign-up";
   const question = attacker === "no key" ? "open question" : "question";
   if (/^\/auth\/(nonce|sign-in)$/.test(name)) return question;
-  if (/\/(sale|balance|takings)(\/|$)/.test(name) || /^GET \/mint/.test(operation)) return "reading";
+  if (/\/(sale|balance|figures)(\/|$)/.test(name) || /^GET \/mint/.test(operation)) return "reading";
   if (/^(query (eligibility|status)|subscription collection)$/.test(operation)) return question;
   if (/^\/(graphql|auth)/.test(name)) return "uncounted";
   const isOfApi = /^\/v[01](\/|$)/.test(name) || !name.startsWith("/");

@@ -4,7 +4,7 @@ import { workOfAddress, workOfAddresses } from "../../src/accounts/open-work.ts"
 import { entriesForOneDeployment, forOneUpload } from "../../src/auth/large-requests.ts";
 import { usualStreams } from "../../src/auth/stream-permits.ts";
 import { callsOfSale } from "../../src/collections/read-sale.ts";
-import { callsOfBalance, callsOfTakings } from "../../src/collections/takings.ts";
+import { callsOfBalance } from "../../src/collections/shown-balance.ts";
 import { gasShare, monthGasShare } from "../../src/config/chain-settings.ts";
 import { freeMinutesOfDay } from "../../src/db/pool/database-time.ts";
 import { hostRates } from "../../src/events/host-rates.ts";
@@ -109,7 +109,7 @@ export function describeCosts({ billed, gasOfOne, reservedBySpent, dayEur, month
       thing: "RPC call",
       who: "no key, by open pages",
       worst: named(most("no key", ["reading"], rpc, true), few, "calls for one that counts"),
-      bound: `${inWords(mostIn("reading", 1))} calls a day beside them, one of which comes back each minute; a sale is ${callsOfSale.together}, takings are ${callsOfTakings}, a balance ${callsOfBalance}`,
+      bound: `${inWords(mostIn("reading", 1))} calls a day beside them, one of which comes back each minute; a sale is ${callsOfSale.together}, a balance ${callsOfBalance}`,
     },
     {
       thing: "row",

@@ -75,7 +75,7 @@ class HostileServer {
 }
 
 /** What pages make a server ask a node. */
-const ofReadings = /^\/(mint|console\/(balance|takings))\//;
+const ofReadings = /^\/(mint\/|console\/(balance\/|figures\b))/;
 
 /** A server as operators run it, a worker that is asked for its work, and everything hostile that attacks need. */
 export class Stage {
@@ -249,10 +249,11 @@ export class Stage {
     await index.setHead(200);
     // Read before: what readers make of their lists is no part of what attacks ask for.
     await this.h.database.pool.query(
-      `INSERT INTO service.token_metadata (chain_id, contract, token_id, status, next_attempt_at, fetched_at, fetched_block, metadata, name)
-       SELECT 31337, $1, n, 'fresh', NULL, clock_timestamp(), 100, json_build_object('name', n::text, 'x', repeat('x', 500)), n::text
+      `INSERT INTO service.token_metadata (chain_id, contract, token_id, status, next_attempt_at, fetched_at, fetched_block, metadata, name, image)
+       SELECT 31337, $1, n, 'fresh', NULL, clock_timestamp(), 100, json_build_object('name', n::text, 'x', repeat('x', 500)), n::text,
+         CASE WHEN n < 1000 THEN $2 || '/endless' || n WHEN n < 1010 THEN 'data:image/png,' || n || repeat('a', 1000000) END
        FROM generate_series(0, 2999) n`,
-      [Buffer.from(large.slice(2), "hex")],
+      [Buffer.from(large.slice(2), "hex"), hostileUrl],
     );
     const accounts = (await chain.request({ method: "eth_accounts" } as never)) as Address[];
     const wallet = (accounts[1] ?? zero).toLowerCase() as Address;

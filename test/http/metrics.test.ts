@@ -8,7 +8,7 @@ import { createMetrics, watchRefusals } from "../../src/telemetry/metrics.ts";
 import { serveMetrics } from "../../src/telemetry/serve-metrics.ts";
 import { ApiServer } from "../setup/api-server.ts";
 import { addressOf, nobody } from "../setup/nft-fixture.ts";
-import { patient } from "../setup/wait.ts";
+import { patient, slowness } from "../setup/wait.ts";
 import { furnish } from "../tenants/tenant.ts";
 import { askedBy, boardQueries, readAlerts } from "../watching/rules.ts";
 import { onlyWhere } from "../watching/situations.ts";
@@ -126,6 +126,52 @@ describe("/metrics", () => {
         if (label !== "instance") expect([...known], `${label} of ${query}`).toContain(label);
     }
   });
+});
+
+test("/console/history has a day of samples in few points, none of whose peaks is lost, and is asked for once in ten seconds", async () => {
+  const { pool } = api.database;
+  await furnish(api, "plots");
+  const wallet = Buffer.alloc(20, 7);
+  // As a worker of a local chain writes them, every half minute; one of them has a peak.
+  await pool.query(
+    `INSERT INTO service.chain_sample (chain_id, at, lag_seconds, lag_blocks, waiting, oldest_seconds)
+     SELECT 31337, at, CASE n WHEN 1000 THEN 77 ELSE 1 END, 0, CASE n WHEN 0 THEN 5 ELSE 9 END, NULL
+     FROM generate_series(0, 2870) AS n, date_bin('30 seconds', now() - n * interval '30 seconds', 'epoch') AS at`,
+  );
+  await pool.query(
+    `INSERT INTO service.wallet_sample (chain_id, addr, at, wei)
+     SELECT chain_id, $1, at, 10::numeric ^ 30 + lag_seconds FROM service.chain_sample`,
+    [wallet],
+  );
+  const asked = await fetch(`${api.url}/console/history`);
+  expect([asked.status, asked.headers.get("content-type")]).toEqual([200, "application/json"]);
+  const text = await asked.text();
+  const { now, chains } = JSON.parse(text);
+  const goerli = chains.find(({ chain }: { chain: string }) => chain === "goerli");
+  const ethereum = chains.find(({ chain }: { chain: string }) => chain === "ethereum");
+  expect(ethereum).toMatchObject({ points: [], wallets: [], everySeconds: 30 });
+  expect(goerli.everySeconds).toBeGreaterThanOrEqual(299);
+  expect(goerli.points.length).toBeLessThanOrEqual(290);
+  expect(goerli.points.length).toBeGreaterThan(280);
+  const times = goerli.points.map(({ at }: { at: number }) => at);
+  expect(times).toEqual(times.toSorted((a: number, b: number) => a - b));
+  expect(Math.max(...goerli.points.map(({ lagSeconds }: { lagSeconds: number }) => lagSeconds))).toBe(77);
+  expect(goerli.points.at(-1)).toMatchObject({ lagSeconds: 1, lagBlocks: 0, waiting: 5, oldestSeconds: null });
+  expect(now - goerli.points.at(-1).at).toBeLessThan(60 * slowness);
+  expect(goerli.wallets).toMatchObject([{ wallet: `0x${wallet.toString("hex")}` }]);
+  const balances = goerli.wallets[0].points.map(({ wei }: { wei: string }) => wei);
+  expect(new Set(balances)).toEqual(new Set([`1${"0".repeat(29)}1`, `1${"0".repeat(28)}77`]));
+  // Of everybody's transactions, though this process sees one account's rows at a time.
+  const { rows } = await pool.query(
+    "SELECT coalesce(sum(mined_cost_wei), 0)::text AS wei FROM service.nonce_reservation WHERE chain_id = 31337 AND NOT found",
+  );
+  const spent = goerli.spending.reduce((sum: bigint, { wei }: { wei: string }) => sum + BigInt(wei), 0n);
+  expect(String(spent)).toBe(rows[0].wei);
+  await pool.query("DELETE FROM service.chain_sample");
+  expect(await (await fetch(`${api.url}/console/history`)).text()).toBe(text);
+  await expect
+    .poll(async () => (await (await fetch(`${api.url}/console/history`)).json()).chains, patient)
+    .toMatchObject(chains.map(({ chain }: { chain: string }) => ({ chain, points: [] })));
 });
 
 describe("/readyz and /status", () => {

@@ -76,7 +76,7 @@ function pageOf(count: number, document: string): string[][] {
     put("metadataStatus", item % 3 === 0 ? "" : "fresh");
     put("metadataError", item % 3 === 0 ? "not_found" : "");
     put("metadata", item % 3 === 0 ? "" : document);
-    put("cachedFileUrl", item % 3 === 0 ? "null" : '"bafy/1"');
+    put("cachedFileUrl", ["null", '"bafy/1"', "link", ""][item % 4] ?? "");
     put("fileInformation", item % 3 === 0 ? "" : "1,2,3");
     put("metadataUpdatedAt", item % 4 === 2 ? "" : "2026-01-02T03:04:05.123456");
     return parts;
@@ -130,6 +130,10 @@ test.each([0, 1, 200])("a page with %i bytes behind it is what its items are one
     contract: { 'of "name"': `name of ${addresses[0]} ü` },
   });
   expect(read[0]).toMatchObject({ '"metadata"': null, '"mintedAt"': null, '"cachedFileUrl"': null });
+  expect(read.slice(0, 4).map((nft) => nft['"thumbnailUrl"'])).toEqual([
+    ...[null, "https://nft.example/thumbnails/512/bafy/1"],
+    ...[`https://nft.example/thumbnails/512/nfts/goerli/0x${addresses[0]}/512`, null],
+  ]);
   const standards = new Set(read.map(({ contract }) => contract?.['of "standard"']));
   expect(standards).toEqual(new Set(["ERC721", "ERC1155"]));
   // The same once more, and with another page in between: nothing of an earlier page is left.

@@ -36,6 +36,7 @@ const texts = [
   "x".repeat(16_384),
   "y".repeat(16_385),
 ];
+const links = [...texts, "https://a.example/1", "IPFS://b", `data:,${"z".repeat(20_000)}`, "ar:", "ftp://c"];
 const bytes = (hex: string) => Buffer.from(hex.slice(2), "hex");
 
 async function write(step: number): Promise<void> {
@@ -53,7 +54,16 @@ async function write(step: number): Promise<void> {
          cached_image = excluded.cached_image, metadata = excluded.metadata, file_width = excluded.file_width,
          file_height = excluded.file_height, file_size = excluded.file_size, fetched_at = excluded.fetched_at`,
       [
-        ...[bytes(contract), String(tokenId), ...Array.from({ length: 6 }, () => pick(texts))],
+        ...[
+          bytes(contract),
+          String(tokenId),
+          pick(texts),
+          pick(texts),
+          pick(texts),
+          pick(links),
+          pick(texts),
+          pick(texts),
+        ],
         ...[JSON.stringify({ step, text: pick(texts) }), ...file, random(2) === 0 ? null : 1.7e9 + step + 0.123456],
       ],
     );
@@ -65,7 +75,7 @@ async function write(step: number): Promise<void> {
       [bytes(contract), pick(texts), pick(texts), pick(texts), pick([null, 0, 725])],
     );
   } else if (kind < 7) {
-    const column = pick(["name", "file_width", "cached_animation", "status"]);
+    const column = pick(["name", "file_width", "cached_animation", "status", "image"]);
     const value = column === "file_width" ? random(9) : column === "status" ? pick(["pending", "failed"]) : pick(texts);
     await pool.query(
       `UPDATE service.token_metadata SET ${column} = $3 WHERE chain_id = 31337 AND contract = $1 AND token_id = $2`,
@@ -93,6 +103,20 @@ async function write(step: number): Promise<void> {
 /** What lists show of a text. */
 const listed = (text: string | null) => (text !== null && Buffer.byteLength(text) > 16_384 ? null : text);
 
+interface PictureRow {
+  cached_image: string | null;
+  image: string | null;
+  of_contract: string;
+  id: string;
+}
+
+function previewOf({ cached_image: own, image, of_contract: contract, id }: PictureRow): string | null {
+  const base = "https://mintyard.test/thumbnails/512";
+  if (own !== null) return `${base}/${own}`;
+  const isLinked = /^(ipfs|http|https|ar|data):/i.test(image ?? "");
+  return isLinked ? `${base}/nfts/goerli/0x${contract}/${id}` : null;
+}
+
 /** What the tables say, without any of the code that answers. */
 async function recomputed() {
   const { rows } = await database.pool.query(
@@ -108,7 +132,7 @@ async function recomputed() {
       ...{ description: listed(row.description), metadataUrl: listed(row.token_uri), fileUrl: listed(row.image) },
       animationUrl: listed(row.animation_url),
       cachedFileUrl: row.cached_image === null ? null : `https://mintyard.test/ipfs/${row.cached_image}`,
-      thumbnailUrl: row.cached_image === null ? null : `https://mintyard.test/thumbnails/512/${row.cached_image}`,
+      thumbnailUrl: previewOf(row),
       cachedAnimationUrl: row.cached_animation === null ? null : `https://mintyard.test/ipfs/${row.cached_animation}`,
       metadata: row.metadata === null ? null : JSON.parse(row.metadata),
       fileInformation: whole

@@ -38,7 +38,7 @@ function memberOf(field: string, part: Part, facts: Facts): string {
   if (field === "null") return "null";
   if (field === "mintDate") return part("mintedAt") === "" ? "null" : `"${toNaiveSeconds(part("mintedAt"))}"`;
   if (field === "updatedDate") return part("metadataUpdatedAt") === "" ? "null" : `"${part("metadataUpdatedAt")}"`;
-  return tokenFields[field as keyof typeof tokenFields].json(part(field), facts);
+  return tokenFields[field as keyof typeof tokenFields].json(part(field), facts, part);
 }
 
 function recordOf(members: readonly ContractMember[], record: RecordParts, facts: Facts): string {
@@ -51,7 +51,11 @@ function recordOf(members: readonly ContractMember[], record: RecordParts, facts
       const parts: Record<string, string> = { address: record.address, standard: record.standard };
       return [
         name,
-        contractFields[field].json(parts[field] ?? record.stored[storedContractNames.indexOf(field)] ?? "", facts),
+        contractFields[field].json(
+          parts[field] ?? record.stored[storedContractNames.indexOf(field)] ?? "",
+          facts,
+          () => "",
+        ),
       ];
     }),
   );

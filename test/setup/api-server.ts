@@ -108,6 +108,7 @@ export class ApiServer {
     await new Promise((done) => this.server.close(done));
     await this.services.auth.usage.flush();
     await this.requestLog?.flush();
+    await this.services.linkedPictures.close();
     this.services.thumbnails.close();
     await this.services.content.close();
     await this.services.feed.close();

@@ -102,7 +102,7 @@ test("a queue that is full, of one client or all, is said at once", async () => 
   const thumbnails = new Thumbnails({ folder, mostBytes: 1_048_576, hasRoom: async () => true, logOnce });
   const { promise: never } = Promise.withResolvers<never>();
   const picture = (name: string) => ({
-    ...{ cid: name, size: 10 },
+    ...{ id: name, size: 10 },
     async *stream() {
       yield await never;
     },

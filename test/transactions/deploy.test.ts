@@ -1,19 +1,35 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
+import { readHistory } from "../../src/accounts/read-history.ts";
+import { takeSamples } from "../../src/accounts/take-samples.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import { deployments } from "../../src/collections/deployment-input.ts";
 import { findDeployedContract } from "../../src/collections/find-deployed-contract.ts";
+import { toBytes } from "../../src/db/bytes.ts";
 import { getRequest } from "../../src/requests/requests.ts";
 import { Rounds } from "../../src/rounds.ts";
 import type { Services } from "../../src/services.ts";
 import { runRelay } from "../../src/transactions/track/run-relay.ts";
-import { launch, RelayHarness } from "./harness.ts";
+import { createIndexedDatabase } from "../setup/database.ts";
+import { wait } from "../setup/wait.ts";
+import { goerli, launch, RelayHarness } from "./harness.ts";
+
+/** Of `/console/history`, what is compared here. */
+interface History {
+  now: number;
+  chains: {
+    points: { at: number }[];
+    wallets: { wallet: string; points: { at: number; wei: string }[] }[];
+    spending: { hour: number; wei: string }[];
+  }[];
+}
 
 let h: RelayHarness;
 let api: Services;
 let worker: Services;
 beforeAll(async () => {
-  h = await RelayHarness.start();
+  // The state of the service is read of the index too.
+  h = await RelayHarness.start(async () => (await createIndexedDatabase([31337])).database);
   api = h.process();
   worker = h.process();
 });
@@ -75,6 +91,52 @@ describe("a deployment", () => {
     const without = await deployCollection(api, caller, launch({ grantServiceAdmin: false }));
     await h.until(worker, without.deployment.id, ["confirmed", "finalized"]);
     expect(await h.chain.readContract({ address: without.deployment.contract, ...isAdmin })).toBe(false);
+  });
+
+  test("is in the operator's plots: two workers write one sample of a period, and keep 48 hours of them", async () => {
+    const read = async (): Promise<History> => JSON.parse(await readHistory(h.process()));
+    const spent = ({ chains: [chain] }: History) =>
+      (chain?.spending ?? []).reduce((sum, { wei }) => sum + BigInt(wei), 0n);
+    const before = spent(await read());
+    const { deployment } = await deployCollection(api, await h.caller(), launch());
+    await h.until(worker, deployment.id, ["confirmed", "finalized"]);
+    const { gasUsed, effectiveGasPrice } = await h.chain.getTransactionReceipt({ hash: deployment.transactionHash });
+    expect(spent(await read()) - before).toBe(gasUsed * effectiveGasPrice);
+
+    // This one is mined, and no worker has looked since.
+    const { deployment: waits } = await deployCollection(api, await h.caller(), launch());
+    await wait(`${waits.transactionHash} to be mined`, () =>
+      h.chain.getTransactionReceipt({ hash: waits.transactionHash }).catch(() => null),
+    );
+    const wei = await h.chain.getBalance({ address: h.relayer });
+    const { pool } = worker;
+    await pool.query(
+      `INSERT INTO service.chain_sample (chain_id, at, waiting)
+       SELECT 31337, now() - hours * interval '1 hour', 0 FROM unnest(ARRAY[47, 49]) AS hours`,
+    );
+    await pool.query(
+      `INSERT INTO service.wallet_sample (chain_id, addr, at, wei)
+       SELECT 31337, $1, now() - hours * interval '1 hour', 0 FROM unnest(ARRAY[47, 49]) AS hours`,
+      [toBytes(h.relayer)],
+    );
+    // Half a day: it does not end between the two.
+    await Promise.all([worker, h.process()].map((each) => takeSamples(each, [goerli(each)], 43_200)));
+    const ages = "SELECT floor(extract(epoch FROM now() - at) / 3600)::int / 12 AS half_days FROM";
+    for (const table of ["service.chain_sample", "service.wallet_sample"]) {
+      const { rows } = await pool.query(`${ages} ${table} ORDER BY at`);
+      expect(rows).toEqual([{ half_days: 3 }, { half_days: 0 }]);
+    }
+    const { chains, now } = await read();
+    expect(chains).toMatchObject([{ chain: "goerli", chainId: 31337 }]);
+    // The index of this harness has no block.
+    expect(chains[0]?.points).toEqual([
+      { at: expect.any(Number), lagSeconds: null, lagBlocks: null, waiting: 1, oldestSeconds: null },
+    ]);
+    expect(now - (chains[0]?.points[0]?.at ?? 0)).toBeLessThan(43_300);
+    expect(chains[0]?.wallets).toEqual([
+      { wallet: h.relayer, points: [{ at: chains[0]?.points[0]?.at, wei: String(wei) }] },
+    ]);
+    await h.until(worker, waits.id, ["confirmed", "finalized"]);
   });
 
   test("asked for twenty times at once, of two processes with two workers, is one collection", async () => {

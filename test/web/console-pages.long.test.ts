@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { drawImage } from "../../bin/demo-images.ts";
 import { connect, type Wallet } from "../../bin/demo-wallets.ts";
 import { DataFolder } from "../../src/embedded/data-folder.ts";
+import { formatFee } from "../../web/shared/amounts.ts";
 import { Client } from "../setup/client.ts";
 import { leaseStack } from "../setup/shared-stack.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
@@ -86,8 +87,19 @@ describe.skipIf(!hasBrowser)("the console's pages", () => {
     await page.getByText("3 of 4").waitFor();
     await expect.poll(() => fact(page, "Buyers paid"), patient).toBe("0.03 ETH");
     expect([await fact(page, "Withdrawn"), await fact(page, "To withdraw")]).toEqual(["0 ETH", "0.03 ETH"]);
+    await expect.poll(() => fact(page, "Holders"), patient).toBe("1");
     await page.getByText("3 in all, 3 at most in one bar").waitFor();
+    // All that is asked again and again of this and every other collection is one question.
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+    await page.goto(`${origin}/console`);
+    await page.getByText("3 of 4 minted on goerli").waitFor();
+    await expect.poll(() => asked.filter((path) => path === "/console/figures").length, patient).toBeGreaterThan(2);
+    expect(asked.filter((path) => path.startsWith("/mint/"))).toEqual([]);
+    await page.getByRole("link", { name: "Garden" }).first().click();
+    await page.getByRole("link", { name: "Holders", exact: true }).click();
     await page.getByText("1 holder of 3 tokens, 3.0 each on average").waitFor();
+    await page.getByRole("link", { name: "Tokens", exact: true }).click();
     const tokens = page.locator("section", { has: page.getByRole("heading", { name: "Tokens" }) });
     // The index has read the documents of all three.
     await tokens.getByRole("option", { name: "blue (2)" }).waitFor({ state: "attached" });
@@ -102,7 +114,7 @@ describe.skipIf(!hasBrowser)("the console's pages", () => {
   });
 
   test("give a developer the calls of a collection: those that are copied answer with its tokens", async () => {
-    const { page, complaints, close } = await open(`/console/collections/goerli/${collection}`);
+    const { page, complaints, close } = await open(`/console/collections/goerli/${collection}/developer`);
     const section = page.locator("section", { has: page.getByRole("heading", { name: "Developer" }) });
     const call = section.locator("details", { hasText: "Read the tokens of a contract" });
     await call.locator("summary").click();
@@ -179,11 +191,6 @@ describe.skipIf(!hasBrowser)("the console's pages", () => {
     await close();
   });
 
-  test("tell of no other contract what it took in, so that nobody has the node asked for it", async () => {
-    const ask = async (address: string) => (await fetch(`${origin}/console/takings/goerli/${address}`)).status;
-    expect([await ask(collection), await ask(`0x${"12".repeat(20)}`), await ask("0x12")]).toEqual([200, 404, 422]);
-  });
-
   test("take a folder that is dropped, and name what is wrong with it by file", async () => {
     const folder = join(dir, "dropped");
     await mkdir(folder);
@@ -253,8 +260,27 @@ describe.skipIf(!hasBrowser)("the console's pages", () => {
     await close();
   });
 
-  test("show an operator the index and the wallets that pay, with their balance", async () => {
+  test("show an operator what works, the last day in plots, the wallets that pay, and what to do about a trouble", async () => {
     const { page, complaints, close } = await open("/console/operator");
+    const tiles = page.getByRole("list", { name: "Health" });
+    for (const part of ["Index", "Transactions", "Wallets", "Signer", "Database", "Storage"])
+      await tiles.getByRole("listitem").filter({ hasText: part }).getByText("works", { exact: true }).waitFor();
+    const plot = (title: string) => page.locator("figure", { hasText: title });
+    for (const title of ["Index lag", "Requests that wait", "Balances"])
+      expect(await plot(title).locator("svg path").first().getAttribute("d"), title).toMatch(/^M\d/);
+    // The words are of the newest sample, and the wallets have paid nothing since.
+    const { chains } = (await (await fetch(`${origin}/console/history`)).json()) as {
+      chains: { wallets: { wallet: Address; points: { wei: string }[] }[]; spending: { wei: string }[] }[];
+    };
+    const [paying] = chains[0]?.wallets ?? [];
+    const name = `${paying?.wallet.slice(0, 6)}…${paying?.wallet.slice(-4)}`;
+    const newest = formatFee(BigInt(paying?.points.at(-1)?.wei ?? "0"));
+    await plot("Balances").getByText(`${name}: ${newest} ETH now`).waitFor();
+    const spent = chains[0]?.spending.reduce((sum, { wei }) => sum + BigInt(wei), 0n) ?? 0n;
+    expect(spent).toBeGreaterThan(0n);
+    await plot("Spent by hour")
+      .getByText(`${formatFee(spent)} ETH in all`)
+      .waitFor();
     await page.getByText(/^block \d+, 0 blocks behind its node/).waitFor();
     const wallets = page.getByRole("region", { name: "Wallets on goerli" });
     await wallets
@@ -262,6 +288,17 @@ describe.skipIf(!hasBrowser)("the console's pages", () => {
       .first()
       .waitFor();
     await wallets.getByText("has it").first().waitFor();
+    // The same installation, as if a wallet were halted.
+    await page.route("**/status", async (route) => {
+      const { chains: real, ...rest } = (await (await route.fetch()).json()) as { chains: object[] };
+      await route.fulfill({ json: { ...rest, chains: real.map((one) => ({ ...one, troubles: ["wallet_halted"] })) } });
+    });
+    await page.getByText("Needs attention").waitFor();
+    await tiles.getByRole("listitem").filter({ hasText: "Wallets" }).getByText("has a fault").waitFor();
+    await page.getByText("goerli: A paying wallet is halted").waitFor();
+    await page.getByRole("link", { name: "Runbook MintyardWalletHalted" }).click();
+    await page.waitForURL("**/docs/guide/MintyardWalletHalted#cure");
+    await page.getByRole("heading", { name: "Cure" }).waitFor();
     expect(complaints).toEqual([]);
     await close();
   });

@@ -74,13 +74,14 @@ describe.skipIf(!hasBrowser)("the console", () => {
 
     await page.getByRole("heading", { name: "Console keys", level: 1 }).waitFor();
     await page.getByText("0 of 3").waitFor();
-    await page.getByText("Change settings").click();
+    await page.getByRole("link", { name: "Settings", exact: true }).click();
     await page.getByLabel("Royalties, per cent").fill("7.5");
     await page.getByRole("button", { name: "Check the change" }).click();
     await page.getByText(/^The chain would take this\. It needs [\d,]+ gas: 0\.\d+ ETH now/).waitFor();
     await page.getByText("the presale starts no earlier than the public sale").waitFor();
     await page.getByRole("button", { name: "Change one setting" }).click();
     await page.getByText("The change is on the chain.").waitFor();
+    await page.getByRole("link", { name: "Sale", exact: true }).click();
     await page.getByRole("button", { name: "Withdraw with Own wallet" }).click();
     await page.getByText("There is nothing to withdraw.").waitFor();
 

@@ -183,7 +183,11 @@ describe.skipIf(!hasBrowser)("a launch in the console", () => {
     await third.getByRole("heading", { name: "Interrupted", level: 1 }).waitFor();
     expect(await numberOf(deployments, creator)).toBe(1);
 
+    await third.getByRole("link", { name: "Reveal it" }).click();
     await third.getByRole("heading", { name: "Reveal" }).waitFor();
+    // The folder of this launch is chosen already; it is one of those that were stored.
+    const chosen = await third.getByLabel(/^Folder of the metadata/).inputValue();
+    await expect.poll(() => third.getByLabel("Stored folder").inputValue(), patient).toBe(chosen);
     const preview = third.getByRole("list", { name: "Preview" });
     await preview.getByText("Interrupted #2").waitFor();
     expect(await preview.getByRole("listitem").count()).toBe(3);
@@ -191,7 +195,7 @@ describe.skipIf(!hasBrowser)("a launch in the console", () => {
     await third.getByText(/^The chain would take this/).waitFor();
     await third.getByRole("button", { name: "Reveal all tokens" }).click();
     await third.getByRole("heading", { name: "Reveal" }).waitFor({ state: "detached" });
-    const address = third.url().split("/").at(-1) as Address;
+    const address = third.url().split("/").at(-2) as Address;
     // The public page's settings may be two seconds old.
     const isRevealed = async () => {
       const sale = (await (await fetch(`${origin}/mint/goerli/${address}/sale`)).json()) as { revealed: boolean };

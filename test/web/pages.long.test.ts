@@ -58,7 +58,6 @@ describe.skipIf(!hasBrowser)("every page", () => {
     await page.getByRole("button", { name: "Mint 1" }).click();
   };
   const openSettings = async (page: Page) => {
-    await page.getByText("Change settings").click();
     await page.getByLabel("Royalties, per cent").fill("7.5");
     await page.getByRole("button", { name: "Check the change" }).click();
   };
@@ -134,11 +133,19 @@ describe.skipIf(!hasBrowser)("every page", () => {
         signedIn: true,
         draft: draft(4),
       },
-      { name: "collection", path: own, ready: /holders? of/, signedIn: true },
-      { name: "change", path: own, ready: "The chain would take this.", signedIn: true, act: openSettings },
+      { name: "collection", path: own, ready: "To withdraw", signedIn: true },
+      { name: "developer", path: `${own}/developer`, ready: "Calls for this collection", signedIn: true },
+      {
+        name: "change",
+        path: `${own}/settings`,
+        ready: "The chain would take this.",
+        signedIn: true,
+        act: openSettings,
+      },
       { name: "data", path: "/console/data", ready: /holders? of/, signedIn: true, act: showAddress },
       { name: "webhooks", path: "/console/webhooks", ready: "New endpoint", signedIn: true },
       { name: "account", path: "/console/account", ready: "Keys and sessions", signedIn: true },
+      { name: "design", path: "/console/design", ready: "What is shown", signedIn: true },
       { name: "operator", path: "/console/operator", ready: "blocks behind its node", signedIn: true },
     ];
   };

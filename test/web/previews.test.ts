@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { thumbnailWidths } from "../../src/thumbnails/bounds.ts";
-import { previewsOf } from "../../web/shared/previews.ts";
+import { previewsOf, tokenPreviews } from "../../web/shared/previews.ts";
 
 test("a page asks for widths that the service makes, the first that is as wide as the picture's place", () => {
   const { src, srcSet, sizes } = previewsOf("/ipfs/bafy/7.png", 200);
@@ -27,4 +27,28 @@ test("where no preview is made the picture itself is shown, and asked for once",
   image.src = "seen";
   onError({ currentTarget: image });
   expect(image.src).toBe("seen");
+});
+
+test("a token has the previews that the service names, and in their place what is here or in the link itself", () => {
+  const shownOf = (thumbnailUrl: string | null, fileUrl: string | null) => {
+    let isNone = false;
+    const previews = tokenPreviews({ thumbnailUrl, fileUrl }, 200, () => {
+      isNone = true;
+    });
+    if (!previews) return null;
+    const image = { src: previews.src, srcset: previews.srcSet } as HTMLImageElement;
+    const first = image.src;
+    previews.onError({ currentTarget: image });
+    const instead = isNone ? null : image.src;
+    previews.onError({ currentTarget: image });
+    return [first, instead, isNone];
+  };
+  const linked = "https://mint.example/thumbnails/512/nfts/goerli/0xaa/7";
+  expect(shownOf("https://mint.example/thumbnails/512/bafy", "ipfs://bafy")).toEqual([
+    ...["/thumbnails/256/bafy", "/ipfs/bafy", true],
+  ]);
+  expect(shownOf(linked, "https://a.example/7.png")).toEqual(["/thumbnails/256/nfts/goerli/0xaa/7", null, true]);
+  expect(shownOf(linked, "data:image/svg+xml,x")?.[1]).toBe("data:image/svg+xml,x");
+  expect(shownOf(linked, "data:text/html,x")?.[1]).toBeNull();
+  expect(shownOf(null, "https://a.example/7.png")).toBeNull();
 });

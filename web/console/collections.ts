@@ -1,4 +1,4 @@
-import { useQueries, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useQueries, useQuery } from "@tanstack/react-query";
 import type { Answer } from "../../client/src/rest.ts";
 import { api, ask } from "./api.ts";
 import { useInstallation } from "./installation.ts";
@@ -12,6 +12,8 @@ export interface SaleBody {
   max_supply: string;
   minted: string;
   reserved: string;
+  /** Of its takings, what is still in the contract. */
+  balance_wei: string;
   public_price_wei: string;
   presale_price_wei: string;
   public_start: string | null;
@@ -38,13 +40,41 @@ export function useCollections() {
   };
 }
 
-/** What the contract says now. */
-export function useSale(chain: string, address: string) {
-  return useQuery({
-    queryKey: ["sale", chain, address.toLowerCase()],
-    queryFn: () => ask<SaleBody>(`/mint/${chain}/${address}/sale`),
+/** How a collection goes on; null: a part that cannot be read now. */
+export interface Figures {
+  chain: string;
+  address: string;
+  sale: SaleBody | null;
+  /** From Unix second `from` on, one number for each hour; null of a contract that was not deployed here, too. */
+  mints_by_hour: { from: number; mints: number[] } | null;
+  error: { code: string; message: string } | null;
+}
+
+type Place = Pick<Collection, "chain" | "address">;
+
+const nameOf = ({ chain, address }: Place) => `${chain}:${address.toLowerCase()}`;
+/** Of one question (`/console/figures`). */
+const mostAtOnce = 100;
+
+/** The figures of many collections, asked for together and again every four seconds. */
+export function useFigures(places: readonly Place[]) {
+  const names = places.map(nameOf);
+  const { data, error } = useQuery({
+    queryKey: ["figures", names.join(" ")],
+    enabled: names.length > 0,
+    queryFn: async () => {
+      const parts = Array.from({ length: Math.ceil(names.length / mostAtOnce) }, (_, at) =>
+        names.slice(at * mostAtOnce, (at + 1) * mostAtOnce),
+      );
+      const read = (part: readonly string[]) =>
+        ask<{ figures: Figures[] }>(`/console/figures?${part.map((name) => `of=${name}`).join("&")}`);
+      const answers = await Promise.all(parts.map(read));
+      return new Map(answers.flatMap(({ figures }) => figures.map((one) => [nameOf(one), one])));
+    },
     refetchInterval: 4_000,
+    placeholderData: keepPreviousData,
   });
+  return { error, of: (place: Place): Figures | undefined => data?.get(nameOf(place)) };
 }
 
 /** The sale in one word. */

@@ -4,6 +4,7 @@ import { createRoot } from "react-dom/client";
 import "../shared/theme.css";
 import "./console.css";
 import "./launch/launch.css";
+import "./operator/operator.css";
 import { mayHaveArrived } from "./api.ts";
 import { IdentityProvider } from "./identity.tsx";
 import { router } from "./routes.tsx";

@@ -2,42 +2,149 @@ export interface PlotBar {
   /** What the bar stands for, in words. */
   label: string;
   value: number;
+  /** The value in words; unless given, the number. */
+  says?: string;
+}
+
+/** Without a value it was not known then. */
+export interface PlotPoint {
+  /** Unix seconds. */
+  at: number;
+  value: number | null;
+}
+
+export interface PlotLine {
+  name: string;
+  points: readonly PlotPoint[];
+  /** The line in words, where there are several. */
+  says?: string;
 }
 
 const width = 600;
 const height = 120;
+/** From a line's lowest and highest place to the edges, which would cut half of its width off. */
+const inset = 3;
+/** Lines that can be told apart, as console.css draws them. */
+const kinds = 5;
+
+interface BarPlotProps {
+  title: string;
+  bars: readonly PlotBar[];
+  /** In place of the sum and the highest bar. */
+  says?: string;
+}
 
 /** Bars over time. What they show is in the caption too, so nobody needs to see them. */
-export function BarPlot({ title, bars, note }: { title: string; bars: readonly PlotBar[]; note?: string }) {
-  const most = Math.max(1, ...bars.map(({ value }) => value));
+export function BarPlot({ title, bars, says }: BarPlotProps) {
+  const most = Math.max(0, ...bars.map(({ value }) => value));
   const sum = bars.reduce((total, { value }) => total + value, 0);
+  const words = says ?? `${sum.toLocaleString()} in all, ${most.toLocaleString()} at most in one bar`;
   const step = width / Math.max(bars.length, 1);
+  const top = most || 1;
   return (
     <figure className="plot">
-      <figcaption className="small">
-        <strong>{title}</strong>
-        <span className="quiet">
-          {sum.toLocaleString()} in all, {most.toLocaleString()} at most in one bar{note ? `; ${note}` : ""}
-        </span>
-      </figcaption>
+      <Caption title={title} words={words} />
       <svg viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" aria-hidden="true">
-        {bars.map(({ label, value }, at) => (
+        {bars.map(({ label, value, says: text }, at) => (
           <rect
             key={label}
             x={at * step + step * 0.1}
             width={step * 0.8}
-            y={height - (value / most) * height}
-            height={(value / most) * height}
+            y={height - (value / top) * height}
+            height={(value / top) * height}
           >
-            <title>{`${label}: ${value.toLocaleString()}`}</title>
+            <title>{`${label}: ${text ?? value.toLocaleString()}`}</title>
           </rect>
         ))}
         <line x1={0} x2={width} y1={height} y2={height} />
       </svg>
-      <p className="row apart small quiet">
-        <span>{bars[0]?.label}</span>
-        <span>{bars.at(-1)?.label}</span>
-      </p>
+      <Ends first={bars[0]?.label} last={bars.at(-1)?.label} />
     </figure>
+  );
+}
+
+interface LinePlotProps {
+  title: string;
+  says: string;
+  lines: readonly PlotLine[];
+  /** Unix seconds of its ends, and the first one in words; the last one is now. */
+  from: number;
+  to: number;
+  since: string;
+  /** Seconds without a point after which a line ends and begins anew. */
+  gap: number;
+}
+
+/** Lines over time, from zero to the highest value. What they show is in the caption too, so nobody needs to see them. */
+export function LinePlot({ title, says, lines, from, to, since, gap }: LinePlotProps) {
+  const top = Math.max(0, ...lines.flatMap(({ points }) => points.map(({ value }) => value ?? 0))) || 1;
+  const place = ({ at, value }: { at: number; value: number }) =>
+    `${round(((at - from) / Math.max(to - from, 1)) * width)} ${round(height - inset - (value / top) * (height - 2 * inset))}`;
+  return (
+    <figure className="plot">
+      <Caption title={title} words={says} />
+      <svg viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" aria-hidden="true">
+        <line x1={0} x2={width} y1={height} y2={height} />
+        {lines.map(({ name, points }, at) => (
+          <path
+            key={name}
+            className={`line-${at % kinds}`}
+            d={stretches(points, gap)
+              // A point that stands alone is a dot.
+              .map((some) => `M${some.map(place).join("L")}${some.length === 1 ? "h.01" : ""}`)
+              .join("")}
+          />
+        ))}
+      </svg>
+      <Ends first={since} last="now" />
+      {lines.some((line) => line.says) && (
+        <ul className="plain small">
+          {lines.map(({ name, says: words }, at) => (
+            <li key={name} className="legend">
+              <svg viewBox="0 0 24 4" aria-hidden="true">
+                <path className={`line-${at % kinds}`} d="M0 2H24" />
+              </svg>
+              <span>
+                {name}: {words}
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </figure>
+  );
+}
+
+const round = (value: number) => Math.round(value * 10) / 10;
+
+/** The parts of a line between its gaps. */
+function stretches(points: readonly PlotPoint[], gap: number): { at: number; value: number }[][] {
+  const all: { at: number; value: number }[][] = [];
+  let before: number | null = null;
+  for (const { at, value } of points) {
+    const goesOn = before !== null && at - before <= gap;
+    before = value === null ? null : at;
+    if (value === null) continue;
+    if (goesOn) all.at(-1)?.push({ at, value });
+    else all.push([{ at, value }]);
+  }
+  return all;
+}
+
+function Caption({ title, words }: { title: string; words: string }) {
+  return (
+    <figcaption className="small">
+      <strong>{title}</strong>
+      <span className="quiet">{words}</span>
+    </figcaption>
+  );
+}
+
+function Ends({ first, last }: { first: string | undefined; last: string | undefined }) {
+  return (
+    <p className="row apart small quiet">
+      <span>{first}</span>
+      <span>{last}</span>
+    </p>
   );
 }

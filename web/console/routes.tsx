@@ -10,6 +10,11 @@ const collection = createRoute({
   path: "/collections/$chain/$address",
   component: () => <CollectionPage {...collection.useParams()} />,
 });
+const part = createRoute({
+  getParentRoute: () => root,
+  path: "/collections/$chain/$address/$tab",
+  component: () => <CollectionPage {...part.useParams()} />,
+});
 const tree = root.addChildren([
   createRoute({ getParentRoute: () => root, path: "/", component: OverviewPage }),
   createRoute({
@@ -37,7 +42,13 @@ const tree = root.addChildren([
     path: "/operator",
     component: lazyRouteComponent(() => import("./pages/operator.tsx"), "OperatorPage"),
   }),
+  createRoute({
+    getParentRoute: () => root,
+    path: "/design",
+    component: lazyRouteComponent(() => import("./pages/design.tsx"), "DesignPage"),
+  }),
   collection,
+  part,
 ]);
 
 export const router = createRouter({ routeTree: tree, basepath: "/console" });

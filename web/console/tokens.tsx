@@ -3,12 +3,12 @@ import type { ResultOf } from "gql.tada";
 import { useState } from "react";
 import { graphql } from "../../client/src/graphql.ts";
 import { counted, shortAddress } from "../shared/amounts.ts";
-import { previewsOf } from "../shared/previews.ts";
+import { tokenPreviews } from "../shared/previews.ts";
 import { api, isUnknown } from "./api.ts";
 import { ErrorNotice, Loading } from "./notices.tsx";
 import { filterOf, type Trait, type TraitChoice, TraitFilters } from "./trait-filters.tsx";
 
-const token = graphql(`fragment TokenCard on Nft { tokenId name fileUrl contractAddress metadata }`);
+const token = graphql(`fragment TokenCard on Nft { tokenId name fileUrl thumbnailUrl contractAddress metadata }`);
 const ofContract = graphql(
   `query ($chain: ChainName!, $address: Address!, $after: String, $traits: TraitFilter) {
     contract(chain: $chain, address: $address) { nfts(first: 24, after: $after, traits: $traits) {
@@ -30,18 +30,9 @@ const traitQuery =
 type TokenPage = NonNullable<NonNullable<ResultOf<typeof ofContract>["contract"]>["nfts"]>;
 type Token = TokenPage["nodes"][number];
 /** Members of a document of which nothing is certain. */
-const membersOf = ({ metadata }: Token) =>
-  (metadata ?? {}) as { attributes?: unknown; image?: unknown; name?: unknown };
+const membersOf = ({ metadata }: Token) => (metadata ?? {}) as { attributes?: unknown };
 
 const none: TokenPage = { nodes: [], totalCount: 0, pageInfo: { hasNextPage: false, endCursor: null } };
-
-/** Pictures come through this server; what lies elsewhere is not loaded. */
-function pictureOf(token: Token): string | null {
-  const { image: named } = membersOf(token);
-  const image = typeof named === "string" ? named : (token.fileUrl ?? "");
-  const match = /^ipfs:\/*(?:ipfs\/)?(.+)$/.exec(image);
-  return match ? `/ipfs/${match[1]}` : null;
-}
 
 interface Attribute {
   name: string;
@@ -119,12 +110,13 @@ export function TokenGrid({ chain, address, holder = false }: GridProps) {
 }
 
 function TokenCard({ token, traits, all }: { token: Token; traits: readonly Trait[]; all: number }) {
-  const picture = pictureOf(token);
+  const [isPictured, setPictured] = useState(true);
+  const picture = isPictured ? tokenPreviews(token, 200, () => setPictured(false)) : null;
   const attributes = attributesOf(token);
   return (
     <li className="card">
       {picture ? (
-        <img {...previewsOf(picture, 200)} alt="" width="200" height="200" loading="lazy" />
+        <img {...picture} alt="" width="200" height="200" loading="lazy" />
       ) : (
         <div className="no-picture">#{shortId(token.tokenId)}</div>
       )}

@@ -15,16 +15,44 @@ export function previewsOf(path: string, width: number) {
     .replace(/^\/ipfs\//, "")
     .replaceAll(" ", "%20")
     .replaceAll(",", "%2C");
+  return { ...linksOf(written, width), onError: showInstead(path) };
+}
+
+/**
+ * The same for a token. Where no preview is made, its picture is shown if it lies on this server or in the link itself:
+ * other servers learn nothing of who looks.
+ *
+ * @param onNone there is nothing to show.
+ * @returns null for a token without previews.
+ */
+export function tokenPreviews(
+  { thumbnailUrl, fileUrl }: { thumbnailUrl: string | null; fileUrl: string | null },
+  width: number,
+  onNone: () => void,
+) {
+  // The page may have been opened under another name of this server.
+  const written = /\/thumbnails\/\d+\/(.+)$/.exec(thumbnailUrl ?? "")?.[1];
+  if (written === undefined) return null;
+  const own = written.startsWith("nfts/") ? null : `/ipfs/${written}`;
+  const drawn = fileUrl !== null && /^data:image\//i.test(fileUrl) ? fileUrl : null;
+  return { ...linksOf(written, width), onError: showInstead(own ?? drawn, onNone) };
+}
+
+function linksOf(written: string, width: number) {
   const link = (pixels: number) => `/thumbnails/${pixels}/${written}`;
   return {
     src: link(widths.find((pixels) => pixels >= width) ?? 1024),
     srcSet: widths.map((pixels) => `${link(pixels)} ${pixels}w`).join(", "),
     sizes: `${width}px`,
-    onError: ({ currentTarget: image }: { currentTarget: HTMLImageElement }) => {
-      // The picture itself cannot be shown either.
-      if (image.srcset === "") return;
-      image.srcset = "";
-      image.src = path;
-    },
+  };
+}
+
+/** Shows another picture in place of one that cannot be shown, once. */
+function showInstead(picture: string | null, onNone: () => void = () => undefined) {
+  return ({ currentTarget: image }: { currentTarget: HTMLImageElement }) => {
+    // The picture itself cannot be shown either.
+    if (picture === null || image.srcset === "") return onNone();
+    image.srcset = "";
+    image.src = picture;
   };
 }

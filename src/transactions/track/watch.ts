@@ -83,17 +83,20 @@ async function pollEndpoints(nodes: readonly Node[], chain: Chain, figures: Rela
   );
 }
 
-/** Records what the paying wallets have, as the first endpoint that answers reports; what was recorded stays while none does. */
-async function pollBalances({ relay }: RelayContext, chain: Chain): Promise<void> {
+/**
+ * Records what the paying wallets have, as the first endpoint that answers reports; what was recorded stays while none does.
+ *
+ * @returns wei by wallet; nothing while no endpoint answers.
+ */
+export async function pollBalances({ relay }: RelayContext, chain: Chain): Promise<ReadonlyMap<Address, bigint>> {
   const wallets = relay.signers(chain).map(({ address }) => address);
-  await relay
+  const balances = await relay
     .nodes(chain)
     .first((node) => node.ask(wallets.map((wallet) => calls.balance(wallet))))
-    .then((answers) => {
-      for (const [index, wallet] of wallets.entries())
-        relay.figures.recordBalance(chain, wallet, parseQuantity(answers[index], "a balance"));
-    })
-    .catch(() => undefined);
+    .then((answers) => new Map(wallets.map((wallet, at) => [wallet, parseQuantity(answers[at], "a balance")] as const)))
+    .catch(() => new Map<Address, bigint>());
+  for (const [wallet, wei] of balances) relay.figures.recordBalance(chain, wallet, wei);
+  return balances;
 }
 
 /** What one worker remembers of a chain between two looks. */

@@ -34,51 +34,44 @@ export function ChangeSettings({ collection }: { collection: Collection }) {
   };
   const count = Object.keys(changes).length;
   const isComplete = publicStart !== "" && royalties !== "" && list.wrong.length === 0;
-  if (collection.metadata_frozen) return null;
   return (
-    <details className="card">
-      <summary>Change settings</summary>
-      <div className="stack">
-        <div className="fields">
-          <label>
-            Public sale opens
-            <input
-              type="datetime-local"
-              required
-              value={publicStart}
-              onChange={(event) => set("public")(event.target.value)}
-            />
-          </label>
-          <label>
-            Presale opens
-            <input
-              type="datetime-local"
-              value={presaleStart}
-              onChange={(event) => set("presale")(event.target.value)}
-            />
-          </label>
-          <label>
-            Royalties, per cent
-            <input
-              type="number"
-              min={0}
-              max={100}
-              step="any"
-              value={royalties}
-              onChange={(event) => set("royalties")(event.target.value)}
-            />
-          </label>
-        </div>
-        <AllowlistField text={text} change={set("list")} hint="The whole list; it replaces the one in force" />
-        <AllowlistDiff added={added} removed={removed} />
-        <CheckedUpdate
-          collection={collection}
-          changes={count > 0 && isComplete ? changes : null}
-          label={`Change ${count === 1 ? "one setting" : `${count} settings`}`}
-          idle={count === 0 ? "Nothing is changed" : "Mend what is wrong first"}
-        />
+    <section className="card stack" aria-labelledby="change">
+      <h2 id="change">Change settings</h2>
+      <div className="fields">
+        <label>
+          Public sale opens
+          <input
+            type="datetime-local"
+            required
+            value={publicStart}
+            onChange={(event) => set("public")(event.target.value)}
+          />
+        </label>
+        <label>
+          Presale opens
+          <input type="datetime-local" value={presaleStart} onChange={(event) => set("presale")(event.target.value)} />
+        </label>
+        <label>
+          Royalties, per cent
+          <input
+            type="number"
+            min={0}
+            max={100}
+            step="any"
+            value={royalties}
+            onChange={(event) => set("royalties")(event.target.value)}
+          />
+        </label>
       </div>
-    </details>
+      <AllowlistField text={text} change={set("list")} hint="The whole list; it replaces the one in force" />
+      <AllowlistDiff added={added} removed={removed} />
+      <CheckedUpdate
+        collection={collection}
+        changes={count > 0 && isComplete ? changes : null}
+        label={`Change ${count === 1 ? "one setting" : `${count} settings`}`}
+        idle={count === 0 ? "Nothing is changed" : "Mend what is wrong first"}
+      />
+    </section>
   );
 }
 

@@ -1,7 +1,7 @@
 import calls from "virtual:collection-calls";
 import { useState } from "react";
 import { markPattern, sampleOf, type ValueName } from "../../../src/reference/example.ts";
-import { Copy } from "../address.tsx";
+import { Copy, checksummed } from "../address.tsx";
 import { RequestLog } from "../request-log.tsx";
 
 const languages = ["curl", "GraphQL", "TypeScript"] as const;
@@ -9,9 +9,8 @@ const languages = ["curl", "GraphQL", "TypeScript"] as const;
 /** Calls of both APIs with the values of one collection; a key is named and never shown. */
 export function Developer({ chain, address }: { chain: string; address: string }) {
   const [language, setLanguage] = useState<(typeof languages)[number]>("curl");
-  const values: Partial<Record<ValueName, string>> = {
-    ...{ url: location.origin, chain, collection: address, contract: address },
-  };
+  const contract = checksummed(address);
+  const values: Partial<Record<ValueName, string>> = { url: location.origin, chain, collection: contract, contract };
   const filled = (text: string) => text.replaceAll(markPattern, (_, name: ValueName) => values[name] ?? sampleOf(name));
   /** The reference of this origin shows in its examples what it finds there. */
   const keep = () => {

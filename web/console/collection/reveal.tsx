@@ -1,11 +1,17 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import { graphql } from "../../../client/src/graphql.ts";
+import { formatBytes } from "../../shared/amounts.ts";
 import { previewsOf } from "../../shared/previews.ts";
-import { ask } from "../api.ts";
+import { exactTime } from "../../shared/times.ts";
+import { api, ask } from "../api.ts";
 import type { Collection } from "../collections.ts";
 import { CheckedUpdate } from "./checked-update.tsx";
 
 const pathOf = (uri: string) => uri.replace(/^ipfs:\/*/, "/ipfs/");
+
+const storedFolders = graphql(`{ viewer { uploads(kinds: [METADATA_DIRECTORY], first: 50) {
+  nodes { uri createdAt sizeBytes } } } }`);
 
 /** Shows what hidden tokens are. Three of them are seen before it is done. */
 export function Reveal({ collection }: { collection: Collection }) {
@@ -19,10 +25,32 @@ export function Reveal({ collection }: { collection: Collection }) {
         [0, 1, 2].map((id) => ask<{ name?: string; image?: string }>(pathOf(`${folder}${id}`)).catch(() => null)),
       ),
   });
-  if (collection.base_uri !== "" || collection.metadata_frozen) return null;
+  const stored = useQuery({
+    queryKey: ["folders"],
+    queryFn: async () => (await api.graphql(storedFolders, {})).viewer?.uploads?.nodes ?? [],
+  });
+  if (collection.base_uri !== "") return null;
+  // A folder that was stored twice is one folder.
+  const folders = [...new Map((stored.data ?? []).toReversed().map((one) => [one.uri, one])).values()].toReversed();
   return (
     <section className="card stack" aria-labelledby="reveal">
       <h2 id="reveal">Reveal</h2>
+      {folders.length > 0 && (
+        <label>
+          Stored folder
+          <select
+            value={folders.some((one) => one.uri === folder) ? (folder ?? "") : ""}
+            onChange={(event) => setUri(event.target.value)}
+          >
+            <option value="">Another one, by its link</option>
+            {folders.map(({ uri: link, createdAt, sizeBytes }) => (
+              <option key={link} value={link}>
+                {exactTime(Date.parse(createdAt))}, {formatBytes(sizeBytes)}, …{link.slice(-9, -1)}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
       <label>
         Folder of the metadata
         <span className="hint">ipfs://… of the folder that you stored</span>
@@ -51,7 +79,6 @@ export function Reveal({ collection }: { collection: Collection }) {
 /** For good, so the name has to be typed. */
 export function Freeze({ collection }: { collection: Collection }) {
   const [typed, setTyped] = useState("");
-  if (collection.metadata_frozen) return null;
   return (
     <details className="card">
       <summary>Freeze the metadata</summary>

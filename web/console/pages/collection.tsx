@@ -1,19 +1,30 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
 import { ChangeSettings } from "../collection/change-settings.tsx";
 import { Developer } from "../collection/developer.tsx";
-import { Money } from "../collection/money.tsx";
 import { Freeze, Reveal } from "../collection/reveal.tsx";
-import { SaleCard } from "../collection/sale-card.tsx";
-import { saleWord, useCollections, useSale } from "../collections.ts";
+import { SaleTab } from "../collection/sale-tab.tsx";
+import { type Collection, type Figures, saleWord, useCollections, useFigures } from "../collections.ts";
 import { Holders } from "../holders.tsx";
 import { ErrorNotice, Loading } from "../notices.tsx";
 import { Snapshot } from "../snapshot.tsx";
 import { TokenGrid } from "../tokens.tsx";
 import { TransferTable } from "../transfers.tsx";
 
-/** One collection: how its sale goes, what can be changed, its tokens. */
-export function CollectionPage({ chain, address }: { chain: string; address: string }) {
+const tabs = {
+  sale: "Sale",
+  tokens: "Tokens",
+  holders: "Holders",
+  activity: "Activity",
+  settings: "Settings",
+  developer: "Developer",
+} as const;
+type Tab = keyof typeof tabs;
+
+/** One collection: how its sale goes, its tokens and who has them, what can be changed, how programs ask for it. */
+export function CollectionPage({ chain, address, tab = "sale" }: { chain: string; address: string; tab?: string }) {
   const { collections, isPending, error } = useCollections();
-  const sale = useSale(chain, address);
+  const figures = useFigures([{ chain, address }]);
   const collection = collections.find(
     (one) => one.chain === chain && one.address.toLowerCase() === address.toLowerCase(),
   );
@@ -26,32 +37,80 @@ export function CollectionPage({ chain, address }: { chain: string; address: str
         <p>No collection of this account stands at this address. The page Data shows any contract.</p>
       </div>
     );
+  const shown: Tab = tab in tabs ? (tab as Tab) : "sale";
+  const now = figures.of(collection);
   return (
     <div className="stack">
       <div className="row">
         <h1>{collection.name}</h1>
-        {sale.data && <span className="badge">{saleWord(sale.data)}</span>}
+        {now?.sale && <span className="badge">{saleWord(now.sale)}</span>}
         {collection.metadata_frozen && <span className="badge off">frozen</span>}
       </div>
-      <SaleCard collection={collection} />
-      <Money collection={collection} />
-      <ChangeSettings collection={collection} />
-      <Reveal collection={collection} />
-      <section className="card stack" aria-labelledby="tokens">
-        <h2 id="tokens">Tokens</h2>
-        <TokenGrid chain={chain} address={address} />
-      </section>
-      <section className="card stack" aria-labelledby="holders">
-        <h2 id="holders">Holders</h2>
-        <Holders chain={chain} address={address} />
-        <Snapshot chain={chain} address={address} />
-      </section>
-      <section className="card stack" aria-labelledby="transfers">
-        <h2 id="transfers">Transfers</h2>
-        <TransferTable chain={chain} address={address} />
-      </section>
-      <Developer chain={chain} address={address} />
-      <Freeze collection={collection} />
+      <nav className="tabs" aria-label="Parts of the collection">
+        {Object.entries(tabs).map(([name, title]) => (
+          <Link
+            key={name}
+            to="/collections/$chain/$address/$tab"
+            params={{ chain, address, tab: name }}
+            aria-current={name === shown ? "page" : undefined}
+          >
+            {title}
+          </Link>
+        ))}
+      </nav>
+      <ErrorNotice error={figures.error ?? (now?.error ? new Error(now.error.message) : null)} />
+      {partOf(shown, collection, now)}
     </div>
+  );
+}
+
+function partOf(tab: Tab, collection: Collection, figures: Figures | undefined): ReactNode {
+  const { chain, address } = collection;
+  switch (tab) {
+    case "sale":
+      if (!figures) return <Loading what="the sale" />;
+      return figures.sale && <SaleTab {...{ collection, sale: figures.sale, mints: figures.mints_by_hour }} />;
+    case "tokens":
+      return (
+        <Part name="tokens">
+          <TokenGrid chain={chain} address={address} />
+        </Part>
+      );
+    case "holders":
+      return (
+        <Part name="holders">
+          <Holders chain={chain} address={address} />
+          <Snapshot chain={chain} address={address} />
+        </Part>
+      );
+    case "activity":
+      return (
+        <Part name="activity">
+          <TransferTable chain={chain} address={address} />
+        </Part>
+      );
+    case "settings":
+      if (collection.metadata_frozen)
+        return <p className="notice">The metadata is frozen for good. Nothing of this collection can be changed.</p>;
+      return (
+        <>
+          <Reveal collection={collection} />
+          <ChangeSettings collection={collection} />
+          <Freeze collection={collection} />
+        </>
+      );
+    case "developer":
+      return <Developer chain={chain} address={address} />;
+    default:
+      return tab satisfies never;
+  }
+}
+
+function Part({ name, children }: { name: Tab; children: ReactNode }) {
+  return (
+    <section className="card stack" aria-labelledby={name}>
+      <h2 id={name}>{tabs[name]}</h2>
+      {children}
+    </section>
   );
 }

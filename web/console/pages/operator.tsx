@@ -1,37 +1,18 @@
-import { useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
 import { Address } from "../address.tsx";
-import { ask } from "../api.ts";
 import { Amount, useBalance } from "../balance.tsx";
 import { ErrorNotice, Loading } from "../notices.tsx";
+import { findTroubles } from "../operator/advice.ts";
+import { HealthTiles, TroubleList } from "../operator/health.tsx";
+import { ChainPlots, useHistory } from "../operator/history.tsx";
+import { type ChainStatus, countsOf, useStatus } from "../operator/status.ts";
 
-interface ChainStatus {
-  chain: string;
-  chainId: number;
-  indexedBlock: string | null;
-  lagSeconds: number | null;
-  lagBlocks: number | null;
-  wallets: { wallet: string; hasRole: boolean | null; externalTransactions: number }[];
-  walletStates: { wallet: string; state: string; nextNonce: string; open: number }[];
-  queue: Record<string, number>;
-  oldestWaitingSeconds: number | null;
-  troubles: string[];
-}
-
-interface Status {
-  database: string;
-  clock: { aheadSeconds: number | null; wrong: boolean };
-  signer: { kind: string; trouble: string | null };
-  replicas: { replica: string; trouble: string | null }[];
-  chains: ChainStatus[];
-  metadata: Record<string, number>;
-  pins: Record<string, number>;
-}
-
-/** How the installation is: its parts, and for each chain the index, the wallets that pay, and what waits. */
+/** How the installation is: its parts, what to do about troubles, and for each chain the last day, the wallets and what waits. */
 export function OperatorPage() {
-  const status = useQuery({ queryKey: ["status"], queryFn: () => ask<Status>("/status"), refetchInterval: 5_000 });
+  const status = useStatus();
+  const history = useHistory();
   const { data } = status;
-  const words = data ? troublesOf(data) : [];
+  const troubles = data ? findTroubles(data) : [];
   return (
     <div className="stack">
       <h1>Operator</h1>
@@ -39,48 +20,34 @@ export function OperatorPage() {
       {status.isPending && <Loading what="the state of the installation" />}
       {data && (
         <>
-          {words.length === 0 ? (
-            <p className="notice good" role="status">
-              Nothing needs attention.
-            </p>
-          ) : (
-            <div className="notice warn" role="status">
-              <p>This needs attention; the runbooks in the guides say what to do:</p>
-              <ul>
-                {words.map((text) => (
-                  <li key={text}>{text}</li>
+          <HealthTiles status={data} troubles={troubles} />
+          <TroubleList troubles={troubles} />
+          <ErrorNotice error={history.error} />
+          {data.chains.map((chain) => (
+            <ChainCard key={chain.chain} chain={chain}>
+              {history.data?.chains
+                .filter((one) => one.chain === chain.chain)
+                .map((one) => (
+                  <ChainPlots key={one.chain} history={one} now={history.data.now} pays={chain.wallets.length > 0} />
                 ))}
-              </ul>
-            </div>
-          )}
-          <section className="card" aria-labelledby="parts">
-            <h2 id="parts">Parts</h2>
+            </ChainCard>
+          ))}
+          <section className="card" aria-labelledby="waiting">
+            <h2 id="waiting">Content</h2>
             <dl className="facts">
-              <dt>Database</dt>
-              <dd>{data.database}</dd>
-              <dt>Signer</dt>
-              <dd>
-                {data.signer.kind}
-                {data.signer.trouble ? `: ${data.signer.trouble}` : ", works"}
-              </dd>
-              <dt>Standbys</dt>
-              <dd>{data.replicas.length === 0 ? "none" : data.replicas.length}</dd>
               <dt>Metadata</dt>
               <dd>{countsOf(data.metadata)}</dd>
               <dt>Pins</dt>
               <dd>{countsOf(data.pins)}</dd>
             </dl>
           </section>
-          {data.chains.map((chain) => (
-            <ChainCard key={chain.chain} chain={chain} />
-          ))}
         </>
       )}
     </div>
   );
 }
 
-function ChainCard({ chain }: { chain: ChainStatus }) {
+function ChainCard({ chain, children }: { chain: ChainStatus; children: ReactNode }) {
   const lag = chain.lagBlocks === null ? "not known: no node answers" : `${chain.lagBlocks} blocks behind its node`;
   return (
     <section className="card stack" aria-labelledby={`chain-${chain.chainId}`}>
@@ -94,6 +61,7 @@ function ChainCard({ chain }: { chain: ChainStatus }) {
           {chain.oldestWaitingSeconds === null ? "" : `; the oldest waits for ${chain.oldestWaitingSeconds} s`}
         </dd>
       </dl>
+      {children}
       {chain.wallets.length === 0 ? (
         <p className="quiet">No wallet pays here, so nothing is deployed on this chain.</p>
       ) : (
@@ -137,19 +105,4 @@ function WalletRow({ chain, wallet, hasRole }: { chain: ChainStatus; wallet: str
       <td>{state?.open ?? 0}</td>
     </tr>
   );
-}
-
-function troublesOf({ database, clock, signer, replicas, chains }: Status): string[] {
-  return [
-    ...(database === "ok" ? [] : [`The database is ${database}.`]),
-    ...(clock.wrong ? [`The clock is ${clock.aheadSeconds} s ahead of the database's.`] : []),
-    ...(signer.trouble ? [`The signer does not sign: ${signer.trouble}.`] : []),
-    ...replicas.flatMap(({ replica, trouble }) => (trouble ? [`Standby ${replica}: ${trouble}.`] : [])),
-    ...chains.flatMap(({ chain, troubles }) => troubles.map((text) => `${chain}: ${text.replaceAll("_", " ")}`)),
-  ];
-}
-
-function countsOf(counts: Readonly<Record<string, number>>): string {
-  const some = Object.entries(counts).filter(([, items]) => items > 0);
-  return some.length === 0 ? "nothing waits" : some.map(([state, items]) => `${items} ${state}`).join(", ");
 }

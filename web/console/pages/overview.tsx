@@ -1,15 +1,15 @@
 import { Link } from "@tanstack/react-router";
 import { previewsOf } from "../../shared/previews.ts";
 import { Amount } from "../balance.tsx";
-import { attentionOf, type Collection, saleWord, useCollections, useSale } from "../collections.ts";
+import { attentionOf, type Collection, type Figures, saleWord, useCollections, useFigures } from "../collections.ts";
 import { useDraft } from "../launch/draft.ts";
-import { barsByHour, useMints } from "../mints.ts";
+import { MintPlot } from "../mint-plot.tsx";
 import { ErrorNotice, Loading } from "../notices.tsx";
-import { BarPlot } from "../plot.tsx";
-import { AmountRange, useRevenue } from "../revenue.tsx";
+import { AmountRange, revenueOf } from "../revenue.tsx";
 
 export function OverviewPage() {
   const { isPending, error, collections } = useCollections();
+  const figures = useFigures(collections);
   const { draft } = useDraft();
   return (
     <div className="stack">
@@ -19,7 +19,7 @@ export function OverviewPage() {
           Launch a collection
         </Link>
       </div>
-      <ErrorNotice error={error} />
+      <ErrorNotice error={error ?? figures.error} />
       {draft.name !== "" && (
         <p className="notice">
           The launch of {draft.name} is not finished. <Link to="/launch">Go on with it</Link>
@@ -29,7 +29,10 @@ export function OverviewPage() {
       {!isPending && collections.length === 0 && !error && <FirstSteps />}
       <ul className="cards">
         {collections.map((collection) => (
-          <CollectionCard key={`${collection.chain} ${collection.address}`} collection={collection} />
+          <CollectionCard
+            key={`${collection.chain} ${collection.address}`}
+            {...{ collection, figures: figures.of(collection) }}
+          />
         ))}
       </ul>
     </div>
@@ -67,11 +70,10 @@ function FirstSteps() {
   );
 }
 
-function CollectionCard({ collection }: { collection: Collection }) {
+function CollectionCard({ collection, figures }: { collection: Collection; figures: Figures | undefined }) {
   const { chain, address, name } = collection;
-  const { data: sale } = useSale(chain, address);
-  const revenue = useRevenue(collection, sale);
-  const { data: mints } = useMints(chain, address);
+  const { sale = null, mints_by_hour: mints = null } = figures ?? {};
+  const revenue = sale && revenueOf(collection, sale);
   const image = sale?.preview?.image;
   const attention = sale ? attentionOf(collection, sale, revenue?.waits ?? 0n) : [];
   return (
@@ -103,9 +105,7 @@ function CollectionCard({ collection }: { collection: Collection }) {
               <Amount wei={revenue.waits} chain={chain} />
             </p>
           )}
-          {mints && mints.times.length > 0 && (
-            <BarPlot title="Mints per hour, the last 24 hours" bars={barsByHour(mints.times)} />
-          )}
+          {mints?.mints.some((count) => count > 0) && <MintPlot counted={mints} />}
           {attention.map((text) => (
             <p key={text} className="notice warn small">
               {text}

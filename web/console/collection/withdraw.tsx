@@ -3,21 +3,16 @@ import { useState } from "react";
 import { formatEther, formatFee } from "../../shared/amounts.ts";
 import { followTransaction } from "../../shared/follow-transaction.ts";
 import { isRejection, type Wallet } from "../../shared/wallets.ts";
-import { Address } from "../address.tsx";
-import { Amount } from "../balance.tsx";
-import { type Collection, useSale } from "../collections.ts";
+import type { Collection } from "../collections.ts";
 import { type InstalledChain, useInstallation, useWallets } from "../installation.ts";
 import { ErrorNotice } from "../notices.tsx";
-import { AmountRange, useRevenue } from "../revenue.tsx";
 
 /** Selector of `withdrawFees()`. */
 const withdrawFees = "0x476343ee";
 
-/** What a collection took in, and how it comes to its treasury: sent by a wallet that is an admin of the collection. */
-export function Money({ collection }: { collection: Collection }) {
-  const { chain: chainName, address } = collection;
-  const sale = useSale(chainName, address);
-  const revenue = useRevenue(collection, sale.data);
+/** Sends what a collection took in to its treasury, by a wallet that is an admin of the collection. */
+export function Withdraw({ collection }: { collection: Collection }) {
+  const { address } = collection;
   const wallets = useWallets();
   const chain = useInstallation()?.chains.find(({ name }) => name === collection.chain);
   const [said, setSaid] = useState<string | null>(null);
@@ -31,7 +26,7 @@ export function Money({ collection }: { collection: Collection }) {
         if (!chain) throw new Error("This installation does not serve the collection's network.");
         const controller = new AbortController();
         setSaid(await withdrawWith(wallet, address, chain, controller.signal, setSaid, () => setWaits(controller)));
-        await client.invalidateQueries({ queryKey: ["takings"] });
+        await client.invalidateQueries({ queryKey: ["figures"] });
       } catch (error) {
         setSaid(null);
         throw isRejection(error) ? new Error("You declined in your wallet. Nothing was sent.") : error;
@@ -41,22 +36,7 @@ export function Money({ collection }: { collection: Collection }) {
     },
   });
   return (
-    <section className="card stack" aria-labelledby="money">
-      <h2 id="money">Money</h2>
-      <dl className="facts">
-        <dt>Buyers paid</dt>
-        <dd>{revenue ? <AmountRange range={revenue.paid} chain={chainName} /> : "–"}</dd>
-        <dt>Withdrawn</dt>
-        <dd>{revenue ? <AmountRange range={revenue.withdrawn} chain={chainName} /> : "–"}</dd>
-        <dt>To withdraw</dt>
-        <dd>
-          <strong>{revenue ? <Amount wei={revenue.waits} chain={chainName} /> : "–"}</strong>
-        </dd>
-        <dt>Treasury</dt>
-        <dd>
-          <Address address={collection.treasury_address} chain={chainName} of="the treasury" full />
-        </dd>
-      </dl>
+    <div className="stack tight">
       <div className="row">
         {wallets
           .filter(({ local, id }) => !local || id === `local-${chain?.id}`)
@@ -66,7 +46,6 @@ export function Money({ collection }: { collection: Collection }) {
             </button>
           ))}
       </div>
-      <p className="small quiet">It goes to the treasury. The owner's wallet sends the transaction.</p>
       {said && <p role="status">{said}</p>}
       {waits && (
         <p>
@@ -76,7 +55,7 @@ export function Money({ collection }: { collection: Collection }) {
         </p>
       )}
       <ErrorNotice error={withdraw.error} />
-    </section>
+    </div>
   );
 }
 
