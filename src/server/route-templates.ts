@@ -40,16 +40,16 @@ export function routeTemplates(): (path: string) => string {
     }
     node.set("=", new Map([[template, new Map()]]));
   }
-  const find = (node: Node, parts: readonly string[]): string | null => {
-    const [first, ...rest] = parts;
-    if (first === undefined) return node.get("=")?.keys().next().value ?? null;
-    const named = node.get(first);
+  const find = (node: Node, parts: readonly string[], at: number): string | null => {
+    const part = parts[at];
+    if (part === undefined) return node.get("=")?.keys().next().value ?? null;
+    const named = node.get(part);
     const any = node.get("*");
-    return (named && first !== "=" && find(named, rest)) || (any && find(any, rest)) || null;
+    return (named && part !== "=" && find(named, parts, at + 1)) || (any && find(any, parts, at + 1)) || null;
   };
   return (path) => {
     const parts = (path.split("?", 1)[0] ?? "").split("/").filter(Boolean);
     const depth = ofTokens.test(path) ? undefined : deepest[parts[0] ?? ""];
-    return find(root, parts.slice(0, depth ?? 8)) ?? "other";
+    return find(root, parts.slice(0, depth ?? 8), 0) ?? "other";
   };
 }

@@ -139,7 +139,7 @@ function Entries({ requests }: { requests: readonly Entry[] }) {
                 <Time at={entry.at} />
               </td>
               <td>
-                <code title={entry.route}>
+                <code className="path" title={entry.route}>
                   {entry.method} {entry.operation ?? entry.path}
                 </code>
                 {entry.fields && <div className="small quiet">{entry.fields}</div>}
@@ -153,7 +153,10 @@ function Entries({ requests }: { requests: readonly Entry[] }) {
                 <span className={`badge ${entry.status >= 400 || entry.code ? "warn" : ""}`}>{entry.status}</span>
                 {entry.code && <div className="small">{entry.code}</div>}
               </td>
-              <td>{entry.ms.toLocaleString()} ms</td>
+              <td>
+                {entry.ms.toLocaleString()}
+                {"\u00a0"}ms
+              </td>
               <td>{nameOf(entry)}</td>
               <td>
                 <span className="address">
