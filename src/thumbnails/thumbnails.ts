@@ -159,7 +159,7 @@ function keyOf(id: string, width: ThumbnailWidth): string {
 }
 
 /** @returns null for what has not come in its time. */
-async function readWithin(stream: AsyncIterable<Uint8Array>): Promise<Uint8Array | null> {
+async function readWithin(stream: AsyncIterable<Uint8Array>): Promise<Buffer | null> {
   const pieces: Uint8Array[] = [];
   const iterator = stream[Symbol.asyncIterator]();
   const { promise: late, resolve } = Promise.withResolvers<null>();
@@ -167,7 +167,7 @@ async function readWithin(stream: AsyncIterable<Uint8Array>): Promise<Uint8Array
   try {
     for (;;) {
       const step = await Promise.race([iterator.next(), late]);
-      if (step?.done) return pieces.length === 1 && pieces[0] ? pieces[0] : Buffer.concat(pieces);
+      if (step?.done) return Buffer.concat(pieces);
       if (step) {
         pieces.push(step.value);
         continue;
