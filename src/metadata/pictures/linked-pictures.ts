@@ -49,7 +49,7 @@ const accept = "image/avif,image/webp,image/*,*/*;q=0.5";
  * Previews of pictures that are not content of this installation: those at links, and those within data: URIs. They are kept
  * by the digest of their bytes. What a link led to is remembered for a day.
  *
- * A link is followed only if the caller has it from the index: whoever could choose it would have an open proxy.
+ * A link is followed only if the caller has it from the index: a caller who could choose it would have an open proxy.
  */
 export class LinkedPictures {
   readonly #thumbnails: Thumbnails;

@@ -68,7 +68,7 @@ export const advices: Record<string, Advice> = {
   queue_stuck: {
     ...{ part: "Transactions", level: "wrong", guide: "MintyardDeploymentsWait#cure" },
     says: "A deployment has waited ten minutes for its signature.",
-    todo: "Look at the reason for which it is held.",
+    todo: "Look at the reason why it waits.",
   },
   worker_missing: {
     ...{ part: "Transactions", level: "wrong", guide: "MintyardProcessDown#cure" },
