@@ -3,7 +3,7 @@ import { StartProgress } from "../src/embedded/start-progress.ts";
 
 /**
  * `npm start`: prints one line `MINTYARD_READY {json}` on stdout when all is ready; SIGTERM and SIGINT end it. On stderr
- * it says how far the start is.
+ * it says how far the start is, and last where the console is.
  */
 export async function runStart(): Promise<number> {
   const stopAsked = untilStopAsked();
@@ -21,6 +21,8 @@ export async function runStart(): Promise<number> {
     });
     progress.end();
     process.stdout.write(`MINTYARD_READY ${JSON.stringify(stack.ready)}\n`);
+    // For a person, who does not look for an address in the line above.
+    process.stderr.write(`Open ${stack.ready.console} in a browser. Ctrl-C ends the service.\n`);
     await stopAsked;
     await stack.stop();
   } catch (error) {
