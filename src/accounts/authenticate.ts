@@ -5,7 +5,6 @@ import { setTenant } from "../db/tenancy/tenant.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
 import { tooFast } from "./admit.ts";
-import type { Payer } from "./admit-address.ts";
 
 /** Guesses of one address: a person mistypes a few times, a scanner does not stop. */
 const guesses = { perSecond: 0.5, burst: 30 };
@@ -60,7 +59,7 @@ export function cachedSession(
 }
 
 /** The account whose key or session comes with a request of a page; null without one that works: it is shown all the same. */
-export async function payerOf(services: Services, authorization: readonly string[]): Promise<Payer | null> {
+export async function payerOf(services: Services, authorization: readonly string[]): Promise<KeyOwner | null> {
   if (authorization.length === 0) return null;
   try {
     return await services.auth.keys.owner(parseAuthorization(authorization));

@@ -1,4 +1,4 @@
-import { type Kysely, type RawBuilder, sql } from "kysely";
+import { type Kysely, sql } from "kysely";
 import type { Database } from "../db/database.ts";
 import type { Rounds } from "../rounds.ts";
 import type { Services } from "../services.ts";
@@ -18,25 +18,17 @@ export async function runLogClearing({ db, log }: Services, rounds: Rounds): Pro
   await rounds.repeat(round, { periodMs: roundMs }, { log, failing });
 }
 
-/** Removes requests of more than a day ago, and of each account all but the newest, in batches. */
+/** Removes requests of more than a day ago, and of each account that asks now all but the newest. */
 export async function clearRequestLog(db: Kysely<Database>): Promise<void> {
-  await inBatches(
-    db,
-    sql`DELETE FROM service.request_log WHERE (account_id, at, id) IN (
-      SELECT account_id, at, id FROM service.request_log WHERE at < clock_timestamp() - interval '1 day'
-      ORDER BY at LIMIT ${batch})`,
-  );
-  await inBatches(
-    db,
-    sql`DELETE FROM service.request_log WHERE (account_id, at, id) IN (
-      SELECT o.account_id, o.at, o.id
-      FROM (SELECT account_id FROM service.request_log GROUP BY account_id HAVING count(*) > ${mostRequests}) a
-      CROSS JOIN LATERAL (SELECT r.account_id, r.at, r.id FROM service.request_log r WHERE r.account_id = a.account_id
-        ORDER BY r.at DESC, r.id DESC OFFSET ${mostRequests} LIMIT ${batch}) o
-      LIMIT ${batch})`,
-  );
-}
-
-async function inBatches(db: Kysely<Database>, statement: RawBuilder<unknown>): Promise<void> {
-  for (let removed = BigInt(batch); removed >= batch; ) removed = (await statement.execute(db)).numAffectedRows ?? 0n;
+  const old = sql`DELETE FROM service.request_log WHERE (account_id, at, id) IN (
+    SELECT account_id, at, id FROM service.request_log WHERE at < statement_timestamp() - interval '1 day'
+    ORDER BY at LIMIT ${batch} FOR UPDATE SKIP LOCKED)`;
+  for (let removed = BigInt(batch); removed >= batch; ) removed = (await old.execute(db)).numAffectedRows ?? 0n;
+  const { rows } = await sql<{ account_id: string }>`SELECT DISTINCT account_id FROM service.request_log
+    WHERE at > statement_timestamp() - ${`${2 * roundMs} milliseconds`}::interval`.execute(db);
+  // A process adds at most 20 a second: what is over the bound since the last round is one statement's work.
+  for (const { account_id } of rows)
+    await sql`DELETE FROM service.request_log WHERE account_id = ${account_id} AND (at, id) <= (
+      SELECT at, id FROM service.request_log WHERE account_id = ${account_id}
+      ORDER BY at DESC, id DESC OFFSET ${mostRequests} LIMIT 1)`.execute(db);
 }

@@ -68,7 +68,7 @@ export async function listRequests(
   const { rows } = await sql<Row>`
     SELECT r.*, k.name, k.wallet FROM service.request_log r
     LEFT JOIN service.api_key k ON k.id = r.key_id AND k.account_id = r.account_id
-    WHERE r.account_id = ${accountId} AND r.at > clock_timestamp() - interval '1 day'
+    WHERE r.account_id = ${accountId} AND r.at > statement_timestamp() - interval '1 day'
       ${position ? sql`AND (r.at, r.id) < (${position.at}::timestamptz, ${position.id}::bigint)` : sql``}
       ${failed ? sql`AND (r.status >= 400 OR r.code IS NOT NULL)` : sql``}
       ${key === undefined ? sql`` : sql`AND r.key_id = ${key}`}

@@ -102,16 +102,17 @@ export class RequestLog {
     this.#pending = [];
     this.#forgetQuiet();
     if (requests.length === 0 || this.#pool.ended) return;
-    this.#writing = this.#write(requests);
+    this.#writing = this.#write(requests).finally(() => {
+      this.#writing = null;
+    });
     await this.#writing;
-    this.#writing = null;
   }
 
   async #write(requests: readonly LoggedRequest[]): Promise<void> {
-    const skips = this.#takeSkips(requests);
-    const shown = requests.map(({ url }) => this.#shownUrl(url));
     const column = <T>(of: (request: LoggedRequest) => T) => requests.map(of);
     try {
+      const skips = this.#takeSkips(requests);
+      const shown = requests.map(({ url }) => this.#shownUrl(url));
       await this.#pool.query({
         name: "log-requests",
         text: "SELECT service.log_requests($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",

@@ -22,6 +22,10 @@ export interface Sign {
 export interface Question<T> {
   /** As `Reader` has it, for this question. */
   admit: () => Promise<void>;
+  /** So many times as long an answer without a new sign will do for who asks. Default 1. */
+  patience?: number | undefined;
+  /** False: this answer will not do, however new it is. */
+  suffices?: ((value: T) => boolean) | undefined;
   read: () => Promise<T>;
   /** Absent: only time says that an answer is old. */
   signs?: {
@@ -105,13 +109,14 @@ export class KeptReadings<T> {
   async #whyAgain(
     name: string,
     kept: Kept<T>,
-    { signs }: Question<T>,
+    { signs, patience = 1, suffices }: Question<T>,
   ): Promise<"time" | "event" | "paid event" | null> {
+    if (suffices?.(kept.value) === false) return "time";
     const age = performance.now() - kept.readAt;
     if (!signs || age < this.#rules.keptMs) return age < kept.keptMs ? null : "time";
     const sign = await this.#look(name, signs.look);
     if (sign.name !== kept.sign?.name) return signs.isPaid(kept.value) ? "paid event" : "event";
-    return age < Math.min(kept.keptMs, sign.mostKeptMs) ? null : "time";
+    return age < Math.min(kept.keptMs, sign.mostKeptMs) * patience ? null : "time";
   }
 
   /** One look for all who ask at about the same time. */

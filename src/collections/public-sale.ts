@@ -60,9 +60,9 @@ export interface CollectionPreview {
 }
 
 /**
- * Of a quiet sale nothing changes without a sign but what its admin sets from a wallet of theirs: prices and starts, for which
- * the contract has no event. A page shows them a minute late at most, and the contract itself gives back what is paid
- * beyond the price and refuses what is below it.
+ * Of a quiet sale nothing changes without a sign but what its admin does from a wallet of theirs: sets prices and starts, for
+ * which the contract has no event, and withdraws. A page shows that a minute late at most, and the contract itself gives back
+ * what is paid beyond the price and refuses what is below it.
  */
 const times = { keptMs: 2_000, mostKeptMs: 60_000, oldestMs: 600_000, signsMs: 1_000 };
 const rules = {
@@ -95,6 +95,7 @@ function keptOf(services: Services): Kept {
  * The state of a collection's sale, for whoever asks: of a collection that was deployed here, or of any contract with
  * the same interface.
  *
+ * @param wanted `patience`: so many times as old a quiet sale may be. `sinceBlock`: it is to have what happened in that block.
  * @throws ServiceError `chain_not_supported`, `not_found` for an address without such a contract, `service_unavailable`;
  *   what the reader's `admit` throws.
  */
@@ -102,12 +103,15 @@ export async function getPublicSale(
   services: Services,
   input: { chain: string; collection: Address },
   { owner, admit }: Reader,
+  { patience, sinceBlock = 0n }: { patience?: number; sinceBlock?: bigint } = {},
 ): Promise<PublicSale> {
   const chain = findChain(services.chains, input.chain);
   const { collection } = input;
   const { sales, local } = keptOf(services);
   return await (chain.local ? local : sales).get(`${chain.id}:${collection}`, {
     admit: () => admit(callsOfSale.together),
+    patience,
+    suffices: ({ block }) => block >= sinceBlock,
     read: () => readSale(services, chain, collection, { owner, admitMore: admit }),
     signs: {
       look: () => readSigns(services, collection, chain),

@@ -1,10 +1,12 @@
 import DataLoader from "dataloader";
+import { withoutEnd } from "../db/tenancy/tenant.ts";
 import type { Services } from "../services.ts";
 
 const mostKeys = 100;
 
 /**
- * Reads in one statement what is asked for within one turn of the event loop, such as by the fields of one document.
+ * Reads in one statement what is asked for within one turn of the event loop, such as by the fields of one document. It goes
+ * on when the client that asked first has left.
  *
  * @param read gives one value for each key, in their order.
  * @returns a function of a key and its scope: only keys of one scope, such as a chain, share a statement.
@@ -18,7 +20,7 @@ export function readTogether<Scope, Key, Value>(
     loaders.set(services, byScope);
     const loader =
       byScope.get(scope) ??
-      new DataLoader<Key, Value>((keys) => read(services, keys, scope), {
+      new DataLoader<Key, Value>((keys) => withoutEnd(() => read(services, keys, scope)), {
         cache: false,
         maxBatchSize: mostKeys,
         batchScheduleFn: (dispatch) => setImmediate(dispatch),

@@ -6,12 +6,14 @@ import { payerOf } from "../accounts/authenticate.ts";
 import { documentOwner } from "../accounts/document-budget.ts";
 import { readHistory } from "../accounts/read-history.ts";
 import { payAsKept, payMore } from "../admission/pay-for-work.ts";
+import type { KeyOwner } from "../auth/keys.ts";
 import { type Chain, findChain } from "../chains.ts";
 import type { Reader } from "../collections/kept-readings.ts";
 import { askLocalWallet } from "../collections/local-wallet.ts";
 import { getMintsByHour } from "../collections/mints-by-hour.ts";
 import { getPublicSale, type PublicSale } from "../collections/public-sale.ts";
 import { getShownBalance } from "../collections/shown-balance.ts";
+import { setTenant, withTenantScope } from "../db/tenancy/tenant.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { AppEnv } from "../http/app-env.ts";
 import { clientAddress } from "../http/client-address.ts";
@@ -143,8 +145,16 @@ export function addConsole(app: Hono<AppEnv>, services: Services, pages: WebPage
       throw new ServiceError("value_error", `figures of at most ${mostFigures} collections are read at once`, {
         field: "of",
       });
-    await payMore(services, c.env.incoming, wanted.length * figuresMs);
-    const figures = await Promise.all(wanted.map((one) => figuresOf(services, c.env.incoming, one)));
+    const { incoming } = c.env;
+    await payMore(services, incoming, wanted.length * figuresMs);
+    const payer = await payerOf(services, rawHeaderValues(incoming, "authorization"));
+    const figures = await Promise.all(
+      wanted.map(async (one) => {
+        // All of them together are read again as often as one.
+        const reader = pageReader(services, incoming, one.chain);
+        return await figuresOf(services, reader, payer, one, wanted.length);
+      }),
+    );
     return c.json({ figures }, 200, { "Cache-Control": "no-cache" });
   });
   app.get("/console/history", async (c) => {
@@ -163,17 +173,28 @@ const mostFigures = 100;
 /** Milliseconds of this process that the figures of one collection take, mostly out of memory. */
 const figuresMs = 0.5;
 
-/** What the console shows of a collection as it goes on; where that cannot be read now, `error` says why. */
-async function figuresOf(services: Services, request: IncomingMessage, place: { chain: string; address: Address }) {
-  const { chain: name, address } = place;
+interface FiguresOf {
+  chain: string;
+  address: Address;
+  /** They are to have what happened in this block. */
+  sinceBlock: bigint;
+}
+
+/** What the console shows of a collection as it goes on; where its sale cannot be read now, `error` says why. */
+async function figuresOf(
+  services: Services,
+  reader: Reader,
+  payer: KeyOwner | null,
+  { chain: name, address, sinceBlock }: FiguresOf,
+  patience: number,
+) {
+  const place = { chain: name, address };
   try {
-    const sale = await getPublicSale(
-      services,
-      { chain: name, collection: address },
-      pageReader(services, request, name),
-    );
-    // Of a contract of somebody else's the database is not made to count.
-    const counted = sale.deployedHere ? await getMintsByHour(services, sale.chain, address) : null;
+    const asked = { chain: name, collection: address };
+    const sale = await getPublicSale(services, asked, reader, { patience, sinceBlock });
+    // The database counts for accounts alone, and only what was deployed here. Without the count the rest is shown.
+    const isCounted = payer !== null && sale.deployedHere;
+    const counted = isCounted ? await countMints(services, payer, sale).catch(ifRefused) : null;
     return { ...place, sale: saleBody(sale), mints_by_hour: counted, error: null };
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
@@ -181,12 +202,31 @@ async function figuresOf(services: Services, request: IncomingMessage, place: { 
   }
 }
 
-/** `goerli:0x…`. @throws ServiceError `value_error`, `invalid_address`. */
-function collectionIn(text: string): { chain: string; address: Address } {
-  const [chain = "", address = "", ...more] = text.split(":");
-  if (more.length > 0 || address === "")
-    throw new ServiceError("value_error", "of is a chain and a contract, such as goerli:0x…", { field: "of" });
-  return { chain, address: readAddress(address, "of", "of has no contract's address") };
+/** For the account, within what its plan has of the database. */
+async function countMints(services: Services, { accountId, tier }: KeyOwner, { chain, address }: PublicSale) {
+  return await withTenantScope(async () => {
+    setTenant(accountId, tier);
+    return await getMintsByHour(services, chain, address);
+  });
+}
+
+function ifRefused(error: unknown): null {
+  if (error instanceof ServiceError) return null;
+  throw error;
+}
+
+/** `goerli:0x…`, and a block behind it. @throws ServiceError `value_error`, `invalid_address`. */
+function collectionIn(text: string): FiguresOf {
+  const [, chain = "", address = "", block = "0"] = /^([^:]*):([^:]+)(?::(\d{1,18}))?$/.exec(text) ?? [];
+  if (address === "")
+    throw new ServiceError(
+      "value_error",
+      "of is a chain and a contract, such as goerli:0x…, with a block behind it or without",
+      {
+        field: "of",
+      },
+    );
+  return { chain, address: readAddress(address, "of", "of has no contract's address"), sinceBlock: BigInt(block) };
 }
 
 const bodyBytes = 262_144;

@@ -85,21 +85,20 @@ export class Thumbnails {
   }
 
   /**
-   * Makes what `find` has not, once for all who ask for it meanwhile.
+   * Makes what `find` has not, once for all who ask for it meanwhile. What takes longer than five seconds is "busy", and made
+   * all the same.
    *
    * @param client who asks: clients take turns.
-   * @param waitMs so long the answer may take; what was asked for is made all the same.
    * @throws what reading the picture throws.
    */
-  async make(
-    picture: Picture,
-    width: ThumbnailWidth,
-    client: string,
-    waitMs: number = usualWaitMs,
-  ): Promise<Thumbnail> {
+  async make(picture: Picture, width: ThumbnailWidth, client: string): Promise<Thumbnail> {
+    return await soonEnough(this.makeInTime(picture, width, client), usualWaitMs);
+  }
+
+  /** The same, however long it takes: for who has the picture in memory until then. */
+  async makeInTime(picture: Picture, width: ThumbnailWidth, client: string): Promise<Thumbnail> {
     const key = keyOf(picture.id, width);
-    const making = this.#making.get(key) ?? this.#enqueue(key, picture, width, client);
-    return await soonEnough(making, waitMs);
+    return await (this.#making.get(key) ?? this.#enqueue(key, picture, width, client));
   }
 
   close(): void {

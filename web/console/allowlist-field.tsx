@@ -19,7 +19,7 @@ export function AllowlistField({ text, change, hint }: AllowlistFieldProps) {
       <label>
         Wallets of the presale
         <span className="hint">{hint}</span>
-        <textarea value={text} spellCheck={false} onChange={(event) => change(event.target.value)} />
+        <textarea value={text} spellCheck="false" onChange={(event) => change(event.target.value)} />
       </label>
       <div>
         <button type="button" onClick={() => picker.current?.click()}>

@@ -40,12 +40,12 @@ export function useCollections() {
   };
 }
 
-/** How a collection goes on; null: a part that cannot be read now. */
+/** How a collection goes on. Without its sale `error` says why. */
 export interface Figures {
   chain: string;
   address: string;
   sale: SaleBody | null;
-  /** From Unix second `from` on, one number for each hour; null of a contract that was not deployed here, too. */
+  /** From Unix second `from` on, one number for each hour; null where nothing was counted. */
   mints_by_hour: { from: number; mints: number[] } | null;
   error: { code: string; message: string } | null;
 }
@@ -55,6 +55,18 @@ type Place = Pick<Collection, "chain" | "address">;
 const nameOf = ({ chain, address }: Place) => `${chain}:${address.toLowerCase()}`;
 /** Of one question (`/console/figures`). */
 const mostAtOnce = 100;
+/** Blocks that figures have to have, by the names of their collections: those of this browser's own transactions. */
+const sinceBlock = new Map<string, bigint>();
+
+/** From now on figures of a collection are as of this block at least. */
+export function requireBlock(place: Place, block: bigint): void {
+  sinceBlock.set(nameOf(place), block);
+}
+
+function withBlock(name: string): string {
+  const block = sinceBlock.get(name);
+  return block === undefined ? name : `${name}:${block}`;
+}
 
 /** The figures of many collections, asked for together and again every four seconds. */
 export function useFigures(places: readonly Place[]) {
@@ -67,7 +79,7 @@ export function useFigures(places: readonly Place[]) {
         names.slice(at * mostAtOnce, (at + 1) * mostAtOnce),
       );
       const read = (part: readonly string[]) =>
-        ask<{ figures: Figures[] }>(`/console/figures?${part.map((name) => `of=${name}`).join("&")}`);
+        ask<{ figures: Figures[] }>(`/console/figures?${part.map((name) => `of=${withBlock(name)}`).join("&")}`);
       const answers = await Promise.all(parts.map(read));
       return new Map(answers.flatMap(({ figures }) => figures.map((one) => [nameOf(one), one])));
     },

@@ -47,7 +47,9 @@ export function BarPlot({ title, bars, says }: BarPlotProps) {
       <svg viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" aria-hidden="true">
         {bars.map(({ label, value, says: text }, at) => (
           <rect
-            key={label}
+            // In the night when clocks go back two hours have one name.
+            // biome-ignore lint/suspicious/noArrayIndexKey: a bar is its place
+            key={at}
             x={at * step + step * 0.1}
             width={step * 0.8}
             y={height - (value / top) * height}

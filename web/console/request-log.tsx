@@ -1,5 +1,5 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { useDeferredValue, useState } from "react";
+import { useEffect, useState } from "react";
 import { shortAddress } from "../shared/amounts.ts";
 import { Copy } from "./address.tsx";
 import { api, ask } from "./api.ts";
@@ -41,7 +41,7 @@ export function RequestLog({ about = "" }: { about?: string }) {
   const [failed, setFailed] = useState(false);
   const [key, setKey] = useState("");
   const [search, setSearch] = useState(about);
-  const wanted = useDeferredValue(search.trim());
+  const wanted = useSettled(search.trim());
   const keys = useQuery({ queryKey: ["keys"], queryFn: () => api.get("/v0/me/keys"), staleTime: 60_000 });
   const found = useInfiniteQuery({
     queryKey: ["requests", failed, key, wanted],
@@ -115,6 +115,16 @@ export function RequestLog({ about = "" }: { about?: string }) {
       )}
     </section>
   );
+}
+
+/** What was typed, once nothing was added to it for a moment: each search looks through all that is kept. */
+function useSettled(text: string): string {
+  const [settled, setSettled] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(text), 300);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return settled;
 }
 
 function Entries({ requests }: { requests: readonly Entry[] }) {

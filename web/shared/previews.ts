@@ -32,10 +32,11 @@ export function tokenPreviews(
 ) {
   // The page may have been opened under another name of this server.
   const written = /\/thumbnails\/\d+\/(.+)$/.exec(thumbnailUrl ?? "")?.[1];
-  if (written === undefined) return null;
-  const own = written.startsWith("nfts/") ? null : `/ipfs/${written}`;
+  const content = /^ipfs:\/*(?:ipfs\/)?(.+)$/i.exec(fileUrl ?? "")?.[1];
+  if (written === undefined) return content === undefined ? null : previewsOf(`/ipfs/${content}`, width);
+  const own = written.startsWith("nfts/") ? content : written;
   const drawn = fileUrl !== null && /^data:image\//i.test(fileUrl) ? fileUrl : null;
-  return { ...linksOf(written, width), onError: showInstead(own ?? drawn, onNone) };
+  return { ...linksOf(written, width), onError: showInstead(own === undefined ? drawn : `/ipfs/${own}`, onNone) };
 }
 
 function linksOf(written: string, width: number) {

@@ -19,7 +19,10 @@ export interface Archives {
   copyIn(folder: string): Promise<void>;
 }
 
-/** Not kept, and neither is any unlogged table, which a standby cannot read: what the next start makes itself, and what belongs to this database and not to a restored one. */
+/**
+ * Not kept: what the next start makes itself, and what belongs to this database and not to a restored one. Unlogged tables are
+ * not kept either: a standby, which backups are taken of too, cannot read them.
+ */
 const left = [
   ...["migration", "last_backup"],
   // Events last for days; whoever resumes a stream after a restore is told that some were missed.

@@ -38,8 +38,6 @@ const [mostWaiting, mostOfOne] = [256, 64];
 export const linkBounds = { perHost: atOnce, total: 2 * atOnce };
 /** A slow server has its time and the next picture too: who waits learns what became of it. */
 const waitMs = 20_000;
-/** The process that decodes has pictures of its own to make before. */
-const makingMs = 30_000;
 /** Of drawings in data: URIs that wait at the same time. */
 const mostDrawnBytes = 33_554_432;
 
@@ -77,7 +75,7 @@ export class LinkedPictures {
     if (found) return withDigest(found, digest);
     if (this.#drawnBytes + bytes.length > mostDrawnBytes) return "busy";
     this.#drawnBytes += bytes.length;
-    const making = this.#thumbnails.make(pictureOf(digest, bytes), width, client, makingMs).finally(() => {
+    const making = this.#thumbnails.makeInTime(pictureOf(digest, bytes), width, client).finally(() => {
       this.#drawnBytes -= bytes.length;
     });
     return withDigest(await soonEnough(making, waitMs), digest);
@@ -127,6 +125,8 @@ export class LinkedPictures {
     const kept = known && (await this.#kept(known, width));
     const etag = kept ? known?.etag : undefined;
     const answer = await this.#fetch(url, etag);
+    // Its server wants to be left alone for a moment, which says nothing of this picture.
+    if (answer === "busy") return kept ?? "busy";
     if (isFault(answer)) {
       if (known && kept && answer.fault === "http_304") {
         await this.#thumbnails.note(name, JSON.stringify({ ...known, at: Date.now() } satisfies Known));
@@ -144,17 +144,17 @@ export class LinkedPictures {
     await this.#thumbnails.note(name, JSON.stringify(now));
     const found = await this.#thumbnails.find(digest, width);
     return withDigest(
-      found ?? (await this.#thumbnails.make(pictureOf(digest, bytes), width, client, makingMs)),
+      // Until it is made its bytes are in memory: the next picture is fetched only then.
+      found ?? (await this.#thumbnails.makeInTime(pictureOf(digest, bytes), width, client)),
       digest,
     );
   }
 
-  async #fetch(url: string, etag: string | undefined): Promise<Fetched | Fault> {
+  async #fetch(url: string, etag: string | undefined): Promise<Fetched | Fault | "busy"> {
     try {
       return await this.#fetcher.fetch(url, { accept, maxBytes: mostPictureBytes, ...(etag ? { etag } : {}) });
     } catch (error) {
-      // The server wants to be left alone, or this process waits for many of its pictures.
-      if (error instanceof Busy) return { fault: "host_busy" };
+      if (error instanceof Busy) return "busy";
       throw error;
     }
   }

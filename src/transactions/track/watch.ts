@@ -86,15 +86,15 @@ async function pollEndpoints(nodes: readonly Node[], chain: Chain, figures: Rela
 /**
  * Records what the paying wallets have, as the first endpoint that answers reports; what was recorded stays while none does.
  *
- * @returns wei by wallet; nothing while no endpoint answers.
+ * @returns wei by wallet; nothing while no endpoint answers, or the wallets are not known.
  */
 export async function pollBalances({ relay }: RelayContext, chain: Chain): Promise<ReadonlyMap<Address, bigint>> {
-  const wallets = relay.signers(chain).map(({ address }) => address);
-  const balances = await relay
-    .nodes(chain)
-    .first((node) => node.ask(wallets.map((wallet) => calls.balance(wallet))))
-    .then((answers) => new Map(wallets.map((wallet, at) => [wallet, parseQuantity(answers[at], "a balance")] as const)))
-    .catch(() => new Map<Address, bigint>());
+  const read = async () => {
+    const wallets = relay.signers(chain).map(({ address }) => address);
+    const answers = await relay.nodes(chain).first((node) => node.ask(wallets.map((wallet) => calls.balance(wallet))));
+    return new Map(wallets.map((wallet, at) => [wallet, parseQuantity(answers[at], "a balance")] as const));
+  };
+  const balances = await read().catch(() => new Map<Address, bigint>());
   for (const [wallet, wei] of balances) relay.figures.recordBalance(chain, wallet, wei);
   return balances;
 }

@@ -54,7 +54,7 @@ export function Reveal({ collection }: { collection: Collection }) {
       <label>
         Folder of the metadata
         <span className="hint">ipfs://… of the folder that you stored</span>
-        <input value={uri} spellCheck={false} autoComplete="off" onChange={(event) => setUri(event.target.value)} />
+        <input value={uri} spellCheck="false" autoComplete="off" onChange={(event) => setUri(event.target.value)} />
       </label>
       {preview.data && (
         <ul className="cards small-cards" aria-label="Preview">

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { formatEther, formatFee } from "../../shared/amounts.ts";
 import { followTransaction } from "../../shared/follow-transaction.ts";
 import { isRejection, type Wallet } from "../../shared/wallets.ts";
-import type { Collection } from "../collections.ts";
+import { type Collection, requireBlock } from "../collections.ts";
 import { type InstalledChain, useInstallation, useWallets } from "../installation.ts";
 import { ErrorNotice } from "../notices.tsx";
 
@@ -12,7 +12,6 @@ const withdrawFees = "0x476343ee";
 
 /** Sends what a collection took in to its treasury, by a wallet that is an admin of the collection. */
 export function Withdraw({ collection }: { collection: Collection }) {
-  const { address } = collection;
   const wallets = useWallets();
   const chain = useInstallation()?.chains.find(({ name }) => name === collection.chain);
   const [said, setSaid] = useState<string | null>(null);
@@ -25,7 +24,7 @@ export function Withdraw({ collection }: { collection: Collection }) {
       try {
         if (!chain) throw new Error("This installation does not serve the collection's network.");
         const controller = new AbortController();
-        setSaid(await withdrawWith(wallet, address, chain, controller.signal, setSaid, () => setWaits(controller)));
+        setSaid(await withdrawWith(wallet, collection, chain, controller.signal, setSaid, () => setWaits(controller)));
         await client.invalidateQueries({ queryKey: ["figures"] });
       } catch (error) {
         setSaid(null);
@@ -61,12 +60,13 @@ export function Withdraw({ collection }: { collection: Collection }) {
 
 async function withdrawWith(
   { provider }: Wallet,
-  to: string,
+  collection: Collection,
   { id, coin }: InstalledChain,
   signal: AbortSignal,
   say: (text: string) => void,
   sent: () => void,
 ): Promise<string> {
+  const { address: to } = collection;
   const ask = async <T,>(method: string, ...params: unknown[]) => (await provider.request({ method, params })) as T;
   const [from] = await ask<string[]>("eth_requestAccounts");
   if (Number(await ask<string>("eth_chainId")) !== id)
@@ -89,7 +89,7 @@ async function withdrawWith(
   say(`Sent; waiting for a block. Transaction ${hash}`);
   sent();
   const way = { hash, from: from ?? "", nonce, chainId: id };
-  const end = await followTransaction<{ status: string }>(provider, way, undefined, signal);
+  const end = await followTransaction<{ status: string; blockNumber: string }>(provider, way, undefined, signal);
   if (end === "left")
     return `The transaction may still come into a block; the amounts above follow the chain. Transaction ${hash}`;
   if (end === "replaced")
@@ -98,6 +98,7 @@ async function withdrawWith(
     );
   if (end === "dropped")
     throw new Error("The network has dropped the transaction; the money is still in the contract. Withdraw again.");
+  requireBlock(collection, BigInt(end.blockNumber));
   if (BigInt(end.status) !== 1n) throw new Error("The transaction failed; the money is still in the contract.");
   return `${formatEther(balance)} ${coin} are in the treasury. Transaction ${hash}`;
 }

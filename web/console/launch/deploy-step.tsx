@@ -132,7 +132,7 @@ export function DeployStep({ draft, change, clear }: StepProps & { clear: () => 
           <span className="hint">This deploys on {chain.name}, with real money, and cannot be undone.</span>
           <input
             value={typed}
-            spellCheck={false}
+            spellCheck="false"
             autoComplete="off"
             onChange={(event) => setTyped(event.target.value)}
           />

@@ -28,7 +28,7 @@ export function Field({ draft, change, member, label, hint, type = "text", optio
         type={type}
         required={!optional}
         value={draft[member]}
-        spellCheck={false}
+        spellCheck="false"
         autoComplete="off"
         {...(type === "number" ? { min: 0, step: "any" } : {})}
         onChange={(event: ChangeEvent<HTMLInputElement>) => change({ [member]: event.target.value })}
@@ -57,7 +57,7 @@ export function AddressField({ draft, change, member, label, hint, optional = fa
           className="address-field"
           rows={2}
           value={text}
-          spellCheck={false}
+          spellCheck="false"
           autoComplete="off"
           onKeyDown={(event) => {
             if (event.key !== "Enter") return;

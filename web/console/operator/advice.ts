@@ -155,8 +155,10 @@ export interface Trouble extends Advice {
   where: string;
 }
 
+const none = { full: [], store: "ok" };
+
 /** Everything that is not as it should be, the worst first. A code that this page does not know is shown as it is. */
-export function findTroubles({ database, clock, replicas, chains, pins, storage }: Status): Trouble[] {
+export function findTroubles({ database, clock, replicas, chains, pins, storage = none }: Status): Trouble[] {
   const found = chains.flatMap(({ chain, troubles }) => troubles.map((code) => ({ code, where: chain })));
   const add = (code: string, where = "") => found.push({ code, where });
   if (database !== "ok") add(`database_${database}`);

@@ -12,7 +12,7 @@ const words: Record<Level | "good" | "off", string> = {
 /** One tile for each part of the installation, as bad as the worst of its troubles. */
 export function HealthTiles({ status, troubles }: { status: Status; troubles: readonly Trouble[] }) {
   return (
-    <ul className="tiles" aria-label="Health">
+    <ul className="health" aria-label="Health">
       {parts.map((part) => {
         const level = levelOf(part, status, troubles);
         return (
@@ -89,7 +89,7 @@ function figureOf(part: Part, { database, signer, replicas, chains, pins, storag
       ? database
       : `${database}, ${counted(replicas.length, "standby").replace(/ys$/, "ies")}`;
   if (part === "Storage") {
-    if (storage.full.length > 0) return `full: ${storage.full.join(", ").replaceAll("_", " ")}`;
+    if (storage && storage.full.length > 0) return `full: ${storage.full.join(", ").replaceAll("_", " ")}`;
     return pins["queued"] ? `${counted(pins["queued"], "upload")} to pin` : "has room";
   }
   if (database !== "ok") return "–";

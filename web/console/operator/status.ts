@@ -23,7 +23,8 @@ export interface Status {
   chains: ChainStatus[];
   metadata: Record<string, number>;
   pins: Record<string, number>;
-  storage: { full: string[]; store: string };
+  /** Absent: of a process of an earlier version. */
+  storage?: { full: string[]; store: string };
 }
 
 export function useStatus() {

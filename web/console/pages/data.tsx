@@ -37,7 +37,7 @@ export function DataPage() {
         </label>
         <label>
           Address
-          <input name="address" required pattern={addressPattern} spellCheck={false} autoComplete="off" />
+          <input name="address" required pattern={addressPattern} spellCheck="false" autoComplete="off" />
         </label>
         <button type="submit" className="main">
           Show

@@ -91,6 +91,7 @@ function CollectionCard({ collection, figures }: { collection: Collection; figur
         </h2>
         {sale && <span className={`badge ${saleWord(sale) === "not open" ? "off" : ""}`}>{saleWord(sale)}</span>}
       </div>
+      {figures?.error && <p className="small quiet">{figures.error.message}</p>}
       {sale && (
         <>
           <progress value={Number(sale.minted)} max={Number(sale.max_supply)} aria-label={`Minted of ${name}`} />

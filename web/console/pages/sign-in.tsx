@@ -57,7 +57,7 @@ export function SignInPage() {
           <input
             type="password"
             autoComplete="off"
-            spellCheck={false}
+            spellCheck="false"
             required
             value={key}
             onChange={(event) => setKey(event.target.value)}

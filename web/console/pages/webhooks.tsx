@@ -71,7 +71,7 @@ export function WebhooksPage() {
           <label>
             URL
             <span className="hint">https, reachable from this server</span>
-            <input name="url" type="url" required autoComplete="off" spellCheck={false} />
+            <input name="url" type="url" required autoComplete="off" spellCheck="false" />
           </label>
           <label>
             Description
@@ -82,7 +82,7 @@ export function WebhooksPage() {
         <label>
           Contracts
           <span className="hint">Addresses with a space between. A free plan needs them for events of the chain</span>
-          <input name="contracts" autoComplete="off" spellCheck={false} />
+          <input name="contracts" autoComplete="off" spellCheck="false" />
         </label>
         <fieldset className="row">
           <legend className="label">Only these events; none chosen: all</legend>

@@ -130,7 +130,7 @@ function QrCode({ text }: { text: string }) {
   return (
     <svg width="264" height="264" viewBox={`0 0 ${size} ${size}`} role="img" aria-label="QR code of the connection">
       <path fill="#fff" d={`M0 0h${size}v${size}H0z`} />
-      <path fill="#000" d={path} shapeRendering="crispEdges" />
+      <path fill="#000" d={path} shape-rendering="crispEdges" />
     </svg>
   );
 }
