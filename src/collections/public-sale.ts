@@ -170,8 +170,18 @@ async function readSale(
     ...counted,
     readAtMs: Date.now(),
     deployedHere: await isOwnCollection(services, chain, address),
-    preview: await readPreview(services, settings.baseURI ? `${settings.baseURI}0` : settings.prerevealTokenURI),
+    preview: await previewOf(services, settings),
   };
+}
+
+/** A token's document shows what the tokens are; what was said while they were hidden was said of all of them. */
+async function previewOf(
+  services: Services,
+  { baseURI, prerevealTokenURI }: { baseURI: string; prerevealTokenURI: string },
+): Promise<CollectionPreview | null> {
+  const hidden = await readPreview(services, prerevealTokenURI);
+  const token = baseURI === "" ? null : await readPreview(services, `${baseURI}0`);
+  return token ? { ...token, description: hidden?.description ?? token.description } : hidden;
 }
 
 const mostBytes = 65_536;

@@ -63,7 +63,7 @@ export function acceptSessions(services: Services, ordinary: RequestListener): R
     if (
       headers.cookie === undefined ||
       headers.authorization !== undefined ||
-      !(isOfPage || /^\/(graphql|v0)\b/.test(url))
+      !(isOfPage || /^\/(graphql|v[01])\b/.test(url))
     )
       return ordinary(request, response);
     const secret = readCookie(services, request, "session");

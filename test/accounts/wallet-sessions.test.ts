@@ -88,6 +88,8 @@ describe("signing in with a wallet", () => {
     expect(second.body).toMatchObject({ new_account: false, account_id: first.body.account_id });
     const profile = await ask("GET", "/v0/me/settings", { headers: sessionOf(second) });
     expect(profile).toMatchObject({ status: 200, body: { profile: { name: expect.stringMatching(/^0x.{4}…/) } } });
+    // The console's pages ask all three APIs.
+    expect(await ask("GET", "/v1/webhooks", { headers: sessionOf(second) })).toMatchObject({ status: 200 });
     // What a page that was loaded anew finds out.
     const { body } = await ask("GET", "/auth/session", { headers: sessionOf(second) });
     expect(body.session).toMatchObject({ account_id: first.body.account_id, csrf_token: second.body.csrf_token });

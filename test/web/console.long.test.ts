@@ -1,9 +1,11 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
+import type { Address } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { drawImage } from "../../bin/demo-images.ts";
 import { connect } from "../../bin/demo-wallets.ts";
+import { collectionAbi } from "../../contracts/abi/collection.ts";
 import { leaseStack } from "../setup/shared-stack.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { patient } from "../setup/wait.ts";
@@ -30,7 +32,8 @@ describe.skipIf(!hasBrowser)("the console", () => {
     const { page, complaints } = watched;
     page.setDefaultTimeout(patient.timeout / 5);
     const chainId = stack.ready.chainId ?? 0;
-    const creator = await connect(stack.ready.rpcUrl ?? "", chainId).createWallet();
+    const { createWallet, node } = connect(stack.ready.rpcUrl ?? "", chainId);
+    const creator = await createWallet();
     await addWallet(watched, creator, stack.ready.rpcUrl ?? "", chainId);
     const next = () => page.getByRole("button", { name: "Next" }).click();
 
@@ -49,6 +52,7 @@ describe.skipIf(!hasBrowser)("the console", () => {
     // The tab goes away and comes back: the launch is where it was.
     await page.reload();
     expect(await page.getByLabel("Symbol").inputValue()).toBe("CKEY");
+    await page.getByLabel("Reserve").fill("1");
     await next();
     await page.getByLabel(/^Presale opens/).fill("2036-01-01T00:00");
     await page
@@ -63,9 +67,7 @@ describe.skipIf(!hasBrowser)("the console", () => {
     await page.getByText("1 wallet", { exact: true }).waitFor();
     await next();
     // The wallet of the session is filled in after the step has been drawn.
-    await expect
-      .poll(() => page.getByLabel(/^Owner/).inputValue(), patient)
-      .toBe(creator.account.address.toLowerCase());
+    await expect.poll(() => page.getByLabel(/^Owner/).inputValue(), patient).toBe(creator.account.address);
     await next();
     // What the dry run warns of stands above the button.
     await page.getByText("the presale starts no earlier than the public sale").waitFor();
@@ -81,9 +83,20 @@ describe.skipIf(!hasBrowser)("the console", () => {
     await page.getByText("the presale starts no earlier than the public sale").waitFor();
     await page.getByRole("button", { name: "Change one setting" }).click();
     await page.getByText("The change is on the chain.").waitFor();
+    const receiver = `0x${"5e".repeat(20)}` as const;
+    await page.getByLabel("Receiver").fill(receiver);
+    await page.getByRole("button", { name: "Mint with Own wallet" }).click();
+    await page.getByText("1 token of the reserve is minted.").waitFor();
+    const address = new URL(page.url()).pathname.split("/").at(-2) as Address;
+    const first = { address, abi: collectionAbi, functionName: "ownerOf", args: [0n] } as const;
+    expect((await node.readContract(first)).toLowerCase()).toBe(receiver);
     await page.getByRole("link", { name: "Sale", exact: true }).click();
-    await page.getByRole("button", { name: "Withdraw with Own wallet" }).click();
-    await page.getByText("There is nothing to withdraw.").waitFor();
+    // Nothing was sold, so there is nothing to withdraw.
+    expect(await page.getByRole("button", { name: "Withdraw with Own wallet" }).isDisabled()).toBe(true);
+    await page.getByRole("link", { name: "Webhooks" }).click();
+    await page.getByText("No endpoint yet").or(page.getByText("New endpoint")).first().waitFor();
+    await page.waitForLoadState("networkidle");
+    expect(await page.getByRole("alert").count()).toBe(0);
 
     // The session is among the keys, and ends when its owner says so.
     await page.getByRole("link", { name: "Account" }).click();

@@ -191,10 +191,12 @@ describe.skipIf(!hasBrowser)("a launch in the console", () => {
     const preview = third.getByRole("list", { name: "Preview" });
     await preview.getByText("Interrupted #2").waitFor();
     expect(await preview.getByRole("listitem").count()).toBe(3);
-    await third.getByRole("button", { name: "Check the change" }).click();
+    await third.getByText("40 tokens are not minted yet").waitFor();
+    await third.getByRole("button", { name: "Check the reveal" }).click();
     await third.getByText(/^The chain would take this/).waitFor();
     await third.getByRole("button", { name: "Reveal all tokens" }).click();
-    await third.getByRole("heading", { name: "Reveal" }).waitFor({ state: "detached" });
+    await third.getByText("The change is on the chain.").waitFor();
+    await third.getByRole("heading", { name: "Artwork" }).waitFor();
     const address = third.url().split("/").at(-2) as Address;
     // The public page's settings may be two seconds old.
     const isRevealed = async () => {

@@ -44,13 +44,15 @@ export function AllowlistField({ text, change, hint }: AllowlistFieldProps) {
           {duplicates > 0 ? `, ${counted(duplicates, "repeated row")} left out` : ""}
           {wrong.length > 0 ? `, ${counted(wrong.length, "row")} without an address:` : ""}
         </p>
-        <ul>
-          {wrong.slice(0, mostShown).map(({ line, text: row }) => (
-            <li key={line}>
-              line {line}: <code>{row}</code>
-            </li>
-          ))}
-        </ul>
+        {wrong.length > 0 && (
+          <ul>
+            {wrong.slice(0, mostShown).map(({ line, text: row }) => (
+              <li key={line}>
+                line {line}: <code>{row}</code>
+              </li>
+            ))}
+          </ul>
+        )}
       </div>
     </div>
   );

@@ -10,7 +10,7 @@ interface Range {
 /**
  * What a collection took in, in wei. Prices never change and what is paid beyond them goes back, so what buyers paid follows
  * from the number of tokens that were sold: those minted, without those of the reserve. The contract does not say how many of
- * them went at the presale's price: with two prices it lies between two amounts.
+ * them went at the presale's price: with two prices the amount lies between two others.
  *
  * @param sale as it was at one block.
  * @returns `waits`: what is still in the contract.
@@ -21,19 +21,20 @@ export function revenueOf(
 ): { paid: Range; withdrawn: Range; waits: bigint } {
   const waits = BigInt(sale.balance_wei);
   const sold = BigInt(sale.minted) - (BigInt(team_reserve) - BigInt(sale.reserved));
-  const price = BigInt(sale.public_price_wei);
-  const presale = sale.presale_start === null ? price : BigInt(sale.presale_price_wei);
-  const [low, high] = price < presale ? [price, presale] : [presale, price];
-  const atLeastThat = (wei: bigint) => (wei > waits ? wei : waits);
-  const paid = { least: atLeastThat(sold * low), most: atLeastThat(sold * high) };
-  return { paid, withdrawn: { least: paid.least - waits, most: paid.most - waits }, waits };
+  const [price, presale] = [BigInt(sale.public_price_wei), BigInt(sale.presale_price_wei)];
+  const mostInPresale = sale.presale_start === null ? 0n : sold;
+  const paidWith = (inPresale: bigint) => (sold - inPresale) * price + inPresale * presale;
+  const amounts = [paidWith(0n), paidWith(mostInPresale)].map((wei) => (wei > waits ? wei : waits));
+  const [least = waits, most = waits] = amounts.sort((a, b) => (a < b ? -1 : 1));
+  const paid = { least, most };
+  return { paid, withdrawn: { least: least - waits, most: most - waits }, waits };
 }
 
 export function AmountRange({ range: { least, most }, chain }: { range: Range; chain: string }) {
   if (least === most) return <Amount wei={least} chain={chain} />;
   return (
-    <>
-      <Amount wei={least} chain={chain} /> to <Amount wei={most} chain={chain} />
-    </>
+    <span title="The contract does not count how many tokens went at the presale's price.">
+      between <Amount wei={least} chain={chain} /> and <Amount wei={most} chain={chain} />
+    </span>
   );
 }

@@ -85,7 +85,10 @@ function Picture({ sale }: { sale: Sale }) {
       {image ? (
         <img {...previewsOf(image, 560)} alt={`A token of ${sale.name}`} width="560" height="560" />
       ) : (
-        <div class="no-picture">{sale.name}</div>
+        <div class="no-picture">
+          <span>{sale.name}</span>
+          {!sale.revealed && <span class="small quiet">The artwork is revealed later.</span>}
+        </div>
       )}
     </div>
   );
@@ -95,6 +98,7 @@ function Picture({ sale }: { sale: Sale }) {
 function Terms({ sale, phase }: { sale: Sale; phase: Phase }) {
   const [minted, most] = [Number(sale.minted), Number(sale.maxSupply)];
   const price = priceOf(sale, phase);
+  const kept = sale.maxSupply - sale.minted - sale.left;
   const { coin } = sale.chain;
   return (
     <div class="terms stack">
@@ -111,6 +115,7 @@ function Terms({ sale, phase }: { sale: Sale; phase: Phase }) {
         <p class="row apart small" id="supply">
           <span>
             <strong>{sale.minted.toLocaleString()}</strong> of {sale.maxSupply.toLocaleString()} minted
+            {kept > 0n && <span class="quiet">, {kept.toLocaleString()} kept by the creator</span>}
           </span>
           <span class="quiet">{sale.left > 0n ? `${sale.left.toLocaleString()} left` : "none left"}</span>
         </p>

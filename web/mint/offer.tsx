@@ -55,7 +55,7 @@ export function Offer({ sale, phase, wallet, amount, setAmount }: OfferProps) {
     >
       <Refusals sale={sale} phase={phase} connected={account !== null} listed={listed} />
       {list && <p class={list.eligible ? "notice good" : "quiet"}>{eligibilityText(list)}</p>}
-      {sells && (
+      {sells && progress.step !== "done" && (
         <>
           <Quantity count={count} most={most} busy={busy} once={listed} change={setAmount} />
           <Sum sale={sale} count={count} cost={cost} fee={forecast.fee ?? roughFee} />
@@ -63,12 +63,17 @@ export function Offer({ sale, phase, wallet, amount, setAmount }: OfferProps) {
       )}
       <WalletPanel sale={sale} wallet={wallet} />
       {refusal && <p class="notice warn">{refusal.text}</p>}
-      {open && account && (
+      {open && account && progress.step !== "done" && (
         <button type="submit" class="main" disabled={busy}>
           {busy ? "Minting…" : `Mint ${count}`}
         </button>
       )}
       {provider && <ProgressPanel progress={progress} sale={sale} provider={provider} />}
+      {open && progress.step === "done" && (
+        <button type="button" onClick={() => setProgress({ step: "idle" })}>
+          Mint more
+        </button>
+      )}
     </form>
   );
 }

@@ -1,5 +1,6 @@
 /** @jsxImportSource preact */
 import { useEffect, useState } from "preact/hooks";
+import { formatEther } from "../shared/amounts.ts";
 import { previewsOf } from "../shared/previews.ts";
 import type { Provider } from "../shared/wallets.ts";
 import { readTokenUri } from "./calls.ts";
@@ -34,7 +35,7 @@ export function ProgressPanel({ progress, sale, provider }: { progress: Progress
         </p>
       )}
       {"hash" in progress && progress.hash && <Transaction hash={progress.hash} sale={sale} />}
-      {step === "done" && <Minted tokens={progress.tokens} block={progress.block} sale={sale} provider={provider} />}
+      {step === "done" && <Minted {...progress} sale={sale} provider={provider} />}
     </div>
   );
 }
@@ -58,15 +59,20 @@ function Transaction({ hash, sale }: { hash: string; sale: Sale }) {
 interface MintedProps {
   tokens: readonly bigint[];
   block: bigint;
+  /** Wei. */
+  paid: bigint;
   sale: Sale;
   provider: Provider;
 }
 
-function Minted({ tokens, block, sale, provider }: MintedProps) {
+function Minted({ tokens, block, paid, sale, provider }: MintedProps) {
   return (
     <div class="notice good">
       <h2>{tokens.length === 1 ? "Here is your token" : `Here are your ${tokens.length} tokens`}</h2>
-      <p class="small">Minted in block {block.toString()}.</p>
+      <p class="small">
+        Minted in block {block.toString()}. You paid{" "}
+        {paid === 0n ? "nothing" : `${formatEther(paid)} ${sale.chain.coin}`} and the network's fee.
+      </p>
       <ul class="tokens">
         {tokens.slice(0, 12).map((id) => (
           <Token key={String(id)} id={id} sale={sale} provider={provider} />

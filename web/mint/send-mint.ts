@@ -11,7 +11,7 @@ export type Progress =
   | { step: "checking" }
   | { step: "confirm" }
   | { step: "sent"; hash: Hex }
-  | { step: "done"; hash: Hex; block: bigint; tokens: bigint[] }
+  | { step: "done"; hash: Hex; block: bigint; tokens: bigint[]; paid: bigint }
   | { step: "refused"; refusal: Refusal; hash?: Hex };
 
 const pollMs = 1_000;
@@ -109,7 +109,10 @@ async function follow(provider: Provider, call: MintCall, sent: Sent): Promise<P
 function ended(receipt: Receipt, call: MintCall, hash: Hex): Progress {
   const block = BigInt(receipt.blockNumber);
   if (BigInt(receipt.status) === 1n)
-    return { step: "done", hash, block, tokens: mintedTokens(receipt, call.to.toLowerCase() as Hex) };
+    return {
+      ...{ step: "done", hash, block, paid: BigInt(call.value) },
+      tokens: mintedTokens(receipt, call.to.toLowerCase() as Hex),
+    };
   const text = `The transaction failed in block ${block}: the state of the sale changed while you signed. You paid the network's fee, not the price.`;
   return { step: "refused", hash, refusal: { kind: "failed", text, again: true } };
 }

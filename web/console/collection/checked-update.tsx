@@ -10,6 +10,8 @@ interface CheckedUpdateProps {
   changes: Changes | null;
   /** What the button says that sends them. */
   label: string;
+  /** What the button says that checks them. */
+  check?: string;
   /** What the button says without changes. */
   idle?: string;
   /** It cannot be undone. */
@@ -17,7 +19,8 @@ interface CheckedUpdateProps {
 }
 
 /** First a dry run and its words, then the button that sends just that, then the transaction's way. */
-export function CheckedUpdate({ collection, changes, label, idle = label, danger = false }: CheckedUpdateProps) {
+export function CheckedUpdate({ collection, changes, label, idle = label, ...more }: CheckedUpdateProps) {
+  const { check = "Check the change", danger = false } = more;
   const update = useUpdate(collection);
   const plan = changes && update.planOf(changes);
   const coin = useCoin(collection.chain);
@@ -53,7 +56,7 @@ export function CheckedUpdate({ collection, changes, label, idle = label, danger
             disabled={!changes || update.isPending}
             onClick={() => changes && update.check(changes)}
           >
-            {changes ? "Check the change" : idle}
+            {changes ? check : idle}
           </button>
         )}
       </div>

@@ -2,15 +2,20 @@ import calls from "virtual:collection-calls";
 import { useState } from "react";
 import { markPattern, sampleOf, type ValueName } from "../../../src/reference/example.ts";
 import { Copy, checksummed } from "../address.tsx";
+import type { Collection } from "../collections.ts";
 import { RequestLog } from "../request-log.tsx";
 
 const languages = ["curl", "GraphQL", "TypeScript"] as const;
 
 /** Calls of both APIs with the values of one collection; a key is named and never shown. */
-export function Developer({ chain, address }: { chain: string; address: string }) {
+export function Developer({ collection: { chain, address, base_uri } }: { collection: Collection }) {
   const [language, setLanguage] = useState<(typeof languages)[number]>("curl");
   const contract = checksummed(address);
-  const values: Partial<Record<ValueName, string>> = { url: location.origin, chain, collection: contract, contract };
+  const values: Partial<Record<ValueName, string>> = {
+    ...{ url: location.origin, chain, collection: contract, contract },
+    // Somebody else's folder would be revealed as this collection's.
+    folder: base_uri || "ipfs://YOUR_FOLDER/",
+  };
   const filled = (text: string) => text.replaceAll(markPattern, (_, name: ValueName) => values[name] ?? sampleOf(name));
   /** The reference of this origin shows in its examples what it finds there. */
   const keep = () => {
@@ -32,8 +37,9 @@ export function Developer({ chain, address }: { chain: string; address: string }
         </fieldset>
       </div>
       <p className="quiet">
-        Calls for this collection. Put a key with the scope <code>read</code> into <code>MINTYARD_KEY</code>: the page
-        Account makes one.
+        Calls for this collection. Put a key into <code>MINTYARD_KEY</code>: the page Account makes one. Those that read
+        need the scope <code>read</code>, those that change the collection <code>deploy</code>, webhooks{" "}
+        <code>admin</code>.
       </p>
       {calls.map(({ title, anchor, forms }) => (
         <details key={anchor}>

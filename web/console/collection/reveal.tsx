@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { graphql } from "../../../client/src/graphql.ts";
-import { formatBytes } from "../../shared/amounts.ts";
+import { counted, formatBytes } from "../../shared/amounts.ts";
 import { previewsOf } from "../../shared/previews.ts";
 import { exactTime } from "../../shared/times.ts";
 import { api, ask } from "../api.ts";
@@ -13,9 +13,16 @@ const pathOf = (uri: string) => uri.replace(/^ipfs:\/*/, "/ipfs/");
 const storedFolders = graphql(`{ viewer { uploads(kinds: [METADATA_DIRECTORY], first: 50) {
   nodes { uri createdAt sizeBytes } } } }`);
 
-/** Shows what hidden tokens are. Three of them are seen before it is done. */
-export function Reveal({ collection }: { collection: Collection }) {
-  const [uri, setUri] = useState(localStorage.getItem(`mintyard-reveal ${collection.address.toLowerCase()}`) ?? "");
+/**
+ * Shows what hidden tokens are, or names another folder for those that are shown. Three of them are seen before it is done.
+ *
+ * @param unminted tokens of the supply that nobody has yet.
+ */
+export function Reveal({ collection, unminted }: { collection: Collection; unminted: number }) {
+  const isRevealed = collection.base_uri !== "";
+  const remembered = localStorage.getItem(`mintyard-reveal ${collection.address.toLowerCase()}`) ?? "";
+  const [typed, setUri] = useState<string | null>(null);
+  const uri = typed ?? (isRevealed ? collection.base_uri : remembered);
   const folder = /^ipfs:\/\/[a-z0-9]{46,}\/?$/i.test(uri.trim()) ? `${uri.trim().replace(/\/$/, "")}/` : null;
   const preview = useQuery({
     queryKey: ["preview", folder],
@@ -29,12 +36,18 @@ export function Reveal({ collection }: { collection: Collection }) {
     queryKey: ["folders"],
     queryFn: async () => (await api.graphql(storedFolders, {})).viewer?.uploads?.nodes ?? [],
   });
-  if (collection.base_uri !== "") return null;
   // A folder that was stored twice is one folder.
   const folders = [...new Map((stored.data ?? []).toReversed().map((one) => [one.uri, one])).values()].toReversed();
   return (
     <section className="card stack" aria-labelledby="reveal">
-      <h2 id="reveal">Reveal</h2>
+      <h2 id="reveal">{isRevealed ? "Artwork" : "Reveal"}</h2>
+      {isRevealed && <p className="quiet">The artwork is revealed. Until it is frozen you can name another folder.</p>}
+      {!isRevealed && unminted > 0 && (
+        <p className="notice warn">
+          {counted(unminted, "token")} {unminted === 1 ? "is" : "are"} not minted yet. After the reveal everybody can
+          see which picture comes next.
+        </p>
+      )}
       {folders.length > 0 && (
         <label>
           Stored folder
@@ -71,7 +84,13 @@ export function Reveal({ collection }: { collection: Collection }) {
           ))}
         </ul>
       )}
-      <CheckedUpdate collection={collection} changes={folder ? { base_uri: folder } : null} label="Reveal all tokens" />
+      <CheckedUpdate
+        collection={collection}
+        changes={folder && folder !== collection.base_uri ? { base_uri: folder } : null}
+        label={isRevealed ? "Change the artwork" : "Reveal all tokens"}
+        check={isRevealed ? "Check the change" : "Check the reveal"}
+        {...(isRevealed ? { idle: "This folder is shown" } : {})}
+      />
     </section>
   );
 }

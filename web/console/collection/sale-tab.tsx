@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { graphql } from "../../../client/src/graphql.ts";
+import { counted } from "../../shared/amounts.ts";
 import { Address, checksummed } from "../address.tsx";
 import { api } from "../api.ts";
 import { Amount } from "../balance.tsx";
@@ -76,7 +77,7 @@ function Tiles({ collection, sale }: { collection: Collection; sale: SaleBody })
           <Amount wei={waits} chain={chain} />
         </dd>
         <dd className="more">
-          <Withdraw collection={collection} />
+          <Withdraw collection={collection} waits={waits} />
         </dd>
       </div>
       <div className="card">
@@ -102,6 +103,26 @@ function Facts({ collection, sale }: { collection: Collection; sale: SaleBody })
         <dd>
           <Amount wei={BigInt(sale.public_price_wei)} chain={chain} />
         </dd>
+        {sale.presale_start !== null && (
+          <>
+            <dt>Presale price</dt>
+            <dd>
+              <Amount wei={BigInt(sale.presale_price_wei)} chain={chain} />, for{" "}
+              {counted(collection.presale_whitelisted_addresses.length, "listed wallet")}
+            </dd>
+          </>
+        )}
+        {Number(sale.reserved) > 0 && (
+          <>
+            <dt>Reserve</dt>
+            <dd>
+              {counted(Number(sale.reserved), "token")} that you mint:{" "}
+              <Link to="/collections/$chain/$address/$tab" params={{ chain, address, tab: "settings" }}>
+                Settings
+              </Link>
+            </dd>
+          </>
+        )}
         <dt>Public sale</dt>
         <dd>{shownTime(sale.public_start)}</dd>
         <dt>Presale</dt>

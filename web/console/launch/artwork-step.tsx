@@ -70,6 +70,9 @@ export function ArtworkStep({ draft, change }: StepProps) {
         <input type="checkbox" checked={draft.hidden} onChange={(event) => change({ hidden: event.target.checked })} />
         Hide the artwork until I reveal it
       </label>
+      {draft.hidden && (
+        <p className="small quiet">Until then buyers see the collection's name and description, and no picture.</p>
+      )}
       {/* biome-ignore lint/a11y/noStaticElementInteractions: the button inside does the same by keyboard */}
       <div
         className={`drop stack ${over ? "over" : ""}`}
@@ -105,7 +108,7 @@ export function ArtworkStep({ draft, change }: StepProps) {
       {folder && folder.problems.length === 0 && (
         <button
           type="button"
-          className="main"
+          className={draft.baseUri ? "" : "main"}
           disabled={progress !== null || draft.name.trim() === ""}
           onClick={() => void store()}
         >
@@ -140,10 +143,12 @@ export function ArtworkStep({ draft, change }: StepProps) {
 
 function FolderReport({ folder }: { folder: Folder }) {
   const shown = folder.problems.slice(0, 50);
+  const described = folder.tokens.filter(({ document }) => document !== null).length;
   return (
     <div className={`notice ${folder.problems.length > 0 ? "wrong" : ""}`} role="status">
       <p>
         {counted(folder.files.length, "file")}, {formatBytes(folder.bytes)}
+        {described > 0 && `, with metadata for ${counted(described, "token")}`}
         {folder.problems.length > 0
           ? `; ${folder.problems.length} to mend before anything is sent:`
           : ". Nothing is wrong with them."}

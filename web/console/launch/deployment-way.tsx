@@ -36,10 +36,15 @@ export function DeploymentWay({ draft, change, clear }: StepProps & { clear: () 
             The collection stands at <code>{address}</code>.
           </p>
           <div className="row">
-            <Link className="button main" to="/collections/$chain/$address" params={{ chain: draft.chain, address }}>
+            <Link
+              className="button main"
+              to="/collections/$chain/$address"
+              params={{ chain: draft.chain, address }}
+              onClick={clear}
+            >
               Open the collection
             </Link>
-            <a className="button" href={`/mint/${draft.chain}/${address}`}>
+            <a className="button" href={`/mint/${draft.chain}/${address}`} onClick={clear}>
               See the mint page
             </a>
             <button type="button" onClick={clear}>

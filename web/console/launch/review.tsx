@@ -42,8 +42,7 @@ export function Review({ draft, chain }: ReviewProps) {
           {draft.name} ({draft.symbol})
         </Fact>
         <Fact name="Network" lasting>
-          {chain.name}
-          {chain.local ? " (no real money)" : ""}
+          {chain.local ? `local chain (${chain.name}, no real money)` : chain.name}
         </Fact>
         <Fact name="Supply" lasting>
           {draft.supply}, of them {Number(draft.reserve) || "none"} reserved for you

@@ -1,4 +1,5 @@
 import { useEffect } from "react";
+import { checksummed } from "../address.tsx";
 import { AllowlistField } from "../allowlist-field.tsx";
 import { useIdentity } from "../identity.tsx";
 import { useInstallation } from "../installation.ts";
@@ -17,11 +18,11 @@ export function CollectionStep({ draft, change }: StepProps) {
       <div className="fields">
         <label>
           Network
+          <span className="hint">Where the contract stands</span>
           <select value={draft.chain} onChange={(event) => change({ chain: event.target.value })}>
             {chains.map(({ name, id, local }) => (
               <option key={id} value={name}>
-                {name}
-                {local ? " (no real money)" : ""}
+                {local ? `local chain (${name}, no real money)` : name}
               </option>
             ))}
           </select>
@@ -54,6 +55,9 @@ export function CollectionStep({ draft, change }: StepProps) {
 export function SaleStep({ draft, change }: StepProps) {
   return (
     <div className="stack">
+      <p className="quiet">
+        Prices and the most in one mint can never be changed. When the sales open, and for whom, can.
+      </p>
       <div className="fields">
         <Field
           draft={draft}
@@ -63,7 +67,14 @@ export function SaleStep({ draft, change }: StepProps) {
           hint="In the network's coin"
           type="number"
         />
-        <Field draft={draft} change={change} member="perMint" label="Most tokens in one mint" type="number" />
+        <Field
+          draft={draft}
+          change={change}
+          member="perMint"
+          label="Most tokens in one mint"
+          hint="For everybody, each time"
+          type="number"
+        />
         <Field
           draft={draft}
           change={change}
@@ -97,7 +108,7 @@ export function SaleStep({ draft, change }: StepProps) {
         <AllowlistField
           text={draft.allowlist}
           change={(allowlist) => change({ allowlist })}
-          hint="One address in a line, or the rows of a CSV file"
+          hint="One address in a line, or the rows of a CSV file. Each has one mint in the presale"
         />
       )}
     </div>
@@ -108,7 +119,7 @@ export function MoneyStep({ draft, change }: StepProps) {
   const { identity } = useIdentity();
   const wallet = identity?.kind === "session" ? identity.wallet : "";
   useEffect(() => {
-    if (draft.owner === "" && wallet) change({ owner: wallet });
+    if (draft.owner === "" && wallet) change({ owner: checksummed(wallet) });
   }, [draft.owner, wallet, change]);
   return (
     <div className="fields">

@@ -81,7 +81,11 @@ function levelOf(part: Part, status: Status, troubles: readonly Trouble[]): keyo
   return isKnown && (part !== "Signer" || status.signer.kind !== null) ? "good" : "off";
 }
 
-const signers: Record<string, string> = { in_process: "in the worker", signer: "a process", web3signer: "Web3Signer" };
+const signers: Record<string, string> = {
+  in_process: "in the worker",
+  signer: "a process of its own",
+  web3signer: "Web3Signer",
+};
 
 function figureOf(part: Part, { database, signer, replicas, chains, pins, storage }: Status): string {
   if (part === "Database")

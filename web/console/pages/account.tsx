@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import type { Answer, Input } from "../../../client/src/rest.ts";
 import { formatBytes, shortAddress } from "../../shared/amounts.ts";
+import { Copy } from "../address.tsx";
 import { api } from "../api.ts";
 import { DangerButton } from "../danger-button.tsx";
 import { ErrorNotice, Loading } from "../notices.tsx";
@@ -77,10 +78,15 @@ function Keys() {
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
-    create.mutate({
-      name: String(form.get("name")),
-      scopes: scopes.filter((scope) => form.getAll("scope").includes(scope)),
-    });
+    const { currentTarget } = event;
+    create.mutate(
+      {
+        name: String(form.get("name")),
+        scopes: scopes.filter((scope) => form.getAll("scope").includes(scope)),
+      },
+      // A second press would make a second key.
+      { onSuccess: () => currentTarget.reset() },
+    );
   };
   const working = keys.data?.keys.filter(
     ({ revoked_at, expires_at }) => !revoked_at && !(expires_at && new Date(expires_at) < new Date()),
@@ -92,7 +98,10 @@ function Keys() {
       {secret && (
         <div className="notice" role="status">
           <p>The new key. It can be seen this once:</p>
-          <code>{secret}</code>
+          <p className="row">
+            <code>{secret}</code>
+            <Copy text={secret} what="the new key" />
+          </p>
         </div>
       )}
       {working && (

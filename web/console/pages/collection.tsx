@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { ChangeSettings } from "../collection/change-settings.tsx";
 import { Developer } from "../collection/developer.tsx";
+import { ReserveMint } from "../collection/reserve-mint.tsx";
 import { Freeze, Reveal } from "../collection/reveal.tsx";
 import { SaleTab } from "../collection/sale-tab.tsx";
 import { type Collection, type Figures, saleWord, useCollections, useFigures } from "../collections.ts";
@@ -66,6 +67,8 @@ export function CollectionPage({ chain, address, tab = "sale" }: { chain: string
 
 function partOf(tab: Tab, collection: Collection, figures: Figures | undefined): ReactNode {
   const { chain, address } = collection;
+  const { max_supply = "0", minted = "0", reserved: kept = "0" } = figures?.sale ?? {};
+  const [unminted, reserved] = [Number(max_supply) - Number(minted), Number(kept)];
   switch (tab) {
     case "sale":
       if (!figures) return <Loading what="the sale" />;
@@ -91,16 +94,22 @@ function partOf(tab: Tab, collection: Collection, figures: Figures | undefined):
       );
     case "settings":
       if (collection.metadata_frozen)
-        return <p className="notice">The metadata is frozen for good. Nothing of this collection can be changed.</p>;
+        return (
+          <>
+            <p className="notice">The metadata is frozen for good. Nothing of this collection can be changed.</p>
+            {reserved > 0 && <ReserveMint collection={collection} left={reserved} />}
+          </>
+        );
       return (
         <>
-          <Reveal collection={collection} />
+          {reserved > 0 && <ReserveMint collection={collection} left={reserved} />}
+          <Reveal collection={collection} unminted={unminted} />
           <ChangeSettings collection={collection} />
           <Freeze collection={collection} />
         </>
       );
     case "developer":
-      return <Developer chain={chain} address={address} />;
+      return <Developer collection={collection} />;
     default:
       return tab satisfies never;
   }

@@ -73,7 +73,7 @@ function ChainCard({ chain, children }: { chain: ChainStatus; children: ReactNod
                 <th>Wallet</th>
                 <th>Balance</th>
                 <th>State</th>
-                <th>Role</th>
+                <th>May deploy</th>
                 <th>Next nonce</th>
                 <th>Under way</th>
               </tr>
@@ -100,7 +100,7 @@ function WalletRow({ chain, wallet, hasRole }: { chain: ChainStatus; wallet: str
       </td>
       <td>{balance === undefined ? "–" : <Amount wei={balance} chain={chain.chain} rounded />}</td>
       <td>{state?.state ?? "not used yet"}</td>
-      <td>{hasRole === null ? "not known" : hasRole ? "has it" : "missing"}</td>
+      <td>{hasRole === null ? "not known" : hasRole ? "yes" : "no: its role is missing"}</td>
       <td>{state?.nextNonce ?? "–"}</td>
       <td>{state?.open ?? 0}</td>
     </tr>

@@ -22,7 +22,10 @@ export function OverviewPage() {
       <ErrorNotice error={error ?? figures.error} />
       {draft.name !== "" && (
         <p className="notice">
-          The launch of {draft.name} is not finished. <Link to="/launch">Go on with it</Link>
+          {draft.transactionHash === ""
+            ? `The launch of ${draft.name} is not finished.`
+            : `${draft.name} was deployed.`}{" "}
+          <Link to="/launch">{draft.transactionHash === "" ? "Go on with it" : "See whether it stands"}</Link>
         </p>
       )}
       {isPending && <Loading what="your collections" />}

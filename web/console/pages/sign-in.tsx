@@ -41,7 +41,13 @@ export function SignInPage() {
         {wallets.length === 0 && <p>This browser has no wallet.</p>}
         <div className="row">
           {wallets.map((wallet) => (
-            <button type="button" key={wallet.id} disabled={byWallet.isPending} onClick={() => byWallet.mutate(wallet)}>
+            <button
+              type="button"
+              className="main"
+              key={wallet.id}
+              disabled={byWallet.isPending}
+              onClick={() => byWallet.mutate(wallet)}
+            >
               {wallet.name}
               {wallet.local && <span className="badge warn">local chain only</span>}
             </button>
@@ -63,7 +69,7 @@ export function SignInPage() {
             onChange={(event) => setKey(event.target.value)}
           />
         </label>
-        <button type="submit" className="main" disabled={byKey.isPending}>
+        <button type="submit" disabled={byKey.isPending}>
           Use this key
         </button>
         <ErrorNotice error={byKey.error} />

@@ -1,0 +1,38 @@
+import { ErrorNotice } from "../notices.tsx";
+import type { useOwnerTransaction } from "./use-owner-transaction.ts";
+
+interface OwnerTransactionProps {
+  transaction: ReturnType<typeof useOwnerTransaction>;
+  /** What a press on a button does, such as `Withdraw`; the wallet's name follows. */
+  word: string;
+  disabled: boolean;
+}
+
+/** A button for each wallet that can send it, and what became of it. */
+export function OwnerTransaction({ transaction, word, disabled }: OwnerTransactionProps) {
+  const { wallets, send, isPending, error, said, isDone, leave } = transaction;
+  return (
+    <div className="stack tight">
+      <div className="row">
+        {wallets.map((wallet) => (
+          <button type="button" key={wallet.id} disabled={disabled || isPending} onClick={() => send(wallet)}>
+            {word} with {wallet.name}
+          </button>
+        ))}
+      </div>
+      {said && (
+        <p role="status" className={isDone ? "notice good" : ""}>
+          {said}
+        </p>
+      )}
+      {leave && (
+        <p>
+          <button type="button" onClick={leave}>
+            Stop waiting
+          </button>
+        </p>
+      )}
+      <ErrorNotice error={error} />
+    </div>
+  );
+}
