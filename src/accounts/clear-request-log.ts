@@ -10,22 +10,29 @@ const batch = 2_000;
 
 /** Keeps the log of requests within its bounds, every minute until the signal; also where it was switched off since. */
 export async function runLogClearing({ db, log }: Services, rounds: Rounds): Promise<void> {
+  // The first time of all accounts: no worker may have run for a while.
+  let sinceMs: number | undefined;
   const round = async () => {
-    await clearRequestLog(db);
+    await clearRequestLog(db, sinceMs);
+    sinceMs = 2 * roundMs;
     return "soon" as const;
   };
   const failing = "the log of requests could not be cleared away; it is tried again";
   await rounds.repeat(round, { periodMs: roundMs }, { log, failing });
 }
 
-/** Removes requests of more than a day ago, and of each account that asks now all but the newest. */
-export async function clearRequestLog(db: Kysely<Database>): Promise<void> {
+/**
+ * Removes requests of more than a day ago, and of each account all but the newest.
+ *
+ * @param sinceMs only accounts that have asked something within this time can have more than before. Default: a day.
+ */
+export async function clearRequestLog(db: Kysely<Database>, sinceMs = 86_400_000): Promise<void> {
   const old = sql`DELETE FROM service.request_log WHERE (account_id, at, id) IN (
     SELECT account_id, at, id FROM service.request_log WHERE at < statement_timestamp() - interval '1 day'
     ORDER BY at LIMIT ${batch} FOR UPDATE SKIP LOCKED)`;
   for (let removed = BigInt(batch); removed >= batch; ) removed = (await old.execute(db)).numAffectedRows ?? 0n;
   const { rows } = await sql<{ account_id: string }>`SELECT DISTINCT account_id FROM service.request_log
-    WHERE at > statement_timestamp() - ${`${2 * roundMs} milliseconds`}::interval`.execute(db);
+    WHERE at > statement_timestamp() - ${`${sinceMs} milliseconds`}::interval`.execute(db);
   // A process adds at most 20 a second: what is over the bound since the last round is one statement's work.
   for (const { account_id } of rows)
     await sql`DELETE FROM service.request_log WHERE account_id = ${account_id} AND (at, id) <= (
