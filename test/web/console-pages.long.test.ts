@@ -288,7 +288,7 @@ describe.skipIf(!hasBrowser)("the console's pages", () => {
       .getByText(/^\d+(\.\d+)? ETH$/)
       .first()
       .waitFor();
-    await wallets.getByText("has it").first().waitFor();
+    await wallets.getByText("yes", { exact: true }).first().waitFor();
     // The same installation, as if a wallet were halted.
     await page.route("**/status", async (route) => {
       const { chains: real, ...rest } = (await (await route.fetch()).json()) as { chains: object[] };

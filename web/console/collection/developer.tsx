@@ -65,7 +65,7 @@ export function Developer({ collection: { chain, address, base_uri } }: { collec
           All operations, filled in for this collection
         </a>
       </p>
-      <RequestLog about={address} />
+      <RequestLog about={contract} />
     </section>
   );
 }
