@@ -158,8 +158,22 @@ test("one question gives the figures of many collections; what is no collection 
   expect(await refused("")).toEqual({ figures: [] });
 });
 
+test("who knows of a block gets an answer that has it, however new the kept one is", async () => {
+  const before = (await sale()).minted;
+  await mint();
+  const sinceBlock = await fixture.h.chain.getBlockNumber();
+  const since = await getPublicSale(services, { chain: "goerli", collection }, reader, { sinceBlock });
+  expect([since.minted, since.block >= sinceBlock]).toEqual([before + 1n, true]);
+});
+
 /** Hours of a page, without a node: what a reading is, and when something happens, is given. */
-async function watch(hours: number, everyMs: number, visitors: number, happens: (second: number) => number) {
+async function watch(
+  hours: number,
+  everyMs: number,
+  visitors: number,
+  happens: (second: number) => number,
+  patience?: number,
+) {
   vi.useFakeTimers({ toFake: ["performance"] });
   try {
     let readings = 0;
@@ -171,6 +185,7 @@ async function watch(hours: number, everyMs: number, visitors: number, happens: 
     const second = () => Math.floor(performance.now() / 1_000);
     const sign = (): Sign => ({ name: String(happens(second())), block: 0n, mostKeptMs: 60_000 });
     const question = {
+      patience,
       admit: async () => undefined,
       read: async () => {
         readings += 1;
@@ -195,6 +210,10 @@ test("a page that is open for a day on a quiet collection is a call a minute; a 
   expect(day.readings).toBeGreaterThan(1_380);
   expect(day.readings).toBeLessThanOrEqual(1_440 + 10);
   expect(day.oldest).toBeLessThanOrEqual(62_000);
+  // Fifty that are asked for together are what one is, too.
+  const ofFifty = await watch(24, 4_000, 1, () => 0, 50);
+  expect(ofFifty.readings * 50).toBeGreaterThan(1_000);
+  expect(ofFifty.readings * 50).toBeLessThanOrEqual(1_440 + 500);
   const launch = (second: number) => Math.floor(second / 3);
   const [one, thousand] = [await watch(0.2, 2_000, 1, launch), await watch(0.2, 2_000, 1_000, launch)];
   expect(thousand).toEqual(one);
