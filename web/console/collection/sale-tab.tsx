@@ -116,9 +116,9 @@ function Facts({ collection, sale }: { collection: Collection; sale: SaleBody })
           <>
             <dt>Reserve</dt>
             <dd>
-              {counted(Number(sale.reserved), "token")} that you mint:{" "}
+              {counted(Number(sale.reserved), "token")} that you mint{" "}
               <Link to="/collections/$chain/$address/$tab" params={{ chain, address, tab: "settings" }}>
-                Settings
+                in the settings
               </Link>
             </dd>
           </>
