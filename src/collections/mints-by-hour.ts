@@ -1,7 +1,9 @@
 import { sql } from "kysely";
 import type { Address } from "viem";
+import type { KeyOwner } from "../auth/keys.ts";
 import type { Chain } from "../chains.ts";
 import { toBytes } from "../db/bytes.ts";
+import { setTenant, withTenantScope } from "../db/tenancy/tenant.ts";
 import { readForEach } from "../nfts/read-for-each.ts";
 import type { Services } from "../services.ts";
 import { KeptReadings } from "./kept-readings.ts";
@@ -29,14 +31,23 @@ const keptBy = new WeakMap<Services, KeptReadings<MintsByHour>>();
 /**
  * Counts what the index has of a contract's mints. A count is five seconds old, and up to a minute where it does not change.
  *
- * @throws ServiceError `read_timeout`, `service_unavailable`.
+ * @param payer the account that asks: it is counted within what its plan has of the database.
+ * @throws ServiceError `read_timeout`, `rate_limit_exceeded`, `service_unavailable`.
  */
-export async function getMintsByHour(services: Services, chain: Chain, contract: Address): Promise<MintsByHour> {
+export async function getMintsByHour(
+  services: Services,
+  payer: Pick<KeyOwner, "accountId" | "tier">,
+  { chain, address: contract }: { chain: Chain; address: Address },
+): Promise<MintsByHour> {
   const kept = keptBy.get(services) ?? new KeptReadings(rules);
   keptBy.set(services, kept);
   return await kept.get(`${chain.id}:${contract}`, {
     admit: async () => undefined,
-    read: () => countMints(services, contract, chain),
+    read: () =>
+      withTenantScope(async () => {
+        setTenant(payer.accountId, payer.tier);
+        return await countMints(services, contract, chain);
+      }),
   });
 }
 

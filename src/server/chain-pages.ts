@@ -13,7 +13,6 @@ import { askLocalWallet } from "../collections/local-wallet.ts";
 import { getMintsByHour } from "../collections/mints-by-hour.ts";
 import { getPublicSale, type PublicSale } from "../collections/public-sale.ts";
 import { getShownBalance } from "../collections/shown-balance.ts";
-import { setTenant, withTenantScope } from "../db/tenancy/tenant.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { AppEnv } from "../http/app-env.ts";
 import { clientAddress } from "../http/client-address.ts";
@@ -194,20 +193,12 @@ async function figuresOf(
     const sale = await getPublicSale(services, asked, reader, { patience, sinceBlock });
     // The database counts for accounts alone, and only what was deployed here. Without the count the rest is shown.
     const isCounted = payer !== null && sale.deployedHere;
-    const counted = isCounted ? await countMints(services, payer, sale).catch(ifRefused) : null;
+    const counted = isCounted ? await getMintsByHour(services, payer, sale).catch(ifRefused) : null;
     return { ...place, sale: saleBody(sale), mints_by_hour: counted, error: null };
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     return { ...place, sale: null, mints_by_hour: null, error: { code: error.code, message: error.message } };
   }
-}
-
-/** For the account, within what its plan has of the database. */
-async function countMints(services: Services, { accountId, tier }: KeyOwner, { chain, address }: PublicSale) {
-  return await withTenantScope(async () => {
-    setTenant(accountId, tier);
-    return await getMintsByHour(services, chain, address);
-  });
 }
 
 function ifRefused(error: unknown): null {
