@@ -27,6 +27,8 @@ const tokens = Number(options.tokens);
 const figures = new Figures();
 /** As the page asks (web/mint/use-sale.ts). */
 const pollMs = 1_000;
+/** As the console asks for all its collections at once (web/console/collections.ts). */
+const consolePollMs = 4_000;
 
 /** Supply of the contract from a moment on, oldest first. */
 const supplies: { at: number; minted: number }[] = [{ at: 0, minted: 0 }];
@@ -99,9 +101,9 @@ async function readMinted(url: string, agent: Agent): Promise<number> {
   return Number(((await ask(url, agent)) as { minted: string }).minted);
 }
 
-function ask(url: string, agent: Agent): Promise<unknown> {
+function ask(url: string, agent: Agent, headers: Record<string, string> = {}): Promise<unknown> {
   return new Promise((done, fail) => {
-    request(url, { agent }, (response) => {
+    request(url, { agent, headers }, (response) => {
       void json(response).then((body) => {
         if (response.statusCode !== 200) return fail(new Error(String(response.statusCode)));
         done(body);
@@ -111,9 +113,6 @@ function ask(url: string, agent: Agent): Promise<unknown> {
       .end();
   });
 }
-
-/** As the console asks for all its collections at once (web/console/collections.ts). */
-const consolePollMs = 4_000;
 
 /** Consoles that are open side by side, each of which shows every collection of the account. */
 async function watchConsoles(
@@ -142,7 +141,9 @@ async function watchConsoles(
       for (let next = performance.now(); next < until; next += consolePollMs) {
         await pause(next - performance.now());
         const asked = performance.now();
-        const body = (await ask(url, agent).catch(() => null)) as { figures: { sale: unknown }[] } | null;
+        const body = (await ask(url, agent, { Authorization: stack.ready.apiKey }).catch(() => null)) as {
+          figures: { sale: unknown }[];
+        } | null;
         times.push(performance.now() - asked);
         if (body?.figures.filter(({ sale }) => sale !== null).length !== count) incomplete += 1;
       }
