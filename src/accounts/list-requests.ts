@@ -17,9 +17,8 @@ export interface RequestFilter {
   before?: string | undefined;
 }
 
-/** A request of the last day, without anything that was sent in its body or headers. */
-export interface ListedRequest {
-  id: string;
+/** What is kept of a request, without anything that was sent in its body or headers. */
+interface Kept {
   at: Date;
   method: string;
   /** Its template: `/v0/nfts/{contract_address}`. */
@@ -33,13 +32,18 @@ export interface ListedRequest {
   code: string | null;
   /** Milliseconds. */
   ms: number;
+  /** How many of the account until then are not in the log: they came too fast. */
+  skipped: number;
+}
+
+/** A request of the last day. */
+export interface ListedRequest extends Kept {
+  id: string;
   requestId: string;
   /** Of the key; null: it was the session of a browser. */
   key: { id: string; name: string } | null;
   /** The wallet of a session that is known still, 0x and 40 hex digits. */
   wallet: string | null;
-  /** How many of the account until then are not in the log: they came too fast. */
-  skipped: number;
 }
 
 const pageSize = 50;
@@ -83,20 +87,10 @@ export async function listRequests(
   return { requests: shown.map(requestOfRow), before: last ? positionOf(config.keyPepper, list, last) : null };
 }
 
-interface Row {
+interface Row extends Kept {
   id: bigint;
-  at: Date;
   key_id: string;
-  method: string;
-  route: string;
-  path: string;
-  operation: string | null;
-  fields: string | null;
-  status: number;
-  code: string | null;
-  ms: number;
   request_id: string;
-  skipped: number;
   name: string | null;
   wallet: Buffer | null;
 }

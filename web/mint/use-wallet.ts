@@ -59,7 +59,7 @@ export function useWallet(sale: Sale | null): WalletState {
     };
   }, [provider, isSession]);
   const canPair = !!sale?.walletConnect;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: once; the panel restores what there is
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs once, when the sale is known
   useEffect(() => {
     if (canPair && hasSession()) void pair();
   }, [canPair]);

@@ -202,7 +202,7 @@ function withDigest(thumbnail: Thumbnail, digest: string): LinkedThumbnail {
   return thumbnail === "busy" || "refused" in thumbnail ? thumbnail : { bytes: thumbnail.bytes, digest };
 }
 
-/** What is noted of a link, and why it failed, has a name as long as any other's. */
+/** The name under which something is kept of a link: of one length, however long the link is. */
 function nameOf(url: string): string {
   return `link ${createHash("sha256").update(url).digest("hex")}`;
 }
