@@ -70,8 +70,19 @@ test("files that fail are run once more, alone; what fails twice, or is no test 
     expect(first.counts).toEqual({ passed: 1, failed: 1, skipped: 0 });
     const unsteady = await runAgain([first], run);
     expect(unsteady.map(({ title }) => title)).toEqual([expect.stringMatching(/once\.test\.ts: unsteady$/)]);
+    // An error that nobody awaits belongs to the file that vitest names.
+    const unawaited = once.replaceAll("MARK", join(folder, "stray"));
+    write(
+      "once.test.ts",
+      unawaited.replace("expect(seen).toBe(true);", 'if (!seen) Promise.reject(new Error("stray"));'),
+    );
+    const stray = outcomeOf(await run([]));
+    expect(stray.failures).toMatchObject([
+      { file: expect.stringMatching(/once\.test\.ts$/), text: expect.stringContaining("stray") },
+    ]);
+    expect(await runAgain([stray], run)).toHaveLength(1);
     write("never.test.ts", `${header}test("wrong", () => expect(1 as number).toBe(2));\n`);
-    rmSync(join(folder, "once"));
+    rmSync(join(folder, "stray"));
     expect(await runAgain([outcomeOf(await run([]))], run)).toEqual([]);
     const lint = { name: "lint", command: [], passed: false, seconds: 1, output: "wrong" };
     expect(await runAgain([first, outcomeOf(lint)], run)).toEqual([]);

@@ -71,16 +71,27 @@ function outcomeOfVitest(result: StepResult, report: string): Outcome {
   // Parts that files share have no time by the clock.
   for (const [file, taken] of processorSeconds) outcome.files.push({ file, seconds: 0, processorSeconds: taken });
   // It can also fail without a failed test, or for more than those: an error that nobody awaited, or no report at all.
-  const unawaited = stripVTControlCharacters(result.output).includes(" Unhandled Errors ");
-  if (!result.passed && (outcome.failures.length === 0 || unawaited))
+  const output = stripVTControlCharacters(result.output);
+  const unawaited = filesOfUnawaited(output);
+  for (const file of unawaited ?? [])
+    if (!outcome.failures.some((failure) => failure.file === file))
+      outcome.failures.push(failureOf(file, "", output.slice(output.indexOf(" Unhandled Errors "))));
+  if (!result.passed && (outcome.failures.length === 0 || unawaited === null))
     outcome.failures.push({
       file: null,
       title: result.name,
-      text: stripVTControlCharacters(result.output).slice(-5_000),
+      text: output.slice(-5_000),
       command: `npm test -- ${result.name}`,
     });
   outcome.counts.failed = outcome.failures.length;
   return outcome;
+}
+
+/** The files, from the root, whose errors nobody awaited, as vitest says it; null when it names none for one of them. */
+function filesOfUnawaited(output: string): string[] | null {
+  const count = Number(/^ +Errors +(\d+) errors?$/m.exec(output)?.[1] ?? 0);
+  const named = [...output.matchAll(/^This error originated in "(.+)" test file\./gm)].map(([, file = ""]) => file);
+  return named.length >= count ? [...new Set(named)] : null;
 }
 
 /** What each file took of the processor, and what files share, by path or name (test/setup/note-processor-time.ts). */

@@ -3,11 +3,13 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** Files that take longest, on any machine: begun last, they would go on when all others are done. */
 const longest = [
+  "zoo/mixture.long",
   "chaos/relayer.long",
   "deploying/deploying.long",
   "contracts/defects.long",
   "watching/alerts-fire.long",
   "indexing/chaos.long",
+  "availability/cluster.long",
   "chaos/defects.long",
   "embedded/stop-with-parent.long",
   "package.long",

@@ -2,13 +2,15 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readStatus } from "../../src/accounts/read-status.ts";
 import { watchStatus } from "../../src/accounts/status-gauges.ts";
-import { deployCollection } from "../../src/collections/deploy-collection.ts";
+import type { Caller } from "../../src/auth/caller.ts";
+import { type DeployCollectionResult, deployCollection } from "../../src/collections/deploy-collection.ts";
+import { ServiceError } from "../../src/errors/errors.ts";
 import { ensureNftViews } from "../../src/indexing/nft-views.ts";
 import type { Services } from "../../src/services.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
 import { createRelayMemory } from "../../src/transactions/track/loop-steps.ts";
 import { createSignerMemory, watchSigner } from "../../src/transactions/track/watch.ts";
-import { patient } from "../setup/wait.ts";
+import { patient, wait } from "../setup/wait.ts";
 import { goerli, launch, RelayHarness } from "../transactions/harness.ts";
 import { relayRound } from "../transactions/round.ts";
 import { RunningSigner } from "./signer-fixture.ts";
@@ -42,6 +44,20 @@ async function killed(): Promise<void> {
   await expect.poll(() => services.relay.signing.check(), patient).toBe("unreachable");
 }
 
+/** As clients should: the same request under the same key, until it has a hash. */
+async function deployAtLast(caller: Caller): Promise<DeployCollectionResult> {
+  const asked = launch({ idempotencyKey: randomUUID() });
+  const once = async () => {
+    try {
+      return await deployCollection(services, caller, asked);
+    } catch (error) {
+      if (error instanceof ServiceError && error.code === "service_unavailable") return null;
+      throw error;
+    }
+  };
+  return (await wait("the signer to serve a request", once)) as DeployCollectionResult;
+}
+
 const reserved = async () => {
   const { rows } = await h.database.pool.query(
     `SELECT count(*)::int AS nonces, count(DISTINCT intent_id)::int AS intents, coalesce(max(nonce) - min(nonce) + 1, 0)::int AS span
@@ -63,9 +79,7 @@ test("without the signer requests are accepted and keep their place, no nonce is
   const before = await reserved();
   const announced = (await h.announced()).length;
   const caller = await h.caller();
-  const waiting = Promise.all(
-    Array.from({ length: 4 }, () => deployCollection(services, caller, launch({ idempotencyKey: randomUUID() }))),
-  );
+  const waiting = Promise.all(Array.from({ length: 4 }, () => deployAtLast(caller)));
   waiting.catch(() => undefined);
   const queued = async () =>
     (await h.database.pool.query("SELECT count(*)::int AS n FROM service.intent WHERE state = 'queued'")).rows[0].n;
@@ -80,7 +94,7 @@ test("without the signer requests are accepted and keep their place, no nonce is
   watchStatus(metrics, services);
   expect(await metrics.registry.metrics()).toMatch(/^mintyard_signer_up\{kind="signer",process="test"\} 0$/m);
   await signer.restart();
-  // The very requests that waited get their hashes.
+  // The requests that waited, or came again when they had waited ten seconds, get their hashes.
   const answers = await waiting;
   for (const { deployment } of answers) await h.until(services, deployment.id, done);
   expect(await reserved()).toEqual({
@@ -96,7 +110,7 @@ test("a signer that is killed while it signs loses nothing and doubles nothing",
   const before = await reserved();
   const announced = (await h.announced()).length;
   const caller = await h.caller();
-  const asked = Array.from({ length: 8 }, () => deployCollection(services, caller, launch()));
+  const asked = Array.from({ length: 8 }, () => deployAtLast(caller));
   for (const one of asked) one.catch(() => undefined);
   const signed = async () => (await reserved()).nonces > before.nonces;
   await expect.poll(signed, { ...patient, interval: 5 }).toBe(true);
