@@ -36,7 +36,7 @@ async function begin(page: Page, { folder, count }: LaunchJob, origin: string): 
   page.setDefaultTimeout(120_000);
   await page.goto(`${origin}/console/launch`);
   await page.getByLabel("Name of the collection").fill("Large");
-  await page.locator("input[type=file]").setInputFiles(folder);
+  await page.getByLabel("Folder of artwork").setInputFiles(folder);
   await page.getByRole("button", { name: `Store ${count.toLocaleString("en")} pictures` }).click();
 }
 

@@ -68,15 +68,8 @@ export class RequestLog {
    * @param now of `performance.now()`.
    */
   takes(accountId: string, now: number): boolean {
-    let bucket = this.#buckets.get(accountId);
-    if (!bucket) {
-      if (this.#buckets.size >= maxAccounts) {
-        this.#timer ??= setTimeout(this.#flush, flushMs).unref();
-        return false;
-      }
-      bucket = { left: kept.burst, at: now, skipped: 0 };
-      this.#buckets.set(accountId, bucket);
-    }
+    const bucket = this.#bucketOf(accountId, now);
+    if (!bucket) return false;
     bucket.left = Math.min(kept.burst, bucket.left + ((now - bucket.at) * kept.perSecond) / 1_000);
     bucket.at = now;
     if (bucket.left < 1 || this.#pending.length >= maxPending) {
@@ -85,6 +78,25 @@ export class RequestLog {
     }
     bucket.left -= 1;
     return true;
+  }
+
+  /** Counts a request of the account that is not to be kept. @param now of `performance.now()`. */
+  count(accountId: string, now: number): void {
+    const bucket = this.#bucketOf(accountId, now);
+    if (bucket) bucket.skipped += 1;
+  }
+
+  /** Null: there are too many accounts already. */
+  #bucketOf(accountId: string, now: number): Bucket | null {
+    let bucket = this.#buckets.get(accountId);
+    if (bucket) return bucket;
+    if (this.#buckets.size >= maxAccounts) {
+      this.#timer ??= setTimeout(this.#flush, flushMs).unref();
+      return null;
+    }
+    bucket = { left: kept.burst, at: now, skipped: 0 };
+    this.#buckets.set(accountId, bucket);
+    return bucket;
   }
 
   add(request: LoggedRequest): void {

@@ -1,3 +1,5 @@
+import type { ObjectFieldBuilder } from "@pothos/core";
+import { findChain } from "../chains.ts";
 import { warnOfChecksums } from "../collections/check-deployment.ts";
 import { updateFields } from "../collections/deployment-input.ts";
 import { withFieldNames } from "../collections/problems.ts";
@@ -9,10 +11,13 @@ import {
   type UpdatePlan,
   updateCollection,
 } from "../collections/update-collection.ts";
+import type { Page } from "../nfts/page.ts";
 import { renamerOf } from "../requests/fields.ts";
-import { getRequest } from "../requests/requests.ts";
-import { type Builder, sharedDescriptions, writtenInput } from "./builder.ts";
+import { getRequest, listRequests } from "../requests/requests.ts";
+import { readChanges } from "../transactions/store/payloads.ts";
+import { type Builder, chainArg, sharedDescriptions, type Types, writtenInput } from "./builder.ts";
 import { collectionType, loadCollection } from "./collection-type.ts";
+import { connectionCost, connectionOf, forwardArgs } from "./connection.ts";
 import { inputTypeOf, readInput } from "./inputs.ts";
 import { addCancel, costFields, progressField, requestFields } from "./request-fields.ts";
 import { payloadType, withUserErrors } from "./user-errors.ts";
@@ -34,6 +39,7 @@ export function addUpdateCollection(builder: Builder): void {
         resolve: async ({ chain, contract }, _args, context) => await loadCollection(context, chain, contract),
       }),
       progress: progressField(t),
+      ...changedFields(t),
     }),
   });
   const input = inputTypeOf(
@@ -108,4 +114,78 @@ export function addUpdateCollection(builder: Builder): void {
         await getRequest(services, await caller(), collectionUpdates, { id }),
     }),
   );
+  const connection = connectionOf<CollectionUpdate, Page<CollectionUpdate>>(builder, "CollectionUpdate", update);
+  builder.objectField(viewerType(builder), "collectionUpdates", (t) =>
+    t.field({
+      type: connection,
+      nullable: true,
+      description: "The updates of one collection that the caller's account asked for, newest first.",
+      args: {
+        chain: t.arg(chainArg),
+        collection: t.arg({ type: "Address", required: true, description: "The address of the collection." }),
+        ...forwardArgs(builder),
+      },
+      complexity: connectionCost,
+      resolve: async (_root, { chain, collection, first, after }, { services, caller }) =>
+        await listRequests(services, await caller(), collectionUpdates, {
+          of: { chain: findChain(services.chains, chain), contract: collection },
+          first: first ?? 20,
+          after: after ?? undefined,
+        }),
+    }),
+  );
+}
+
+/** What an update changes; what it leaves as it is, is null. */
+function changedFields(t: ObjectFieldBuilder<Types, CollectionUpdate>) {
+  const changes = ({ payload }: CollectionUpdate) => readChanges(payload);
+  const timeOf = (seconds: bigint | undefined) => (seconds === undefined ? null : new Date(Number(seconds) * 1_000));
+  return {
+    baseUri: t.string({
+      nullable: true,
+      description: "The new base URI, empty where the artwork is hidden again; null where it stays as it is.",
+      resolve: (update) => changes(update).baseUri ?? null,
+    }),
+    prerevealTokenUri: t.string({
+      nullable: true,
+      description: "The new metadata URI of every token until the reveal; null where it stays as it is.",
+      resolve: (update) => changes(update).prerevealTokenUri ?? null,
+    }),
+    publicMintStart: t.field({
+      type: "DateTime",
+      nullable: true,
+      description: "The new start of the public sale; null where it stays as it is.",
+      resolve: (update) => timeOf(changes(update).publicMintStart),
+    }),
+    presaleMintStart: t.field({
+      type: "DateTime",
+      nullable: true,
+      description: "The new start of the presale; null where it stays as it is.",
+      resolve: (update) => timeOf(changes(update).presaleMintStart),
+    }),
+    presaleMerkleRoot: t.field({
+      type: "Hex",
+      nullable: true,
+      description: "The Merkle root of the new presale list; null where it stays as it is.",
+      resolve: (update) => changes(update).presaleMerkleRoot ?? null,
+    }),
+    royaltiesBps: t.int({
+      nullable: true,
+      description: "The new royalties in basis points: 250 is 2.5 percent; null where they stay as they are.",
+      resolve: (update) => {
+        const { royaltiesBps } = changes(update);
+        return royaltiesBps === undefined ? null : Number(royaltiesBps);
+      },
+    }),
+    royaltiesAddress: t.field({
+      type: "Address",
+      nullable: true,
+      description: "The new address that gets royalties; null where it stays as it is.",
+      resolve: (update) => changes(update).royaltiesAddress ?? null,
+    }),
+    freezesMetadata: t.boolean({
+      description: "Whether it freezes the collection for good.",
+      resolve: (update) => changes(update).metadataUpdatable === false,
+    }),
+  };
 }

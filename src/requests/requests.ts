@@ -164,6 +164,8 @@ const readTogether = batched(
 interface ListInput<R extends ChainRequest> {
   /** Absent: all of the family's. */
   kinds?: readonly R["kind"][] | undefined;
+  /** Absent: of every contract. */
+  of?: { chain: Chain; contract: Address } | undefined;
   /** 1 to 100. */
   first: number;
   /** Cursor of the last one of the page before. */
@@ -179,11 +181,12 @@ export async function listRequests<R extends ChainRequest>(
   services: Services,
   caller: Caller,
   family: Family<R>,
-  { kinds = family.kinds, first, after }: ListInput<R>,
+  { kinds = family.kinds, of, first, after }: ListInput<R>,
 ): Promise<Page<R>> {
   if (!(Number.isInteger(first) && first >= 1 && first <= 100))
     throw new ServiceError("value_error", "first must be 1 to 100", { field: "first" });
   let query = newestRequests(services, caller, kinds).limit(first + 1);
+  if (of) query = query.where("i.chain_id", "=", of.chain.id).where("i.predicted_addr", "=", toBytes(of.contract));
   if (after !== undefined) {
     const id = decodeCursor(after);
     query = query.where(

@@ -118,6 +118,32 @@ describe("an account's requests", () => {
     expect(JSON.stringify(page)).not.toMatch(/5ec2|hidden_argument/);
   });
 
+  test("by which the console refreshes what it shows are counted in the next entry; what it changes or cannot read is one", async () => {
+    const owner = await api.account("growth");
+    const ask = async (path: string, body?: unknown) => {
+      const answer = await fetch(`${api.url}${path}`, {
+        ...{ method: body === undefined ? "GET" : "POST", body: body === undefined ? null : JSON.stringify(body) },
+        headers: { authorization: owner.key, "content-type": "application/json", "x-mintyard-console": "1" },
+      });
+      await answer.text();
+      return answer.headers.get("x-request-id");
+    };
+    const refresh = async () => {
+      await ask("/v0/me/keys");
+      await ask("/graphql", { query: "{ viewer { name } }" });
+      await ask("/graphql", { query: "query Name { viewer { name } }" });
+    };
+    await refresh();
+    const unread = await ask("/v0/nfts?chain=nowhere");
+    await refresh();
+    const wrong = await ask("/graphql", { query: "{ nonsense }" });
+    const changed = await ask("/v0/me/keys", { name: "reader", scopes: ["read"] });
+    const page = await shown(owner, 3);
+    expect(idsOf(page)).toEqual([changed, wrong, unread]);
+    const skipped = page.requests.map((one) => Number(one["skipped"]));
+    expect(skipped.reduce((sum, one) => sum + one)).toBe(6);
+  });
+
   test("of a stream is one, when it ends, and its client's leaving is no failure", async () => {
     const owner = await api.account("growth");
     const leave = new AbortController();

@@ -265,6 +265,43 @@ describe("GraphQL updateCollection", () => {
       },
       collection: { baseUri: "ipfs://graph/", royaltiesBps: 100 },
     });
+
+    const more = await api.graphql(update, {
+      input: { chain, collection: address, publicMintStart: "2031-01-01T00:00:00Z", royaltiesAddress: wallet },
+    });
+    await settled(more.data["updateCollection"]?.["update"]?.["transactionHash"]);
+    const list = async (variables: Record<string, unknown>) => {
+      const { data } = await api.graphql(
+        `query ($chain: ChainName!, $of: Address!, $after: String) { viewer {
+          collectionUpdates(chain: $chain, collection: $of, first: 1, after: $after) {
+            nodes { id baseUri prerevealTokenUri publicMintStart presaleMintStart presaleMerkleRoot royaltiesBps royaltiesAddress freezesMetadata }
+            pageInfo { hasNextPage endCursor }
+          } } }`,
+        { chain, ...variables },
+      );
+      return (data["viewer"] as unknown as { collectionUpdates: Record<"nodes" | "pageInfo", unknown> })
+        .collectionUpdates;
+    };
+    const unchanged = {
+      ...{ baseUri: null, prerevealTokenUri: null, publicMintStart: null, presaleMintStart: null },
+      ...{ presaleMerkleRoot: null, royaltiesBps: null, royaltiesAddress: null, freezesMetadata: false },
+    };
+    const [second, first] = [more.data["updateCollection"]?.["update"]?.["id"], result?.["id"]];
+    const newest = await list({ of: address });
+    expect(newest.nodes).toEqual([
+      {
+        ...{ ...unchanged, id: second },
+        ...{ publicMintStart: "2031-01-01T00:00:00.000Z", royaltiesAddress: wallet.toLowerCase() },
+      },
+    ]);
+    const { hasNextPage, endCursor } = newest.pageInfo as { hasNextPage: boolean; endCursor: string };
+    expect(hasNextPage).toBe(true);
+    const oldest = await list({ of: address, after: endCursor });
+    expect(oldest).toMatchObject({
+      nodes: [{ ...unchanged, id: first, baseUri: "ipfs://graph/", royaltiesBps: 100 }],
+      pageInfo: { hasNextPage: false },
+    });
+    expect((await list({ of: await deployed() })).nodes).toEqual([]);
   });
 
   test("a collection that the service may not change is refused before any gas, saying who can help", async () => {

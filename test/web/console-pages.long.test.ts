@@ -359,7 +359,7 @@ describe.skipIf(!hasBrowser)("the console's pages", () => {
     await addWallet(watched, owner, stack.ready.rpcUrl ?? "", stack.ready.chainId ?? 0);
     await page.reload();
     await page.getByLabel("Name of the collection").fill("Own contract");
-    await page.locator("input[type=file]").setInputFiles(folder);
+    await page.getByLabel("Folder of artwork").setInputFiles(folder);
     await page.getByRole("button", { name: "Store 2 pictures" }).click();
     await page.getByText("2 tokens stored at").waitFor();
     const next = () => page.getByRole("button", { name: "Next" }).click();

@@ -41,10 +41,10 @@ describe.skipIf(!hasBrowser)("the console", () => {
     await page.getByRole("button", { name: "Own wallet" }).click();
     await page.getByRole("heading", { name: "Launch a collection" }).waitFor();
     await page.getByLabel("Name of the collection").fill("Console keys");
-    await page.locator("input[type=file]").setInputFiles(folder);
+    await page.getByLabel("Folder of artwork").setInputFiles(folder);
     await page.getByText("is neither a picture nor JSON").waitFor();
     await rm(join(folder, "7.txt"));
-    await page.locator("input[type=file]").setInputFiles(folder);
+    await page.getByLabel("Folder of artwork").setInputFiles(folder);
     await page.getByRole("button", { name: "Store 3 pictures" }).click();
     await page.getByText("3 tokens stored at").waitFor();
     await next();

@@ -2,7 +2,6 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
 import type { Browser } from "playwright-core";
-import type { Address } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { drawImage } from "../../bin/demo-images.ts";
 import { connect, type Wallet } from "../../bin/demo-wallets.ts";
@@ -121,8 +120,11 @@ describe.skipIf(!hasBrowser)("a launch in the console", () => {
     await page.getByRole("button", { name: "Own wallet" }).click();
     await page.getByLabel("Name of the collection").fill("Interrupted");
     await page.getByLabel("Hide the artwork until I reveal it").check();
+    const placeholder = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path d="M2 2h5v5H2z"/></svg>';
     const choose = async (at = page) => {
-      await at.locator("input[type=file]").setInputFiles(folder);
+      const picture = { name: "until then.svg", mimeType: "image/svg+xml", buffer: Buffer.from(placeholder) };
+      await at.getByLabel("Picture until then").setInputFiles(picture);
+      await at.getByLabel("Folder of artwork").setInputFiles(folder);
       await at.getByRole("button", { name: `Store ${count} pictures` }).click();
     };
     // The tab is closed in the middle: what comes after twenty files waits until then.
@@ -154,8 +156,8 @@ describe.skipIf(!hasBrowser)("a launch in the console", () => {
     database = new pg.Client({ connectionString: stack.ready.databaseUrl });
     await database.connect();
     await second.getByText(`${count} tokens stored at`).waitFor();
-    // With the placeholder, which each of the two tabs stored.
-    expect(await numberOf(distinctFiles, creator)).toBe(count + 1);
+    // With the placeholder and its picture, which each of the two tabs stored.
+    expect(await numberOf(distinctFiles, creator)).toBe(count + 2);
     expect(await numberOf(files.replace("WHERE", "WHERE file_name LIKE '%.png' AND"), creator)).toBe(count);
     await second.getByRole("button", { name: "Next" }).click();
     await second.getByLabel("Symbol").fill("INT");
@@ -183,6 +185,19 @@ describe.skipIf(!hasBrowser)("a launch in the console", () => {
     await third.getByRole("heading", { name: "Interrupted", level: 1 }).waitFor();
     expect(await numberOf(deployments, creator)).toBe(1);
 
+    const saleOf = async () => {
+      const address = third
+        .url()
+        .split("/")
+        .find((part) => part.startsWith("0x"));
+      return (await (await fetch(`${origin}/mint/goerli/${address}/sale`)).json()) as {
+        revealed: boolean;
+        preview: { image: string };
+      };
+    };
+    const shown = await saleOf();
+    expect(shown.revealed).toBe(false);
+    expect(await (await fetch(origin + shown.preview.image)).text()).toBe(placeholder);
     await third.getByRole("link", { name: "Reveal it" }).click();
     await third.getByRole("heading", { name: "Reveal" }).waitFor();
     // The folder of this launch is chosen already; it is one of those that were stored.
@@ -197,13 +212,15 @@ describe.skipIf(!hasBrowser)("a launch in the console", () => {
     await third.getByRole("button", { name: "Reveal all tokens" }).click();
     await third.getByText("The change is on the chain.").waitFor();
     await third.getByRole("heading", { name: "Artwork" }).waitFor();
-    const address = third.url().split("/").at(-2) as Address;
     // The public page's settings may be two seconds old.
-    const isRevealed = async () => {
-      const sale = (await (await fetch(`${origin}/mint/goerli/${address}/sale`)).json()) as { revealed: boolean };
-      return sale.revealed;
-    };
-    await expect.poll(isRevealed, patient).toBe(true);
+    await expect.poll(async () => (await saleOf()).revealed, patient).toBe(true);
+    await third.getByRole("link", { name: "Activity" }).click();
+    const changes = third.getByLabel("Table of changes").getByRole("row");
+    await changes
+      .filter({ hasText: `Revealed: ${chosen}` })
+      .filter({ hasText: "done" })
+      .waitFor();
+    await changes.filter({ hasText: "Deployed" }).waitFor();
     await watched.context.close();
   });
 
@@ -218,7 +235,7 @@ describe.skipIf(!hasBrowser)("a launch in the console", () => {
     // What a step has in bold is pressed; what else it asks for stands here in its words.
     const acts: Record<string, () => Promise<void>> = {
       "name the collection": () => page.getByLabel("Name of the collection").fill("Readme"),
-      "choose a folder": () => page.locator("input[type=file]").setInputFiles(folder),
+      "choose a folder": () => page.getByLabel("Folder of artwork").setInputFiles(folder),
       "Type a symbol": () => page.getByLabel("Symbol").fill("RDM"),
     };
     const pattern = new RegExp(`\\*\\*([^*]+)\\*\\*( three times)?|${Object.keys(acts).join("|")}`, "g");

@@ -20,9 +20,13 @@ export function Frame() {
   const { identity, signOut } = useIdentity();
   const path = useRouterState({ select: (state) => state.location.pathname });
   const main = useRef<HTMLElement>(null);
+  const nav = useRef<HTMLElement>(null);
   // A screen reader starts at the new page, not at the link that led there.
   useEffect(() => {
-    if (path) main.current?.focus();
+    if (!path) return;
+    main.current?.focus();
+    const link = nav.current?.querySelector("[aria-current]")?.getBoundingClientRect();
+    if (nav.current && link) nav.current.scrollLeft += link.left + link.width / 2 - nav.current.clientWidth / 2;
   }, [path]);
   return (
     <>
@@ -34,7 +38,7 @@ export function Frame() {
           Mintyard
         </Link>
         {identity && (
-          <nav aria-label="Console">
+          <nav aria-label="Console" ref={nav}>
             {pages.map(({ to, name }) => (
               <Link key={to} to={to} activeOptions={{ exact: to === "/" }}>
                 {name}

@@ -72,8 +72,8 @@ export function Snapshot({ chain, address }: { chain: string; address: string })
     <form className="stack" onSubmit={submit}>
       <div className="fields">
         <label>
-          After block
-          <span className="hint">Empty: as it is now</span>
+          As of block
+          <span className="hint">With everything that happened in it; empty: now</span>
           <input
             inputMode="numeric"
             pattern="\s*\d*\s*"

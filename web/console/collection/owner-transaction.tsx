@@ -6,20 +6,24 @@ interface OwnerTransactionProps {
   /** What a press on a button does, such as `Withdraw`; the wallet's name follows. */
   word: string;
   disabled: boolean;
+  /** There is nothing to send any more; what became of the last one stays. */
+  isOver?: boolean;
 }
 
 /** A button for each wallet that can send it, and what became of it. */
-export function OwnerTransaction({ transaction, word, disabled }: OwnerTransactionProps) {
+export function OwnerTransaction({ transaction, word, disabled, isOver = false }: OwnerTransactionProps) {
   const { wallets, send, isPending, error, said, isDone, leave } = transaction;
   return (
     <div className="stack tight">
-      <div className="row">
-        {wallets.map((wallet) => (
-          <button type="button" key={wallet.id} disabled={disabled || isPending} onClick={() => send(wallet)}>
-            {word} with {wallet.name}
-          </button>
-        ))}
-      </div>
+      {!isOver && (
+        <div className="row">
+          {wallets.map((wallet) => (
+            <button type="button" key={wallet.id} disabled={disabled || isPending} onClick={() => send(wallet)}>
+              {word} with {wallet.name}
+            </button>
+          ))}
+        </div>
+      )}
       {said && (
         <p role="status" className={isDone ? "notice good" : ""}>
           {said}

@@ -25,19 +25,29 @@ export function ReserveMint({ collection, left }: { collection: Collection; left
     <section className="card stack" aria-labelledby="reserve">
       <h2 id="reserve">Reserve</h2>
       <p className="quiet">
-        {counted(left, "token")} that only you mint, free of charge. The owner's wallet sends the transaction.
+        {left === 0
+          ? "All of it is minted."
+          : `${counted(left, "token")} that only you mint, free of charge. The owner's wallet sends the transaction.`}
       </p>
-      <div className="fields">
-        <label>
-          Receiver
-          <input value={to} spellCheck="false" autoComplete="off" onChange={(event) => setTo(event.target.value)} />
-        </label>
-        <label>
-          How many
-          <input type="number" min={1} max={left} value={amount} onChange={(event) => setAmount(event.target.value)} />
-        </label>
-      </div>
-      <OwnerTransaction transaction={transaction} word="Mint" disabled={!isComplete} />
+      {left > 0 && (
+        <div className="fields">
+          <label>
+            Receiver
+            <input value={to} spellCheck="false" autoComplete="off" onChange={(event) => setTo(event.target.value)} />
+          </label>
+          <label>
+            How many
+            <input
+              type="number"
+              min={1}
+              max={left}
+              value={amount}
+              onChange={(event) => setAmount(event.target.value)}
+            />
+          </label>
+        </div>
+      )}
+      <OwnerTransaction transaction={transaction} word="Mint" disabled={!isComplete} isOver={left === 0} />
     </section>
   );
 }

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { graphql } from "../../../client/src/graphql.ts";
 import { counted } from "../../shared/amounts.ts";
-import { Address, checksummed } from "../address.tsx";
+import { Address, Copy, checksummed } from "../address.tsx";
 import { api } from "../api.ts";
 import { Amount } from "../balance.tsx";
 import type { Collection, Figures, SaleBody } from "../collections.ts";
@@ -97,7 +97,12 @@ function Facts({ collection, sale }: { collection: Collection; sale: SaleBody })
       <dl className="facts">
         <dt>Mint page</dt>
         <dd>
-          <a href={mintPage}>{mintPage}</a>
+          <span className="address">
+            <a href={mintPage} target="_blank" rel="noreferrer">
+              {mintPage}
+            </a>
+            <Copy text={mintPage} what="the link of the mint page" />
+          </span>
         </dd>
         <dt>Price</dt>
         <dd>

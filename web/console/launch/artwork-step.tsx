@@ -18,6 +18,7 @@ export function ArtworkStep({ draft, change }: StepProps) {
   const [error, setError] = useState<unknown>(null);
   const [warnings, setWarnings] = useState<readonly string[]>([]);
   const [over, setOver] = useState(false);
+  const [placeholder, setPlaceholder] = useState<File | null>(null);
   const picker = useRef<HTMLInputElement>(null);
   const abort = useRef(new AbortController());
   useEffect(() => {
@@ -43,7 +44,8 @@ export function ArtworkStep({ draft, change }: StepProps) {
     const { signal } = abort.current;
     const account = identity.kind === "session" ? identity.accountId : identity.key.slice(-12);
     try {
-      const placeholderUri = draft.hidden ? await storePlaceholder(draft.name, draft.description, signal) : "";
+      const { name, description } = draft;
+      const placeholderUri = draft.hidden ? await storePlaceholder({ name, description }, placeholder, signal) : "";
       setProgress({ files: 0, bytes: 0, kept: 0, waiting: null });
       const { baseUri, warnings: found } = await uploadFolder({
         ...{ tokens: folder.tokens, files: folder.files, collection: draft.name, account, signal },
@@ -71,7 +73,17 @@ export function ArtworkStep({ draft, change }: StepProps) {
         Hide the artwork until I reveal it
       </label>
       {draft.hidden && (
-        <p className="small quiet">Until then buyers see the collection's name and description, and no picture.</p>
+        <div className="fields">
+          <label>
+            Picture until then
+            <span className="hint">
+              {placeholder
+                ? `Every token shows it, ${formatBytes(placeholder.size)}`
+                : "Optional. Without one buyers see the collection's name and description"}
+            </span>
+            <input type="file" accept="image/*" onChange={(event) => setPlaceholder(event.target.files?.[0] ?? null)} />
+          </label>
+        </div>
       )}
       {/* biome-ignore lint/a11y/noStaticElementInteractions: the button inside does the same by keyboard */}
       <div
@@ -167,7 +179,13 @@ function FolderReport({ folder }: { folder: Folder }) {
   );
 }
 
-async function storePlaceholder(name: string, description: string, signal: AbortSignal): Promise<string> {
-  const text = JSON.stringify({ name, description: description || "Not revealed yet." });
+/** The document of every token until the reveal, with its picture where there is one. @returns its URI. */
+async function storePlaceholder(
+  { name, description }: { name: string; description: string },
+  picture: File | null,
+  signal: AbortSignal,
+): Promise<string> {
+  const image = picture ? `ipfs://${await storeFile(picture, picture.name, signal)}` : undefined;
+  const text = JSON.stringify({ name, description: description || "Not revealed yet.", image });
   return `ipfs://${await storeFile(new Blob([text], { type: "application/json" }), "placeholder.json", signal)}`;
 }

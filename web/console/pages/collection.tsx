@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { ChangeSettings } from "../collection/change-settings.tsx";
+import { Changes } from "../collection/changes.tsx";
 import { Developer } from "../collection/developer.tsx";
 import { ReserveMint } from "../collection/reserve-mint.tsx";
 import { Freeze, Reveal } from "../collection/reveal.tsx";
@@ -69,6 +70,10 @@ function partOf(tab: Tab, collection: Collection, figures: Figures | undefined):
   const { chain, address } = collection;
   const { max_supply = "0", minted = "0", reserved: kept = "0" } = figures?.sale ?? {};
   const [unminted, reserved] = [Number(max_supply) - Number(minted), Number(kept)];
+  // It stays when the last one is minted, and says so.
+  const reserve = figures?.sale && Number(collection.team_reserve) > 0 && (
+    <ReserveMint collection={collection} left={reserved} />
+  );
   switch (tab) {
     case "sale":
       if (!figures) return <Loading what="the sale" />;
@@ -88,21 +93,28 @@ function partOf(tab: Tab, collection: Collection, figures: Figures | undefined):
       );
     case "activity":
       return (
-        <Part name="activity">
-          <TransferTable chain={chain} address={address} />
-        </Part>
+        <>
+          <section className="card stack" aria-labelledby="changes">
+            <h2 id="changes">Changes</h2>
+            <Changes chain={chain} address={address} />
+          </section>
+          <section className="card stack" aria-labelledby="transfers">
+            <h2 id="transfers">Mints and transfers</h2>
+            <TransferTable chain={chain} address={address} />
+          </section>
+        </>
       );
     case "settings":
       if (collection.metadata_frozen)
         return (
           <>
             <p className="notice">The metadata is frozen for good. Nothing of this collection can be changed.</p>
-            {reserved > 0 && <ReserveMint collection={collection} left={reserved} />}
+            {reserve}
           </>
         );
       return (
         <>
-          {reserved > 0 && <ReserveMint collection={collection} left={reserved} />}
+          {reserve}
           <Reveal collection={collection} unminted={unminted} />
           <ChangeSettings collection={collection} />
           <Freeze collection={collection} />
