@@ -1,5 +1,5 @@
-// Previews of 512 pixels a second by one process, and the most memory that it had: node bench/thumbnails/bench-thumbnails.ts [count]
-// Then those of as many pictures at links, with what they take of the service's own process.
+// Previews of 512 pixels a second by one process, and the most memory that it had: node bench/thumbnails/bench-thumbnails.ts [count] [png|jpeg|webp…]
+// Without a format also those of as many pictures at links, with what they take of the service's own process.
 import { fork } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
@@ -16,7 +16,7 @@ import { Thumbnails } from "../../src/thumbnails/thumbnails.ts";
 
 const side = 2_048;
 const servingWord = "serve";
-const [word = "40"] = process.argv.slice(2);
+const [word = "40", ...formats] = process.argv.slice(2);
 
 /** Soft noise over a gradient, as drawn art has: a PNG of some megabytes. */
 async function drawn(): Promise<sharp.Sharp> {
@@ -48,9 +48,9 @@ function processorMs(pid: number | undefined): number {
   return (Number(ticks[11]) + Number(ticks[12])) * 10;
 }
 
-function peakMiB(pid: number | undefined): string {
+function peakMiB(pid: number | undefined): number {
   const peak = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
-  return (Number(peak) / 1_024).toFixed(0);
+  return Math.round(Number(peak) / 1_024);
 }
 
 async function measureFormats(count: number): Promise<void> {
@@ -61,10 +61,11 @@ async function measureFormats(count: number): Promise<void> {
     webp: await art.clone().webp().toBuffer(),
   };
   for (const [name, bytes] of Object.entries(pictures)) {
+    if (formats.length > 0 && !formats.includes(name)) continue;
     const maker = new PictureMaker();
     await maker.make(bytes, 512);
     // A process ends after 500 pictures; what an earlier one had is no more to be read.
-    let [used, peak] = [0, ""];
+    let [used, peak] = [0, 0];
     const started = performance.now();
     for (let at = 0; at < count; at += 1) {
       const { pid } = maker;
@@ -72,7 +73,7 @@ async function measureFormats(count: number): Promise<void> {
       await maker.make(bytes, 512);
       if (maker.pid !== pid || pid === undefined) continue;
       used += processorMs(pid) - before;
-      if (at % 20 === 19 || at === count - 1) peak = peakMiB(pid);
+      if (at % 20 === 19 || at === count - 1) peak = Math.max(peak, peakMiB(pid));
     }
     const [ms, processor] = [(performance.now() - started) / count, used / count];
     console.log(
@@ -122,6 +123,6 @@ async function measureLinks(count: number): Promise<void> {
 
 if (word === servingWord) await serve();
 else {
-  await measureLinks(Number(word));
+  if (formats.length === 0) await measureLinks(Number(word));
   await measureFormats(Number(word));
 }

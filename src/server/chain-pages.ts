@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Context, Hono } from "hono";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { type Address, isAddress } from "viem";
 import { admitReading } from "../accounts/admit-address.ts";
 import { payerOf } from "../accounts/authenticate.ts";
@@ -31,7 +32,16 @@ export function addMintPage(app: Hono<AppEnv>, services: Services, pages: WebPag
     "/mint/:chain/:collection",
     pages.keep(() => null),
     async (c) => {
-      const sale = await saleOf(c, services);
+      const sale = await saleOf(c, services).catch((error: unknown) => {
+        if (error instanceof ServiceError) return error;
+        throw error;
+      });
+      // Visitors get the page all the same: it says why there is no sale, and where that can change it asks again.
+      if (sale instanceof ServiceError) {
+        if (sale.retryAfterSeconds !== undefined) c.header("Retry-After", String(sale.retryAfterSeconds));
+        const head = { title: "Mint", description: "A collection's mint page." };
+        return await pages.page(c, "mint", head, undefined, sale.status as ContentfulStatusCode);
+      }
       const { publicUrl } = services.config;
       return await pages.page(c, "mint", {
         title: `${sale.name} – mint`,

@@ -1,6 +1,7 @@
 import type { Context, Hono, MiddlewareHandler } from "hono";
 import { html, raw } from "hono/html";
 import type { HtmlEscapedString } from "hono/utils/html";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { ServiceError } from "../errors/errors.ts";
 import type { AppEnv } from "../http/app-env.ts";
 import { matchesEtag } from "../http/etag.ts";
@@ -91,6 +92,7 @@ export class WebPages {
   /**
    * @param name of the page in `bin/build-web.ts`.
    * @param body absent: the page's script makes it.
+   * @param status of the answer: a page can say itself why it shows nothing.
    * @throws ServiceError `service_unavailable` until the pages are built.
    */
   async page(
@@ -98,6 +100,7 @@ export class WebPages {
     name: string,
     { title, description, image, url, asks = [] }: PageHead,
     body: HtmlEscapedString | Promise<HtmlEscapedString> = raw("<noscript>This page needs JavaScript.</noscript>"),
+    status: ContentfulStatusCode = 200,
   ): Promise<Response> {
     const { pages, files } = await this.#files.manifest();
     const icon = files.find((file) => /^logo-[\w-]+\.svg$/.test(file));
@@ -125,7 +128,7 @@ ${preloads.map((file) => html`<link rel="modulepreload" href="/assets/${file}" /
 <div id="page">${body}</div>
 </body>
 </html>`,
-      200,
+      status,
       { ...pageHeaders, "Content-Security-Policy": policyOf(asks) },
     );
   }

@@ -112,6 +112,7 @@ describe.skipIf(!hasBrowser)("the mint page", () => {
 
   test("names an address without a collection, and weighs little", async () => {
     const answer = await fetch(`${origin}/mint/goerli/0x${"12".repeat(20)}`);
+    expect(answer.headers.get("content-type")).toMatch(/^text\/html/);
     expect(answer.status).toBe(404);
     const html = await (await fetch(`${origin}/mint/goerli/${collection}`)).text();
     expect(html).toContain('<meta property="og:title" content="Pages – mint" />');

@@ -2,6 +2,7 @@ import type { Browser, Page } from "playwright-core";
 import type { Address } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { connect, type Wallet } from "../../bin/demo-wallets.ts";
+import { Client } from "../setup/client.ts";
 import { leaseStack } from "../setup/shared-stack.ts";
 import { patient } from "../setup/wait.ts";
 import { addWallet, hasBrowser, openBrowser, openPage } from "./browser.ts";
@@ -26,12 +27,15 @@ describe.skipIf(!hasBrowser)("every page", () => {
   let origin: string;
   let owner: Address;
   let collection: Address;
+  /** The key of an account that has done nothing yet. */
+  let newcomer: string;
   beforeAll(async () => {
     await buildPages();
     browser = await openBrowser();
     origin = new URL(stack.ready.rest).origin;
     owner = (await connect(stack.ready.rpcUrl ?? "", stack.ready.chainId ?? 0).createWallet()).account.address;
     collection = await deploySale(stack, owner, { name: "Pictures", supply: 50 });
+    newcomer = String((await new Client(stack.ready).json("/signup", { name: "Pictures" })).body["api_key"]);
   });
   afterAll(async () => {
     await browser?.close();
@@ -45,8 +49,12 @@ describe.skipIf(!hasBrowser)("every page", () => {
     signedIn: boolean;
     /** What the browser keeps of a launch that is not done. */
     draft?: Record<string, unknown>;
+    /** Before the page is loaded. */
+    before?: (page: Page) => Promise<unknown>;
     /** What a visitor does before the picture. */
-    act?: (page: Page) => Promise<void>;
+    act?: (page: Page) => Promise<unknown>;
+    /** Another account than the one with collections. */
+    key?: string;
   }
   const showAddress = async (page: Page) => {
     await page.getByLabel("Address").fill(collection);
@@ -142,6 +150,7 @@ describe.skipIf(!hasBrowser)("every page", () => {
         signedIn: true,
         act: openSettings,
       },
+      { name: "activity", path: `${own}/activity`, ready: "Deployed", signedIn: true },
       { name: "data", path: "/console/data", ready: /holders? of/, signedIn: true, act: showAddress },
       { name: "webhooks", path: "/console/webhooks", ready: "New endpoint", signedIn: true },
       { name: "account", path: "/console/account", ready: "Keys and sessions", signedIn: true },
@@ -150,11 +159,46 @@ describe.skipIf(!hasBrowser)("every page", () => {
     ];
   };
 
+  /** The same pages while there is nothing to show, not yet, or no more. */
+  const states = (): Shown[] => {
+    const mint = `/mint/goerli/${collection}`;
+    const hang = (path: string) => async (page: Page) => await page.route(path, () => new Promise(() => undefined));
+    const loseServer = (seen: string) => async (page: Page) => {
+      await page.getByText(seen).first().waitFor();
+      await page.context().setOffline(true);
+    };
+    const [unknown, noAnswer] = [`0x${"77".repeat(20)}`, "The server does not answer."];
+    return [
+      { name: "mint-loading", path: mint, ready: "One moment.", signedIn: false, before: hang("**/sale") },
+      { name: "mint-unknown", path: `/mint/goerli/${unknown}`, ready: "No collection here", signedIn: false },
+      { name: "mint-offline", path: mint, ready: noAnswer, signedIn: false, act: loseServer("of 50 minted") },
+      {
+        ...{ name: "overview-loading", path: "/console", ready: "Loading your collections", signedIn: true },
+        before: hang("**/v0/me/contracts/collections*"),
+      },
+      { name: "overview-empty", path: "/console", ready: "Read data", signedIn: true, key: newcomer },
+      { name: "overview-offline", path: "/console", ready: noAnswer, signedIn: true, act: loseServer("of 50 minted") },
+      {
+        ...{ name: "broken", path: "/console/operator", ready: "This page cannot be shown", signedIn: true },
+        before: async (page) =>
+          await page.route("**/assets/operator-*.js", (route) =>
+            route.fulfill({ contentType: "text/javascript", body: 'throw new Error("of the page");' }),
+          ),
+      },
+      {
+        ...{ name: "not-yours", path: `/console/collections/goerli/${unknown}`, ready: "Not your collection" },
+        signedIn: true,
+      },
+    ];
+  };
+
   for (const look of looks)
     test(`has no finding of axe at ${nameOf(look)} pixels and fits its width`, async () => {
       const { page, complaints, close } = await openPage(browser, origin, { ...look, height: 800 });
       page.setDefaultTimeout(patient.timeout / 5);
-      for (const { name, path, ready, signedIn, draft: kept, act } of pages()) {
+      // They look alike in every width.
+      const shown = look.width === 360 ? [...pages(), ...states()] : pages();
+      for (const { name, path, ready, signedIn, draft: kept, before, act, key = stack.ready.apiKey } of shown) {
         // Any answer of the server: what the browser keeps is the origin's.
         await page.goto(`${origin}/livez`);
         await page.evaluate(
@@ -164,17 +208,22 @@ describe.skipIf(!hasBrowser)("every page", () => {
             if (launch) localStorage.setItem("mintyard-launch", launch);
             else localStorage.clear();
           },
-          [signedIn ? stack.ready.apiKey : "", kept ? JSON.stringify(kept) : ""],
+          [signedIn ? key : "", kept ? JSON.stringify(kept) : ""],
         );
+        await before?.(page);
         await page.goto(origin + path);
         await act?.(page);
         await page.getByText(ready).first().waitFor();
-        await page.waitForLoadState("networkidle");
+        // Pages that wait for something ask again and again.
+        if (before === undefined) await page.waitForLoadState("networkidle");
         // A guide is long, and its beginning shows how all of it looks.
         await checkLook(page, name, look, { fullPage: name !== "guide" });
+        await page.unrouteAll({ behavior: "ignoreErrors" });
+        await page.context().setOffline(false);
       }
-      // What is not in the index yet is asked for too.
-      expect(complaints.filter((text) => !text.includes("status of 404"))).toEqual([]);
+      // What is not in the index yet is asked for too; without a server a browser complains of each request.
+      const expected = /status of 404|ERR_INTERNET_DISCONNECTED|of the page/;
+      expect(complaints.filter((text) => !expected.test(text))).toEqual([]);
       await close();
     });
 

@@ -9,9 +9,13 @@ import { mayHaveArrived } from "./api.ts";
 import { IdentityProvider } from "./identity.tsx";
 import { router } from "./routes.tsx";
 
+// Without a connection the library would wait for one in silence, and then send what was pressed long before.
+const networkMode = "always";
 const client = new QueryClient({
   defaultOptions: {
+    mutations: { networkMode },
     queries: {
+      networkMode,
       // What was refused for a reason is refused again.
       retry: (failures, error) => failures < 3 && mayHaveArrived(error),
       staleTime: 5_000,

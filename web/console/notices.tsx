@@ -4,7 +4,11 @@ import { MintyardError } from "../../client/src/error.ts";
 export function ErrorNotice({ error }: { error: unknown }) {
   if (!error) return null;
   const known = error instanceof MintyardError;
-  const message = known && error.code === "no_answer" ? "The server does not answer." : (error as Error).message;
+  const isAway = known && error.code === "no_answer";
+  const message = isAway ? "The server does not answer." : (error as Error).message;
+  const fix = isAway
+    ? "What is shown may be old, and what you sent may have arrived all the same."
+    : known && error.fix;
   return (
     <div className="notice wrong" role="alert">
       <p>{message}</p>
@@ -17,7 +21,7 @@ export function ErrorNotice({ error }: { error: unknown }) {
           ))}
         </ul>
       )}
-      {known && error.fix && <p className="small">{error.fix}</p>}
+      {fix && <p className="small">{fix}</p>}
     </div>
   );
 }

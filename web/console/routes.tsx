@@ -1,6 +1,29 @@
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  type ErrorComponentProps,
+  lazyRouteComponent,
+} from "@tanstack/react-router";
 import { Frame } from "./frame.tsx";
+import { ErrorNotice } from "./notices.tsx";
 import { OverviewPage } from "./pages/overview.tsx";
+
+/** In place of a page whose code failed, or could not be loaded; the others go on. */
+function BrokenPage({ error }: ErrorComponentProps) {
+  return (
+    <div className="stack">
+      <h1>This page cannot be shown</h1>
+      <ErrorNotice error={error} />
+      <p>Nothing that was sent is lost. If the server is there, load the page again.</p>
+      <p>
+        <button type="button" className="main" onClick={() => location.reload()}>
+          Load it again
+        </button>
+      </p>
+    </div>
+  );
+}
 
 const root = createRootRoute({ component: Frame, notFoundComponent: () => <p>There is no such page.</p> });
 // The first page comes without the code of the others.
@@ -51,7 +74,7 @@ const tree = root.addChildren([
   part,
 ]);
 
-export const router = createRouter({ routeTree: tree, basepath: "/console" });
+export const router = createRouter({ routeTree: tree, basepath: "/console", defaultErrorComponent: BrokenPage });
 
 declare module "@tanstack/react-router" {
   interface Register {

@@ -20,9 +20,12 @@ export function MintPage({ path }: { path: string }) {
       <main class="mint">
         <h1>{lasting ? "No collection here" : "Loading the collection"}</h1>
         {trouble ? (
-          <p class="notice wrong" role="alert">
-            {trouble}
-          </p>
+          <>
+            <p class="notice wrong" role="alert">
+              {trouble[0]?.toUpperCase() + trouble.slice(1)}
+            </p>
+            {lasting && <p>Ask the creator for the right link.</p>}
+          </>
         ) : (
           <p role="status">One moment.</p>
         )}
