@@ -4,6 +4,7 @@ import type { Browser, Locator } from "playwright-core";
 import type { Address } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { connect, type Wallet } from "../../bin/demo-wallets.ts";
+import { collectionAbi } from "../../contracts/abi/collection.ts";
 import { Client } from "../setup/client.ts";
 import { leaseStack } from "../setup/shared-stack.ts";
 import { patient } from "../setup/wait.ts";
@@ -173,6 +174,40 @@ describe.skipIf(!hasBrowser)("the mint page", () => {
     await tokenOf(5).getByRole("button", { name: "Play" }).waitFor();
     expect(await picture.getAttribute("src")).toBe(`/thumbnails/128/${gif}`);
     expect(await page.locator("video, audio, iframe, object, embed").count()).toBe(0);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test("sells to two wallets of one phone by touch alone", async () => {
+    const other = await chain.createWallet();
+    const wide = await deploySale(stack, fan.account.address, { name: "Touch" });
+    const watched = await openPage(browser, origin, { width: 360, height: 740, phone: true });
+    const { page, complaints, close } = watched;
+    page.setDefaultTimeout(patient.timeout / 5);
+    const buyers = { "First wallet": fan, "Second wallet": other };
+    for (const [name, wallet] of Object.entries(buyers))
+      await addWallet(watched, wallet, stack.ready.rpcUrl ?? "", stack.ready.chainId ?? 0, name);
+    await page.goto(`${origin}/mint/goerli/${wide}`);
+    let taps = 0;
+    const tap = async (name: string) => {
+      await page.getByRole("button", { name, exact: true }).tap();
+      taps += 1;
+    };
+    const needed: Record<string, number> = {};
+    for (const [id, name] of Object.keys(buyers).entries()) {
+      taps = 0;
+      if (id > 0) await tap("Disconnect");
+      await tap(name);
+      await tap("Mint 1");
+      await page.getByText(`Token ${id}`, { exact: true }).waitFor();
+      needed[name] = taps;
+    }
+    expect(needed).toEqual({ "First wallet": 2, "Second wallet": 3 });
+    console.info(`taps to buy, beside those in the wallets: ${JSON.stringify(needed)}`);
+    const ownerOf = { address: wide, abi: collectionAbi, functionName: "ownerOf" } as const;
+    const owners = [0n, 1n].map((id) => chain.node.readContract({ ...ownerOf, args: [id] }));
+    expect(await Promise.all(owners)).toEqual([fan.account.address, other.account.address]);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBe(0);
     expect(complaints).toEqual([]);
     await close();
   });
