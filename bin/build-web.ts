@@ -27,7 +27,8 @@ async function sources(): Promise<string[]> {
     .map((file) => join(file.parentPath, file.name));
   const guides = (await guideSources(docs)).map(({ path }) => path);
   const pictures = (await readdir(join(docs, "pictures"))).map((name) => join(docs, "pictures", name));
-  const shared = ["document-files.ts", "folder-files.ts", "whole-file.ts"].map((name) => `src/uploads/${name}`);
+  const uploads = ["document-files.ts", "folder-files.ts", "whole-file.ts"].map((name) => `src/uploads/${name}`);
+  const shared = [...uploads, "src/ipfs/motion.ts"];
   const builders = ["build-web.ts", "build-guides.ts", "build-reference.ts"].map((name) => `bin/${name}`);
   const schemas = ["schema/openapi.json", "schema/schema.graphql", "src/errors/errors.ts", "src/errors/error-guide.ts"];
   const others = ["package-lock.json", ...builders, ...shared, ...schemas].map((path) => join(root, path));

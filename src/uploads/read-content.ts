@@ -1,8 +1,7 @@
-import { MissingBlock } from "../ipfs/block-reader.ts";
+import { contentTypeOf } from "../ipfs/content-type.ts";
 import { convertBlock, type DocumentFormat } from "../ipfs/documents.ts";
 import { parseCid } from "../ipfs/parse-cid.ts";
 import { type ContentDirectory, type ContentFile, isReadable } from "../ipfs/resolve-content.ts";
-import { guessTextType, sniffedBytes, sniffType, typeOfName } from "../ipfs/sniff-type.ts";
 import type { Services } from "../services.ts";
 
 export type ReadFile = ContentFile & { contentType: string };
@@ -34,7 +33,7 @@ export async function readContent(
 }
 
 async function withType(file: ContentFile, name: string): Promise<ReadFile> {
-  return { ...file, contentType: file.contentType ?? (await guessType(file, name)) };
+  return { ...file, contentType: await contentTypeOf(file, name) };
 }
 
 /** A CID of any multibase in its one spelling, and whether its codec is one that `readContent` reads; null for other texts. */
@@ -52,17 +51,4 @@ export async function convertContent(
   const cid = parseCid(text);
   const block = cid && (await services.content.readBlock(text));
   return cid && block && convertBlock(cid, block, format);
-}
-
-async function guessType(file: ContentFile, name: string): Promise<string> {
-  const head: Uint8Array[] = [];
-  const length = Math.min(sniffedBytes, file.size);
-  try {
-    if (length > 0) for await (const chunk of file.stream({ offset: 0, length })) head.push(chunk);
-  } catch (error) {
-    // What is asked for may be a range behind it.
-    if (!(error instanceof MissingBlock)) throw error;
-  }
-  const bytes = Buffer.concat(head);
-  return sniffType(bytes) ?? typeOfName(name) ?? guessTextType(bytes) ?? "application/octet-stream";
 }

@@ -1,8 +1,10 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { Hono } from "hono";
 import { bases } from "multiformats/basics";
 import { CID } from "multiformats/cid";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { readPreview } from "../../src/collections/public-sale.ts";
+import { readPreview } from "../../src/collections/collection-preview.ts";
 import { GatewayBlocks } from "../../src/metadata/read/gateway-blocks.ts";
 import { readDocument, type Sources } from "../../src/metadata/read/read-document.ts";
 import { ownCopy } from "../../src/metadata/read/read-token.ts";
@@ -39,9 +41,9 @@ async function* files() {
   yield { names: ["shown#1.json"], bytes: Buffer.from(picture), contentType: "application/json" };
 }
 
-async function store(text: string): Promise<string> {
+async function store(content: string | Buffer): Promise<string> {
   async function* stream() {
-    yield Buffer.from(text);
+    yield Buffer.from(content);
   }
   return await apis.services.content.addFile({ stream: stream() }, async (_transaction, { cid }) => cid);
 }
@@ -78,6 +80,29 @@ test("our copy of a file and the preview of a collection are found by such names
   // The picture's URI has a query, which is no part of the address that we write.
   const preview = await readPreview(apis.services, `ipfs://${directory}/shown#1.json`);
   expect(preview).toMatchObject({ image: `/ipfs/${await store("picture")}` });
+});
+
+test("a preview has what moves and runs no scripts, from this server alone", async () => {
+  const film = await store(await readFile(join(import.meta.dirname, "../fixtures/film.webm")));
+  const gif = await store("GIF89a\x08\0\x08\0\0\0\0!\xff\x0bNETSCAPE2.0\x03\x01\0\0\0");
+  const page = await store("<!DOCTYPE html><script>alert(1)</script>");
+  const drawing = await store('<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>');
+  const still = `ipfs://${await store("picture")}`;
+  const of = async (link: unknown, image = still) => {
+    const uri = await store(JSON.stringify({ image, animation_url: link }));
+    const preview = await readPreview(apis.services, `ipfs://${uri}`);
+    return preview && [preview.animation, preview.interactive];
+  };
+  const played = (cid: string, kind: string) => [{ kind, path: `/ipfs/${cid}` }, false];
+  expect(await of(`ipfs://${film}`)).toEqual(played(film, "video"));
+  expect(await of(`https://elsewhere.example/ipfs/${film}`)).toEqual(played(film, "video"));
+  expect(await of(`ipfs://${gif}`)).toEqual(played(gif, "image"));
+  expect(await of(undefined, `ipfs://${gif}`)).toEqual(played(gif, "image"));
+  expect(await of(`ipfs://${page}`)).toEqual([null, true]);
+  expect(await of(`ipfs://${directory}`)).toEqual([null, true]);
+  const refused = [`ipfs://${drawing}`, still, "javascript:alert(1)", "data:text/html,<script>alert(1)</script>"];
+  refused.push("http://elsewhere.example/film.mp4", `data:video/webm;base64,${film}`, "ipfs://../../console");
+  for (const link of [...refused, 7, null, {}]) expect([link, await of(link)]).toEqual([link, [null, false]]);
 });
 
 test("the gateway and the reader take a CID in every base", async () => {

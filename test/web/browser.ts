@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import type { Hex } from "viem";
@@ -105,12 +106,17 @@ export interface WalletControl {
   refuseCalls?: string | undefined;
 }
 
-/** A browser wallet (EIP-6963) whose key and signatures stay in this process. */
+/**
+ * A browser wallet (EIP-6963) whose key and signatures stay in this process.
+ *
+ * @param name of its button; a page may have several.
+ */
 export async function addWallet(
   { page }: WatchedPage,
   wallet: Wallet,
   rpcUrl: string,
   chainId: number,
+  name = "Own wallet",
 ): Promise<WalletControl> {
   const control: WalletControl = { chainId, answer: "yes", knows: [chainId], added: [] };
   const refuse = (code: number, message: string) => ({ error: { code, message } });
@@ -153,40 +159,36 @@ export async function addWallet(
     });
     return (await response.json()) as object;
   };
-  await page.exposeFunction("askTestWallet", async (method: string, params: unknown[]) => {
+  const asked = `ask ${name}`;
+  await page.exposeFunction(asked, async (method: string, params: unknown[]) => {
     try {
       return await request(method, params);
     } catch (error) {
       return refuse(-32_000, (error as Error).message);
     }
   });
-  await page.addInitScript(() => {
-    const ask = (
-      globalThis as unknown as {
-        askTestWallet(method: string, params: unknown[]): Promise<{ result?: unknown; error?: object }>;
-      }
-    ).askTestWallet;
-    const listeners = new Map<string, ((value: unknown) => void)[]>();
-    const provider = {
-      request: async ({ method, params = [] }: { method: string; params?: unknown[] }) => {
-        const { result, error } = await ask(method, params);
-        if (error) throw error;
-        return result;
-      },
-      on: (event: string, listener: (value: unknown) => void) =>
-        listeners.set(event, [...(listeners.get(event) ?? []), listener]),
-      removeListener: () => undefined,
-    };
-    const info = {
-      uuid: "00000000-0000-4000-8000-00000000abcd",
-      name: "Own wallet",
-      icon: "data:,",
-      rdns: "test.wallet",
-    };
-    const announce = () =>
-      dispatchEvent(new CustomEvent("eip6963:announceProvider", { detail: Object.freeze({ info, provider }) }));
-    addEventListener("eip6963:requestProvider", announce);
-    announce();
-  });
+  type Ask = (method: string, params: unknown[]) => Promise<{ result?: unknown; error?: object }>;
+  const info = { uuid: randomUUID(), name, icon: "data:,", rdns: "test.wallet" };
+  await page.addInitScript(
+    ({ asked, info }) => {
+      const ask = (globalThis as unknown as Record<string, Ask>)[asked] as Ask;
+      const listeners = new Map<string, ((value: unknown) => void)[]>();
+      const provider = {
+        request: async ({ method, params = [] }: { method: string; params?: unknown[] }) => {
+          const { result, error } = await ask(method, params);
+          if (error) throw error;
+          return result;
+        },
+        on: (event: string, listener: (value: unknown) => void) =>
+          listeners.set(event, [...(listeners.get(event) ?? []), listener]),
+        removeListener: () => undefined,
+      };
+      const announce = () =>
+        dispatchEvent(new CustomEvent("eip6963:announceProvider", { detail: Object.freeze({ info, provider }) }));
+      addEventListener("eip6963:requestProvider", announce);
+      announce();
+    },
+    { asked, info },
+  );
   return control;
 }

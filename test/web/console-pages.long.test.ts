@@ -15,6 +15,7 @@ import { leaseStack } from "../setup/shared-stack.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { patient } from "../setup/wait.ts";
 import { addWallet, hasBrowser, openBrowser, openPage, type WatchedPage } from "./browser.ts";
+import { enterOn, pressedKeys } from "./keyboard.ts";
 import { buildPages } from "./web-fixture.ts";
 
 // What a creator and an operator look at after a launch.
@@ -179,10 +180,17 @@ describe.skipIf(!hasBrowser)("the console's pages", () => {
     await close();
   });
 
-  test("withdraw the revenue to the treasury, and show what was withdrawn", async () => {
+  test("withdraw the revenue to the treasury by keyboard alone, and show what was withdrawn", async () => {
     const { page, complaints, close } = await open(`/console/collections/goerli/${collection}`, owner);
     const before = await chain.node.getBalance({ address: owner.account.address });
-    await page.getByRole("button", { name: "Withdraw with Own wallet" }).click();
+    // What waits is not known at once.
+    await expect
+      .poll(() => page.getByRole("button", { name: "Withdraw with Own wallet" }).isEnabled(), patient)
+      .toBe(true);
+    await enterOn(page, "Withdraw with Own wallet");
+    const keys = pressedKeys(page);
+    console.info(`keys to withdraw on the collection's page: ${JSON.stringify(keys)}`);
+    expect(keys["Enter"]).toBe(1);
     await page.getByText(/^0\.03 ETH are in the treasury\. Transaction 0x/).waitFor();
     await expect.poll(() => fact(page, "Withdrawn"), patient).toBe("0.03 ETH");
     expect([await fact(page, "Buyers paid"), await fact(page, "To withdraw")]).toEqual(["0.03 ETH", "0 ETH"]);

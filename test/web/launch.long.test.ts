@@ -9,7 +9,7 @@ import { leaseStack } from "../setup/shared-stack.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { patient } from "../setup/wait.ts";
 import { addWallet, hasBrowser, openBrowser, openPage, type WatchedPage } from "./browser.ts";
-import { enterOn, tabTo, typeInto } from "./keyboard.ts";
+import { enterOn, pressedKeys, typeInto } from "./keyboard.ts";
 import { readmeSteps } from "./readme-steps.ts";
 import { buildPages } from "./web-fixture.ts";
 
@@ -82,8 +82,7 @@ describe.skipIf(!hasBrowser)("a launch in the console", () => {
     page.once("filechooser", (chooser) => {
       giveFiles = chooser.setFiles(folder);
     });
-    await tabTo(page, "Choose a folder");
-    await page.keyboard.press("Enter");
+    await enterOn(page, "Choose a folder");
     await page.getByRole("button", { name: "Store 100 pictures" }).waitFor();
     await giveFiles;
     await enterOn(page, "Store 100 pictures");
@@ -104,6 +103,10 @@ describe.skipIf(!hasBrowser)("a launch in the console", () => {
     await page.getByRole("link", { name: "Open the collection" }).waitFor();
     await enterOn(page, "Open the collection");
     await page.getByText("0 of 100").first().waitFor();
+    const keys = pressedKeys(page);
+    console.info(`keys from signing in to the collection's page: ${JSON.stringify(keys)}`);
+    // As many as there would be clicks.
+    expect(keys["Enter"]).toBe(10);
     expect(await numberOf(files, creator)).toBe(100);
     expect(await numberOf(distinctFiles, creator)).toBe(100);
     expect(await numberOf(deployments, creator)).toBe(1);

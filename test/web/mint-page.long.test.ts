@@ -1,11 +1,24 @@
-import type { Browser } from "playwright-core";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Browser, Locator } from "playwright-core";
 import type { Address } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { connect, type Wallet } from "../../bin/demo-wallets.ts";
+import { collectionAbi } from "../../contracts/abi/collection.ts";
+import { Client } from "../setup/client.ts";
 import { leaseStack } from "../setup/shared-stack.ts";
 import { patient } from "../setup/wait.ts";
 import { addWallet, hasBrowser, openBrowser, openPage, type WalletControl, type WatchedPage } from "./browser.ts";
-import { buildPages, deploySale } from "./web-fixture.ts";
+import { enterOn } from "./keyboard.ts";
+import { checkLook } from "./looks.ts";
+import { buildPages, deploySale, storeFile } from "./web-fixture.ts";
+
+/** A GIF of one pixel that is black and white in turn. */
+function drawBlinking(): Buffer {
+  const frame = (colour: string) => `21f904000a000000${"2c00000000010001000002024"}${colour}0100`;
+  const repeats = `21ff0b${Buffer.from("NETSCAPE2.0").toString("hex")}0301000000`;
+  return Buffer.from(`474946383961010001008000${"00000000ffffff"}${repeats}${frame("4")}${frame("c")}3b`, "hex");
+}
 
 describe.skipIf(!hasBrowser)("the mint page", () => {
   const stack = leaseStack();
@@ -14,13 +27,17 @@ describe.skipIf(!hasBrowser)("the mint page", () => {
   let fan: Wallet;
   let collection: Address;
   let origin: string;
+  /** A second and a half of VP8, as a browser records it. */
+  let film: Buffer;
   beforeAll(async () => {
     await buildPages();
     browser = await openBrowser();
     origin = new URL(stack.ready.rest).origin;
     chain = connect(stack.ready.rpcUrl ?? "", stack.ready.chainId ?? 0);
     fan = await chain.createWallet();
-    collection = await deploySale(stack, fan.account.address, { supply: 4 });
+    film = await readFile(join(import.meta.dirname, "../fixtures/film.webm"));
+    const document = { animation_url: `ipfs://${await storeFile(new Client(stack.ready), "film.webm", film)}` };
+    collection = await deploySale(stack, fan.account.address, { supply: 4, document });
   });
   afterAll(async () => {
     await browser?.close();
@@ -32,6 +49,16 @@ describe.skipIf(!hasBrowser)("the mint page", () => {
     const wallet = await addWallet(watched, fan, stack.ready.rpcUrl ?? "", stack.ready.chainId ?? 0);
     await watched.page.goto(`${origin}/mint/goerli/${address}`);
     return { ...watched, wallet };
+  }
+
+  /** It is loaded, and goes on. */
+  async function seeFilm(film: Locator): Promise<void> {
+    const at = () => film.evaluate((video: HTMLVideoElement) => [video.readyState >= 2, video.currentTime > 0]);
+    await expect.poll(at, patient).toEqual([true, true]);
+    const attributes = ["controls", "loop", "playsinline"];
+    const has = await film.evaluate((video, names) => names.map((name) => video.hasAttribute(name)), attributes);
+    expect(has).toEqual([true, true, true]);
+    expect(await film.evaluate(({ muted, preload }: HTMLVideoElement) => [muted, preload])).toEqual([true, "none"]);
   }
 
   /** Bytes that a page loads before it starts. */
@@ -49,8 +76,22 @@ describe.skipIf(!hasBrowser)("the mint page", () => {
 
   test("shows the collection, mints one, and shows the token only when a block has it", async () => {
     const { page, wallet, complaints, close } = await visit();
+    const films: string[] = [];
+    page.on("request", (request) => {
+      if (request.resourceType() === "media") films.push(new URL(request.url()).pathname);
+    });
     await page.getByRole("heading", { name: "Pages", level: 1 }).waitFor();
     await page.getByText("0 of 4 minted").waitFor();
+    // Nothing moves, and no film is loaded, before a visitor wants to see it.
+    await page.getByRole("button", { name: "Play: animation of Pages" }).waitFor();
+    await page.getByRole("img", { name: "A token of Pages" }).waitFor();
+    expect([await page.locator("video").count(), films]).toEqual([0, []]);
+    await enterOn(page, "Play: animation of Pages");
+    await seeFilm(page.locator(".picture video"));
+    await checkLook(page, "playing", { width: 1280, dark: false });
+    await page.keyboard.press("Enter");
+    await page.getByRole("img", { name: "A token of Pages" }).waitFor();
+    expect(await page.locator("video").count()).toBe(0);
     // Everything that a visitor decides by is there before a wallet is asked for anything.
     await page.locator(".price").getByText("0.01 ETH").waitFor();
     await page.getByText("up to 3 in one mint").waitFor();
@@ -83,6 +124,90 @@ describe.skipIf(!hasBrowser)("the mint page", () => {
     await page.getByRole("heading", { name: "Here is your token" }).waitFor();
     await page.getByText("Token 0").waitFor();
     await page.getByText("1 of 4 minted").waitFor();
+    await page.getByRole("button", { name: "Play: animation of Pages key" }).click();
+    await seeFilm(page.locator(".tokens video"));
+    expect(new Set(films).size).toBe(1);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test("plays what moves, and loads no animation that could run scripts or lies elsewhere", async () => {
+    const client = new Client(stack.ready);
+    const html = await storeFile(client, "page.html", "<!DOCTYPE html><script>fetch('//elsewhere.example')</script>");
+    const broken = await storeFile(client, "broken.webm", film.subarray(0, 200));
+    const gif = await storeFile(client, "blink.gif", drawBlinking());
+    const tokens = [
+      { animation_url: `ipfs://${html}` },
+      { animation_url: "javascript:fetch('http://elsewhere.example/')" },
+      { animation_url: "data:text/html,<script>location='http://elsewhere.example/'</script>" },
+      { animation_url: "http://elsewhere.example/film.mp4" },
+      { animation_url: `ipfs://${broken}` },
+      { image: `ipfs://${gif}` },
+    ];
+    const documents = tokens.map((token, id): [string, Blob, string] => {
+      const text = JSON.stringify({ name: `Token of a stranger ${id}`, description: "Hostile.", ...token });
+      return ["metadata_files", new Blob([text]), `${id}.json`];
+    });
+    const { body } = await client.form("/metadata/directory", documents);
+    const baseUri = String(body["metadata_directory_ipfs_uri"]);
+    const hostile = await deploySale(stack, fan.account.address, { supply: 6, perMint: 6, baseUri });
+    const { page, complaints, close } = await visit(hostile);
+    await page.getByText("These tokens have an interactive part").waitFor();
+    await page.getByRole("button", { name: "Own wallet" }).click();
+    await page.getByLabel(/^How many/).fill("6");
+    await page.getByRole("button", { name: "Mint 6" }).click();
+    const tokenOf = (id: number) => page.getByRole("listitem").filter({ hasText: `Token of a stranger ${id}` });
+    // Those that a visitor may play.
+    for (const id of [4, 5]) await tokenOf(id).getByRole("button", { name: "Play" }).waitFor();
+    for (const id of tokens.keys()) await tokenOf(id).waitFor();
+    await page.waitForLoadState("networkidle");
+    expect(await page.getByRole("button", { name: /^(Play|Stop)/ }).count()).toBe(2);
+    await checkLook(page, "animated-tokens", { width: 1280, dark: false });
+    await tokenOf(4).getByRole("button", { name: "Play" }).click();
+    await tokenOf(4).getByRole("button", { name: "Did not play, try again" }).waitFor();
+    const picture = tokenOf(5).locator("img");
+    expect(await picture.getAttribute("src")).toBe(`/thumbnails/128/${gif}`);
+    await tokenOf(5).getByRole("button", { name: "Play" }).click();
+    await tokenOf(5).getByRole("button", { name: "Stop" }).waitFor();
+    expect(await picture.getAttribute("src")).toBe(`/ipfs/${gif}`);
+    await tokenOf(5).getByRole("button", { name: "Stop" }).click();
+    await tokenOf(5).getByRole("button", { name: "Play" }).waitFor();
+    expect(await picture.getAttribute("src")).toBe(`/thumbnails/128/${gif}`);
+    expect(await page.locator("video, audio, iframe, object, embed").count()).toBe(0);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test("sells to two wallets of one phone by touch alone", async () => {
+    const other = await chain.createWallet();
+    const wide = await deploySale(stack, fan.account.address, { name: "Touch" });
+    const watched = await openPage(browser, origin, { width: 360, height: 740, phone: true });
+    const { page, complaints, close } = watched;
+    page.setDefaultTimeout(patient.timeout / 5);
+    const buyers = { "First wallet": fan, "Second wallet": other };
+    for (const [name, wallet] of Object.entries(buyers))
+      await addWallet(watched, wallet, stack.ready.rpcUrl ?? "", stack.ready.chainId ?? 0, name);
+    await page.goto(`${origin}/mint/goerli/${wide}`);
+    let taps = 0;
+    const tap = async (name: string) => {
+      await page.getByRole("button", { name, exact: true }).tap();
+      taps += 1;
+    };
+    const needed: Record<string, number> = {};
+    for (const [id, name] of Object.keys(buyers).entries()) {
+      taps = 0;
+      if (id > 0) await tap("Disconnect");
+      await tap(name);
+      await tap("Mint 1");
+      await page.getByText(`Token ${id}`, { exact: true }).waitFor();
+      needed[name] = taps;
+    }
+    expect(needed).toEqual({ "First wallet": 2, "Second wallet": 3 });
+    console.info(`taps to buy, beside those in the wallets: ${JSON.stringify(needed)}`);
+    const ownerOf = { address: wide, abi: collectionAbi, functionName: "ownerOf" } as const;
+    const owners = [0n, 1n].map((id) => chain.node.readContract({ ...ownerOf, args: [id] }));
+    expect(await Promise.all(owners)).toEqual([fan.account.address, other.account.address]);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBe(0);
     expect(complaints).toEqual([]);
     await close();
   });

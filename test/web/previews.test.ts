@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
+import { motionOf } from "../../src/ipfs/motion.ts";
 import { thumbnailWidths } from "../../src/thumbnails/bounds.ts";
+import { ipfsPath } from "../../web/mint/animation.ts";
 import { previewsOf, tokenPreviews } from "../../web/shared/previews.ts";
 
 test("a page asks for widths that the service makes, the first that is as wide as the picture's place", () => {
@@ -51,4 +53,40 @@ test("a token has the previews that the service names, and in their place what i
   expect(shownOf(linked, "data:image/svg+xml,x")?.[1]).toBe("data:image/svg+xml,x");
   expect(shownOf(linked, "data:text/html,x")?.[1]).toBeNull();
   expect(shownOf(null, "https://a.example/7.png")).toBeNull();
+});
+
+test("content of a token is asked for below /ipfs of this server and nowhere else", () => {
+  expect(ipfsPath("ipfs://bafy/7.mp4")).toBe("/ipfs/bafy/7.mp4");
+  expect(ipfsPath("ipfs://ipfs/bafy")).toBe("/ipfs/bafy");
+  const others = [
+    "https://a.example/7.mp4",
+    "//a.example/7.mp4",
+    "javascript:alert(1)",
+    "data:text/html,x",
+    "",
+    null,
+    {},
+  ];
+  const dots = ["ipfs://../console", "ipfs://bafy/../../console", "ipfs://%2e%2e/console", "ipfs://..\\console"];
+  for (const link of [...others, ...dots]) expect([link, ipfsPath(link)]).toEqual([link, null]);
+});
+
+test("what moves is a video, or a picture whose beginning says that it has several frames", () => {
+  const bytes = (text: string) => Uint8Array.from(text, (sign) => sign.charCodeAt(0));
+  const png = (...chunks: string[]) => bytes(`\x89PNG\r\n\x1a\n${chunks.join("....")}`);
+  const webp = (flags: string) => bytes(`RIFF....WEBPVP8X\x0a\0\0\0${flags}`);
+  expect(motionOf("video/webm", bytes("\x1aE\xdf\xa3"))).toBe("video");
+  expect(motionOf("video/mp4", bytes("\0\0\0\x20ftypisom"))).toBe("video");
+  for (const brand of ["avis", "heic", "mif1"])
+    expect([brand, motionOf("video/mp4", bytes(`\0\0\0\x20ftyp${brand}`))]).toEqual([brand, null]);
+  expect([
+    motionOf("image/png", png("IHDR", "acTL", "IDAT")),
+    motionOf("image/png", png("IHDR", "IDAT", "acTL")),
+  ]).toEqual([...["image", null]]);
+  expect([motionOf("image/webp", webp("\x12")), motionOf("image/webp", webp("\x10"))]).toEqual(["image", null]);
+  expect([motionOf("image/gif", bytes("GIF89a..NETSCAPE2.0")), motionOf("image/gif", bytes("GIF89a"))]).toEqual([
+    ...["image", null],
+  ]);
+  for (const type of ["text/html", "image/svg+xml", "video/ogg", "model/gltf-binary", "constructor", ""])
+    expect([type, motionOf(type, bytes("GIF89a..NETSCAPE2.0 acTL"))]).toEqual([type, null]);
 });

@@ -14,6 +14,9 @@ export interface SaleOptions {
   /** Milliseconds from now; negative: open since then. */
   publicIn?: number;
   presaleIn?: number;
+  /** More members of the document that stands for all tokens. */
+  document?: Record<string, unknown>;
+  baseUri?: string;
 }
 
 /** What a start does beside it: here it has to be over before a page is opened. */
@@ -28,11 +31,17 @@ async function readClock(rpcUrl: string): Promise<number> {
 }
 
 /** Stores a picture and the document of a token that is not revealed. @returns its CID, the same from every server. */
-export async function storeDocument(client: Client, name: string): Promise<string> {
-  const cid = (answer: { body: Record<string, unknown> }) => String(answer.body["ipfs_url"]).split("/").at(-1);
-  const image = cid(await client.form("/files", [["file", new Blob([new Uint8Array(drawImage(7))]), "7.png"]]));
-  const text = JSON.stringify({ name: `${name} key`, description: "Opens a page.", image: `ipfs://${image}` });
-  return String(cid(await client.form("/files", [["file", new Blob([text]), "key.json"]])));
+export async function storeDocument(client: Client, name: string, more: Record<string, unknown> = {}): Promise<string> {
+  const image = await storeFile(client, "7.png", drawImage(7));
+  const document = { name: `${name} key`, description: "Opens a page.", image: `ipfs://${image}`, ...more };
+  return await storeFile(client, "key.json", JSON.stringify(document));
+}
+
+/** @returns its CID. */
+export async function storeFile(client: Client, name: string, content: string | Uint8Array): Promise<string> {
+  const bytes = new Blob([typeof content === "string" ? content : new Uint8Array(content)]);
+  const { body } = await client.form("/files", [["file", bytes, name]]);
+  return String(body["ipfs_url"]).split("/").at(-1) ?? "";
 }
 
 /** Deploys a collection over REST with a picture that the page can show. @returns its address once it stands. */
@@ -41,15 +50,16 @@ export async function deploySale(
   owner: Address,
   options: SaleOptions = {},
 ): Promise<Address> {
-  const { name = "Pages", supply = 20, perMint = 3, listed, publicIn = -3_600_000, presaleIn } = options;
+  const { name = "Pages", supply = 20, perMint = 3, listed, publicIn = -3_600_000, presaleIn, baseUri } = options;
   const client = new Client(stack.ready);
-  const document = await storeDocument(client, name);
+  const document = await storeDocument(client, name, options.document);
   const clock = await readClock(stack.ready.rpcUrl ?? "");
   const at = (ms: number) => new Date(clock + ms).toISOString();
   const { status, body } = await client.json("/contracts/collections", {
     ...{ chain: "goerli", name, symbol: "PAGE", max_supply: supply, tokens_per_mint: perMint },
     ...{ mint_price: 0.01, presale_mint_price: 0.005, owner_address: owner, treasury_address: owner },
     ...{ public_mint_start: at(publicIn), prereveal_token_uri: `ipfs://${document}` },
+    ...(baseUri === undefined ? {} : { base_uri: baseUri }),
     ...(presaleIn === undefined ? {} : { presale_mint_start: at(presaleIn) }),
     ...(listed ? { presale_whitelisted_addresses: listed } : {}),
   });

@@ -1,9 +1,9 @@
 /** @jsxImportSource preact */
 import { useState } from "preact/hooks";
 import { formatEther } from "../shared/amounts.ts";
-import { previewsOf } from "../shared/previews.ts";
 import { exactTime } from "../shared/times.ts";
 import { Address } from "./address.tsx";
+import { Artwork } from "./artwork.tsx";
 import { ContractFacts } from "./contract-facts.tsx";
 import { Offer } from "./offer.tsx";
 import { formatWait, type Phase, phaseOf, priceOf, type Sale } from "./sale.ts";
@@ -82,17 +82,19 @@ function phaseWord(phase: Phase): string {
 }
 
 function Picture({ sale }: { sale: Sale }) {
-  const image = sale.preview?.image;
+  const { image = null, animation = null, interactive = false } = sale.preview ?? {};
   return (
-    <div class="picture">
-      {image ? (
-        <img {...previewsOf(image, 560)} alt={`A token of ${sale.name}`} width="560" height="560" />
-      ) : (
-        <div class="no-picture">
-          <span>{sale.name}</span>
-          {!sale.revealed && <span class="small quiet">The artwork is revealed later.</span>}
-        </div>
-      )}
+    <div class="picture stack">
+      <Artwork
+        {...{ image, animation, name: sale.name, width: 560, alt: `A token of ${sale.name}` }}
+        instead={
+          <>
+            <span>{sale.name}</span>
+            {!sale.revealed && <span class="small quiet">The artwork is revealed later.</span>}
+          </>
+        }
+      />
+      {interactive && <p class="small quiet">These tokens have an interactive part, which marketplaces show.</p>}
     </div>
   );
 }

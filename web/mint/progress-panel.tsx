@@ -1,8 +1,9 @@
 /** @jsxImportSource preact */
 import { useEffect, useState } from "preact/hooks";
 import { formatEther } from "../shared/amounts.ts";
-import { previewsOf } from "../shared/previews.ts";
 import type { Provider } from "../shared/wallets.ts";
+import { findAnimation, ipfsPath } from "./animation.ts";
+import { Artwork } from "./artwork.tsx";
 import { readTokenUri } from "./calls.ts";
 import type { Sale } from "./sale.ts";
 import type { Progress } from "./send-mint.ts";
@@ -83,35 +84,30 @@ function Minted({ tokens, block, paid, sale, provider }: MintedProps) {
 }
 
 function Token({ id, sale, provider }: { id: bigint; sale: Sale; provider: Provider }) {
-  const [image, setImage] = useState<string | null>(sale.preview?.image ?? null);
-  const [name, setName] = useState(`${sale.name} #${id}`);
+  const { image = null, animation = null } = sale.preview ?? {};
+  const [shown, setShown] = useState({ name: `${sale.name} #${id}`, image, animation });
   const { address } = sale;
   useEffect(() => {
     void (async () => {
-      const uri = await readTokenUri(provider, address, id);
-      const path = uri && ipfsPath(uri);
+      const path = ipfsPath(await readTokenUri(provider, address, id));
       if (!path) return;
-      const document = (await fetch(path).then((answer) => answer.json())) as { name?: unknown; image?: unknown };
-      if (typeof document.name === "string") setName(document.name);
-      const picture = typeof document.image === "string" ? ipfsPath(document.image) : null;
-      if (picture) setImage(picture);
+      const document = (await fetch(path).then((answer) => answer.json())) as Record<string, unknown>;
+      const { name } = document;
+      const picture = ipfsPath(document["image"]);
+      setShown((before) => ({
+        name: typeof name === "string" ? name : before.name,
+        image: picture ?? before.image,
+        animation: null,
+      }));
+      const moving = await findAnimation(document);
+      setShown((before) => ({ ...before, animation: moving }));
     })().catch(() => undefined);
   }, [id, address, provider]);
   return (
     <li>
-      {image ? (
-        <img {...previewsOf(image, 120)} alt="" width="120" height="120" />
-      ) : (
-        <div class="no-picture">#{String(id)}</div>
-      )}
-      <span>{name}</span>
+      <Artwork {...shown} width={120} alt="" instead={`#${id}`} />
+      <span>{shown.name}</span>
       <span class="small quiet">Token {String(id)}</span>
     </li>
   );
-}
-
-/** Content on IPFS comes through this server; nothing is loaded from elsewhere. */
-function ipfsPath(uri: string): string | null {
-  const match = /^ipfs:\/*(?:ipfs\/)?(.+)$/.exec(uri);
-  return match ? `/ipfs/${match[1]}` : null;
 }

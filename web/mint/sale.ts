@@ -1,3 +1,5 @@
+import type { Animation } from "./animation.ts";
+
 /** What `/mint/{chain}/{collection}/sale` says; amounts and times are decimal strings. */
 interface SaleBody {
   chain: {
@@ -32,7 +34,14 @@ interface SaleBody {
   read_ms: number;
   now_ms: number;
   deployed_here: boolean;
-  preview: { name: string | null; description: string | null; image: string | null } | null;
+  preview: {
+    name: string | null;
+    description: string | null;
+    image: string | null;
+    animation: Animation | null;
+    /** There is a web page too, which this one does not show. */
+    interactive: boolean;
+  } | null;
 }
 
 export interface Sale {

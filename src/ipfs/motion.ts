@@ -1,0 +1,27 @@
+/** As many first bytes as `motionOf` looks at. */
+export const motionBytes = 4_096;
+
+/** How content moves: as a video, or as a picture of several frames. */
+export type Motion = "video" | "image";
+
+/**
+ * Whether a page may play content, and how. It is told by the type as which this service serves it and by its first bytes, never by
+ * its link or name. HTML and drawings are not among it: they can run scripts. The mint page uses this too.
+ *
+ * @param type as the gateway answers it. @param head the first `motionBytes` of the content.
+ * @returns null for what stands still, and for every other type.
+ */
+export function motionOf(type: string, head: Uint8Array): Motion | null {
+  const text = String.fromCharCode(...head.subarray(0, motionBytes));
+  // Pictures in the same container begin like videos.
+  if (/^video\/(mp4|webm)\b/.test(type)) return /^.{4}ftyp(avi|he|mi|ms)/s.test(text) ? null : "video";
+  return isAnimated(type, text) ? "image" : null;
+}
+
+/** Of a GIF only what repeats is seen: its extension stands in front of the first frame. */
+function isAnimated(type: string, text: string): boolean {
+  if (type === "image/gif") return /NETSCAPE2\.0|ANIMEXTS1\.0/.test(text);
+  if (type === "image/webp") return text.startsWith("VP8X", 12) && (text.charCodeAt(20) & 2) !== 0;
+  const control = type === "image/png" ? text.indexOf("acTL") : -1;
+  return control >= 0 && !text.slice(0, control).includes("IDAT");
+}

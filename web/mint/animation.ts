@@ -1,0 +1,34 @@
+import { type Motion, motionBytes, motionOf } from "../../src/ipfs/motion.ts";
+
+/** What moves of a token; content of this server. */
+export interface Animation {
+  kind: Motion;
+  /** From `/ipfs/` on. */
+  path: string;
+}
+
+/** What of a token's document a visitor may play: what its `animation_url` names, else its picture, if that moves. */
+export async function findAnimation(document: { animation_url?: unknown; image?: unknown }): Promise<Animation | null> {
+  for (const link of [document.animation_url, document.image]) {
+    const path = ipfsPath(link);
+    const kind = path && (await motionAt(path).catch(() => null));
+    if (kind) return { kind, path };
+  }
+  return null;
+}
+
+async function motionAt(path: string): Promise<Motion | null> {
+  const answer = await fetch(path, { headers: { Range: `bytes=0-${motionBytes - 1}` } });
+  // A whole film must not be read for its beginning.
+  if (answer.status !== 206) await answer.body?.cancel();
+  else return motionOf(answer.headers.get("content-type") ?? "", new Uint8Array(await answer.arrayBuffer()));
+  return null;
+}
+
+/** Content on IPFS comes through this server; nothing is loaded from elsewhere. Null for every other link. */
+export function ipfsPath(link: unknown): string | null {
+  const rest = typeof link === "string" ? /^ipfs:\/*(?:ipfs\/)?(.+)$/.exec(link)?.[1] : undefined;
+  const path = `/ipfs/${rest}`;
+  // Dots would lead to other pages of this server.
+  return rest !== undefined && new URL(path, "http://here").pathname.startsWith("/ipfs/") ? path : null;
+}

@@ -1,0 +1,70 @@
+/** @jsxImportSource preact */
+import { useState } from "preact/hooks";
+import { previewsOf } from "../shared/previews.ts";
+import type { Animation } from "./animation.ts";
+
+interface ArtworkProps {
+  image: string | null;
+  animation: Animation | null;
+  /** Of the token, or of its collection. */
+  name: string;
+  /** For who does not see the picture; empty where its name stands with it. */
+  alt: string;
+  /** In CSS pixels, as it is laid out. */
+  width: number;
+  /** What stands there without a picture. */
+  instead: preact.ComponentChildren;
+}
+
+const words = { still: "Play", moving: "Stop", failed: "Did not play, try again" };
+
+/** A token's picture. It stands still; what moves is loaded, from this server, when a visitor wants to see that. */
+export function Artwork({ image, animation, name, alt, width, instead }: ArtworkProps) {
+  const [state, setState] = useState<keyof typeof words>("still");
+  /** A picture that moves and has no preview; it would move by itself. */
+  const [bare, setBare] = useState<string | null>(null);
+  const moving = state === "moving" ? animation : null;
+  const previews = image !== null && image !== bare ? previewsOf(image, width) : null;
+  const fail = () => setState("failed");
+  return (
+    <div class="artwork">
+      {moving?.kind === "video" ? (
+        <video
+          ref={play}
+          src={moving.path}
+          poster={previews?.src}
+          {...{ controls: true, muted: true, loop: true, playsInline: true, preload: "none" }}
+          aria-label={`Animation of ${name}`}
+          onError={fail}
+        />
+      ) : moving ? (
+        <img key="moving" src={moving.path} alt={alt} width={width} height={width} onError={fail} />
+      ) : previews ? (
+        <img
+          key="still"
+          {...previews}
+          {...(image === animation?.path ? { onError: () => setBare(image) } : {})}
+          alt={alt}
+          width={width}
+          height={width}
+        />
+      ) : (
+        <div class="no-picture">{instead}</div>
+      )}
+      {animation && (
+        <button
+          type="button"
+          aria-label={`${words[state]}: animation of ${name}`}
+          onClick={() => setState(moving ? "still" : "moving")}
+        >
+          {words[state]}
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** What cannot be played says so with an event. */
+function play(video: HTMLVideoElement | null): void {
+  void video?.play().catch(() => undefined);
+}
