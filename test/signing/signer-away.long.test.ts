@@ -32,9 +32,13 @@ afterAll(async () => {
   await h?.stop();
 });
 
+const memories = new Map<Services, ReturnType<typeof createSignerMemory>>();
+
 /** As any process shows it once a worker has looked. */
 async function statusOf(worker: Services) {
-  await watchSigner(worker, createSignerMemory());
+  const memory = memories.get(worker) ?? createSignerMemory();
+  memories.set(worker, memory);
+  await watchSigner(worker, memory);
   return await readStatus(worker);
 }
 
