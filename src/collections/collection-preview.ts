@@ -29,14 +29,23 @@ export async function previewOf(
 
 const mostBytes = 65_536;
 /** Content has one address for ever; what is not here today may be tomorrow. */
-const previews = new LRUCache<string, CollectionPreview>(entryBound(1_000));
-/** So long a preview is kept whose animation is not here. */
+const previews = new LRUCache<string, { preview: CollectionPreview; againAt: number }>(entryBound(1_000));
+/** After so long it is looked again for a picture or an animation that was not here. */
 const incompleteMs = 60_000;
 
 /** @param uri of one token's metadata, as the contract has it. @returns null for metadata that is not here. */
 export async function readPreview(services: Services, uri: string): Promise<CollectionPreview | null> {
   const known = previews.get(uri);
-  if (known) return known;
+  if (!known) return await lookUp(services, uri);
+  if (performance.now() > known.againAt) {
+    known.againAt = performance.now() + incompleteMs;
+    // Gateways may be asked, which takes seconds; the sale is shown meanwhile.
+    void lookUp(services, uri).catch(() => null);
+  }
+  return known.preview;
+}
+
+async function lookUp(services: Services, uri: string): Promise<CollectionPreview | null> {
   const file = (await find(services, uri))?.content;
   if (file?.kind !== "file" || file.size > mostBytes) return null;
   const pieces: Uint8Array[] = [];
@@ -47,7 +56,8 @@ export async function readPreview(services: Services, uri: string): Promise<Coll
   }
   const read = await parsePreview(services, Buffer.concat(pieces).toString("utf8"));
   if (!read) return null;
-  previews.set(uri, read.preview, read.isWhole ? {} : { ttl: incompleteMs });
+  const againAt = read.isWhole ? Number.POSITIVE_INFINITY : performance.now() + incompleteMs;
+  previews.set(uri, { preview: read.preview, againAt });
   return read.preview;
 }
 
@@ -76,7 +86,7 @@ async function parsePreview(services: Services, text: string) {
   const findLink = async (uri: unknown) => (typeof uri === "string" ? await find(services, uri) : null);
   // What is not here may be asked for elsewhere, which takes time.
   const [picture, linked] = await Promise.all([findLink(image ?? other), findLink(link)]);
-  const [still, moving] = await Promise.all([motionAt(picture), motionAt(linked)]);
+  const [still, moving] = await Promise.all([motionAt(services, picture), motionAt(services, linked)]);
   const preview: CollectionPreview = {
     name: short(name),
     description: short(description),
@@ -84,17 +94,20 @@ async function parsePreview(services: Services, text: string) {
     animation: moving?.animation ?? still?.animation ?? null,
     interactive: moving?.type.startsWith("text/html") ?? false,
   };
-  return { preview, isWhole: !linked || moving !== null };
+  return { preview, isWhole: (!linked || moving !== null) && (!picture || still !== null) };
 }
 
 const pathOf = (place: IpfsLocation) => `/ipfs/${gatewayPath(place)}`;
 
 /** What of a file moves, and its type; null for what is not here or cannot be read now. */
-async function motionAt(found: Found) {
+async function motionAt(services: Services, found: Found) {
   if (!found?.content) return null;
   const { content, place } = found;
-  // A page with the files that it loads.
-  if (content.kind === "directory") return { type: "text/html", animation: null };
+  // Of pages, with the files that they load.
+  if (content.kind === "directory") {
+    const page = await services.content.resolveAnywhere(place.cid, [...place.path, "index.html"]).catch(() => null);
+    return page && { type: "text/html", animation: null };
+  }
   try {
     const type = await contentTypeOf(content, place.path.at(-1) ?? "");
     const kind = motionOf(type, await readHead(content, motionBytes));

@@ -15,6 +15,7 @@ import { getMintsByHour } from "../collections/mints-by-hour.ts";
 import { getPublicSale, type PublicSale } from "../collections/public-sale.ts";
 import { getShownBalance } from "../collections/shown-balance.ts";
 import { ServiceError } from "../errors/errors.ts";
+import { asUnavailable } from "../errors/unavailable.ts";
 import type { AppEnv } from "../http/app-env.ts";
 import { clientAddress } from "../http/client-address.ts";
 import { rawHeaderValues } from "../http/headers.ts";
@@ -33,13 +34,17 @@ export function addMintPage(app: Hono<AppEnv>, services: Services, pages: WebPag
     pages.keep(() => null),
     async (c) => {
       const sale = await saleOf(c, services).catch((error: unknown) => {
-        if (error instanceof ServiceError) return error;
+        const refused = error instanceof ServiceError ? error : asUnavailable(error);
+        if (refused) return refused;
         throw error;
       });
       // Visitors get the page all the same: it says why there is no sale, and where that can change it asks again.
       if (sale instanceof ServiceError) {
         if (sale.retryAfterSeconds !== undefined) c.header("Retry-After", String(sale.retryAfterSeconds));
-        const head = { title: "Mint", description: "A collection's mint page." };
+        // When there is one, it may offer wallets that the page has to ask.
+        const chain = services.chains.find(({ name }) => name === c.req.param("chain"));
+        const asks = (chain && walletConnectOf(services, chain)?.asks) ?? [];
+        const head = { title: "Mint", description: "A collection's mint page.", asks };
         return await pages.page(c, "mint", head, undefined, sale.status as ContentfulStatusCode);
       }
       const { publicUrl } = services.config;

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { lastOwnerOf } from "../accounts/authenticate.ts";
 import { ofApis } from "../admission/throttle-failures.ts";
+import { isSessionSecret } from "../auth/key-format.ts";
 import type { RequestLog } from "../auth/request-log.ts";
 import { isStream } from "../http/event-streams.ts";
 import { rawHeaderValues } from "../http/headers.ts";
@@ -45,10 +46,10 @@ export function logWhenAnswered(
 }
 
 /**
- * A read by which the console keeps what it shows up to date. There is one in each second or two: kept, they would bury what
- * the account's own programs send, and push it out in some hours.
+ * A read of a browser's session, by which the console keeps what it shows up to date. There is one in each second or two: kept,
+ * they would bury what the account's own programs send, and push it out in some hours.
  */
 function isRefresh(request: IncomingMessage, operation: string | undefined): boolean {
-  if (rawHeaderValues(request, "x-mintyard-console").length === 0) return false;
+  if (!isSessionSecret(rawHeaderValues(request, "authorization")[0] ?? "")) return false;
   return request.method === "GET" || operation?.startsWith("query") === true;
 }

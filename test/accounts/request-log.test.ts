@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { clearRequestLog, mostRequests } from "../../src/accounts/clear-request-log.ts";
+import { openSession } from "../../src/accounts/sessions.ts";
 import { kept, RequestLog } from "../../src/auth/request-log.ts";
 import { createPool } from "../../src/db/pool/pool.ts";
 import { setTenant, withTenantScope } from "../../src/db/tenancy/tenant.ts";
@@ -118,12 +119,14 @@ describe("an account's requests", () => {
     expect(JSON.stringify(page)).not.toMatch(/5ec2|hidden_argument/);
   });
 
-  test("by which the console refreshes what it shows are counted in the next entry; what it changes or cannot read is one", async () => {
+  test("by which a session reads are counted in the next entry; what it changes or cannot read is one, and so is all that a key does", async () => {
     const owner = await api.account("growth");
+    const wallet = { address: `0x${"5e".repeat(20)}` as const, chainId: 0 };
+    const { secret } = await withTenantScope(() => openSession(api.services, owner.id, wallet, "req_test"));
     const ask = async (path: string, body?: unknown) => {
       const answer = await fetch(`${api.url}${path}`, {
         ...{ method: body === undefined ? "GET" : "POST", body: body === undefined ? null : JSON.stringify(body) },
-        headers: { authorization: owner.key, "content-type": "application/json", "x-mintyard-console": "1" },
+        headers: { authorization: secret, "content-type": "application/json" },
       });
       await answer.text();
       return answer.headers.get("x-request-id");
@@ -138,8 +141,9 @@ describe("an account's requests", () => {
     await refresh();
     const wrong = await ask("/graphql", { query: "{ nonsense }" });
     const changed = await ask("/v0/me/keys", { name: "reader", scopes: ["read"] });
-    const page = await shown(owner, 3);
-    expect(idsOf(page)).toEqual([changed, wrong, unread]);
+    const read = await api.send("GET", "/v0/me/keys", owner.key);
+    const page = await shown(owner, 4);
+    expect(idsOf(page)).toEqual([read.headers.get("x-request-id"), changed, wrong, unread]);
     const skipped = page.requests.map((one) => Number(one["skipped"]));
     expect(skipped.reduce((sum, one) => sum + one)).toBe(6);
   });

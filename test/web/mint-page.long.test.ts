@@ -155,12 +155,13 @@ describe.skipIf(!hasBrowser)("the mint page", () => {
     await page.getByText("These tokens have an interactive part").waitFor();
     await page.getByRole("button", { name: "Own wallet" }).click();
     await page.getByLabel(/^How many/).fill("6");
+    const looked = page.waitForResponse((answer) => answer.url().endsWith(html) && answer.status() === 206);
     await page.getByRole("button", { name: "Mint 6" }).click();
     const tokenOf = (id: number) => page.getByRole("listitem").filter({ hasText: `Token of a stranger ${id}` });
     // Those that a visitor may play.
     for (const id of [4, 5]) await tokenOf(id).getByRole("button", { name: "Play" }).waitFor();
     for (const id of tokens.keys()) await tokenOf(id).waitFor();
-    await page.waitForLoadState("networkidle");
+    await (await looked).finished();
     expect(await page.getByRole("button", { name: /^(Play|Stop)/ }).count()).toBe(2);
     await checkLook(page, "animated-tokens", { width: 1280, dark: false });
     await tokenOf(4).getByRole("button", { name: "Play" }).click();

@@ -16,8 +16,6 @@ const options = {
   url: location.origin,
   fetch: (input: RequestInfo | URL, init?: RequestInit) => {
     const headers = new Headers(init?.headers);
-    // Its reads are counted in the log of requests, and not kept.
-    headers.set("X-Mintyard-Console", "1");
     if (identity?.kind === "key") headers.set("Authorization", identity.key);
     if (identity?.kind === "session") headers.set("X-CSRF-Token", identity.csrfToken);
     return fetch(input, { ...init, headers });

@@ -58,6 +58,15 @@ const mostAtOnce = 100;
 /** Blocks that figures have to have, by the names of their collections: those of this browser's own transactions. */
 const sinceBlock = new Map<string, bigint>();
 
+/** By collection: a node that fails once takes nothing away of what is shown, or of what is being sent from there. */
+const lastSales = new Map<string, SaleBody>();
+
+function withLastSale(figures: Figures): Figures {
+  const name = nameOf(figures);
+  if (figures.sale) lastSales.set(name, figures.sale);
+  return { ...figures, sale: figures.sale ?? lastSales.get(name) ?? null };
+}
+
 /** From now on figures of a collection are as of this block at least. */
 export function requireBlock(place: Place, block: bigint): void {
   sinceBlock.set(nameOf(place), block);
@@ -81,7 +90,7 @@ export function useFigures(places: readonly Place[]) {
       const read = (part: readonly string[]) =>
         ask<{ figures: Figures[] }>(`/console/figures?${part.map((name) => `of=${withBlock(name)}`).join("&")}`);
       const answers = await Promise.all(parts.map(read));
-      return new Map(answers.flatMap(({ figures }) => figures.map((one) => [nameOf(one), one])));
+      return new Map(answers.flatMap(({ figures }) => figures.map((one) => [nameOf(one), withLastSale(one)])));
     },
     refetchInterval: 4_000,
     placeholderData: keepPreviousData,

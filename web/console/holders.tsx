@@ -23,13 +23,14 @@ export function Holders({ chain, address }: { chain: string; address: string }) 
     refetchInterval: 15_000,
   });
   if (isPending) return <Loading what="holders" />;
-  if (error) return <ErrorNotice error={error} />;
+  if (!data) return <ErrorNotice error={error} />;
   const statistics = data.pages[0]?.contract?.statistics;
   const owners = data.pages.flatMap(({ contract }) => contract?.owners?.nodes ?? []);
   if (!statistics || owners.length === 0) return <p className="quiet">Nobody holds a token yet.</p>;
   const most = Math.max(...owners.map(({ tokenCount }) => tokenCount));
   return (
     <div className="stack">
+      <ErrorNotice error={error} />
       <p className="small quiet">
         {counted(statistics.ownerCount, "holder")} of {counted(statistics.tokenCount, "token")},{" "}
         {(statistics.tokenCount / Math.max(statistics.ownerCount, 1)).toFixed(1)} each on average

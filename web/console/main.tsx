@@ -16,6 +16,7 @@ const client = new QueryClient({
     mutations: { networkMode },
     queries: {
       networkMode,
+      refetchOnReconnect: true,
       // What was refused for a reason is refused again.
       retry: (failures, error) => failures < 3 && mayHaveArrived(error),
       staleTime: 5_000,

@@ -66,8 +66,8 @@ export function RequestLog({ about = "" }: { about?: string }) {
     <section className={about ? "stack" : "card stack"} aria-labelledby="requests">
       <Heading id="requests">Requests of the last day</Heading>
       <p className="quiet">
-        What was sent with your keys, and what this console changed or could not read, without bodies, headers and
-        variables. Other reads of the console are only counted.
+        What was sent with your keys, without bodies, headers and variables. Of a console that is signed in with a
+        wallet: what it changed, and what it could not read; its other reads are only counted.
         {about && " Calls of GraphQL have addresses in their variables: all of them are on the page Account."}
       </p>
       {!isKept && <p className="notice">The operator of this installation has switched the log off.</p>}

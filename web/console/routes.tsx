@@ -25,9 +25,20 @@ function BrokenPage({ error }: ErrorComponentProps) {
   );
 }
 
+/** A page's code. The router would load the whole console anew, away from what is being followed there. */
+function codeOf<Page>(load: () => Promise<Page>) {
+  return () =>
+    load().catch((cause: unknown) => {
+      throw new Error("The code of this page could not be loaded.", { cause });
+    });
+}
+
 const root = createRootRoute({ component: Frame, notFoundComponent: () => <p>There is no such page.</p> });
 // The first page comes without the code of the others.
-const CollectionPage = lazyRouteComponent(() => import("./pages/collection.tsx"), "CollectionPage");
+const CollectionPage = lazyRouteComponent(
+  codeOf(() => import("./pages/collection.tsx")),
+  "CollectionPage",
+);
 const collection = createRoute({
   getParentRoute: () => root,
   path: "/collections/$chain/$address",
@@ -43,32 +54,50 @@ const tree = root.addChildren([
   createRoute({
     getParentRoute: () => root,
     path: "/launch",
-    component: lazyRouteComponent(() => import("./pages/launch.tsx"), "LaunchPage"),
+    component: lazyRouteComponent(
+      codeOf(() => import("./pages/launch.tsx")),
+      "LaunchPage",
+    ),
   }),
   createRoute({
     getParentRoute: () => root,
     path: "/data",
-    component: lazyRouteComponent(() => import("./pages/data.tsx"), "DataPage"),
+    component: lazyRouteComponent(
+      codeOf(() => import("./pages/data.tsx")),
+      "DataPage",
+    ),
   }),
   createRoute({
     getParentRoute: () => root,
     path: "/webhooks",
-    component: lazyRouteComponent(() => import("./pages/webhooks.tsx"), "WebhooksPage"),
+    component: lazyRouteComponent(
+      codeOf(() => import("./pages/webhooks.tsx")),
+      "WebhooksPage",
+    ),
   }),
   createRoute({
     getParentRoute: () => root,
     path: "/account",
-    component: lazyRouteComponent(() => import("./pages/account.tsx"), "AccountPage"),
+    component: lazyRouteComponent(
+      codeOf(() => import("./pages/account.tsx")),
+      "AccountPage",
+    ),
   }),
   createRoute({
     getParentRoute: () => root,
     path: "/operator",
-    component: lazyRouteComponent(() => import("./pages/operator.tsx"), "OperatorPage"),
+    component: lazyRouteComponent(
+      codeOf(() => import("./pages/operator.tsx")),
+      "OperatorPage",
+    ),
   }),
   createRoute({
     getParentRoute: () => root,
     path: "/design",
-    component: lazyRouteComponent(() => import("./pages/design.tsx"), "DesignPage"),
+    component: lazyRouteComponent(
+      codeOf(() => import("./pages/design.tsx")),
+      "DesignPage",
+    ),
   }),
   collection,
   part,

@@ -82,10 +82,12 @@ export function TokenGrid({ chain, address, holder = false }: GridProps) {
   const known = traits.data?.contract?.traits ?? [];
   const all = traits.data?.contract?.statistics?.tokenCount ?? 0;
   if (isPending) return <Loading what="tokens" />;
-  if (error && !isUnknown(error)) return <ErrorNotice error={error} />;
+  const trouble = error && !isUnknown(error) ? error : null;
+  if (trouble && !data) return <ErrorNotice error={trouble} />;
   const total = data?.pages[0]?.totalCount ?? tokens.length;
   return (
     <div className="stack">
+      <ErrorNotice error={trouble} />
       {known.length > 0 && <TraitFilters traits={known} chosen={chosen} choose={setChosen} />}
       {tokens.length === 0 ? (
         <p className="quiet">{filter ? "No token has these traits." : "No tokens yet."}</p>

@@ -32,10 +32,12 @@ export function TransferTable({
   });
   const items = data?.pages.flatMap((page) => page.transactions) ?? [];
   if (isPending) return <Loading what="transfers" />;
-  if (error && !isUnknown(error)) return <ErrorNotice error={error} />;
+  const trouble = error && !isUnknown(error) ? error : null;
+  if (trouble && !data) return <ErrorNotice error={trouble} />;
   if (items.length === 0) return <p className="quiet">Nothing has moved yet.</p>;
   return (
     <div className="stack">
+      <ErrorNotice error={trouble} />
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard */}
       <section className="scroll" tabIndex={0} aria-label="Table of transfers">
         <table>

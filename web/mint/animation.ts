@@ -8,8 +8,8 @@ export interface Animation {
 }
 
 /** What of a token's document a visitor may play: what its `animation_url` names, else its picture, if that moves. */
-export async function findAnimation(document: { animation_url?: unknown; image?: unknown }): Promise<Animation | null> {
-  for (const link of [document.animation_url, document.image]) {
+export async function findAnimation(links: { animation: unknown; picture: unknown }): Promise<Animation | null> {
+  for (const link of [links.animation, links.picture]) {
     const path = ipfsPath(link);
     const kind = path && (await motionAt(path).catch(() => null));
     if (kind) return { kind, path };
@@ -25,9 +25,10 @@ async function motionAt(path: string): Promise<Motion | null> {
   return null;
 }
 
-/** Content on IPFS comes through this server; nothing is loaded from elsewhere. Null for every other link. */
+/** Content on IPFS, also where a link names another gateway, comes through this server. Null for every other link. */
 export function ipfsPath(link: unknown): string | null {
-  const rest = typeof link === "string" ? /^ipfs:\/*(?:ipfs\/)?(.+)$/.exec(link)?.[1] : undefined;
+  const rest =
+    typeof link === "string" ? /^(?:ipfs:\/*(?:ipfs\/)?|https?:\/\/[^/]+\/ipfs\/)(.+)$/.exec(link)?.[1] : undefined;
   const path = `/ipfs/${rest}`;
   // Dots would lead to other pages of this server.
   return rest !== undefined && new URL(path, "http://here").pathname.startsWith("/ipfs/") ? path : null;

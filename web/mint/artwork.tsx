@@ -51,6 +51,9 @@ export function Artwork({ image, animation, name, alt, width, instead }: Artwork
       ) : (
         <div class="no-picture">{instead}</div>
       )}
+      <p class="hidden" role="status">
+        {state === "failed" ? "The animation did not play." : ""}
+      </p>
       {animation && (
         <button
           type="button"

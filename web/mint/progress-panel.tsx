@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { formatEther } from "../shared/amounts.ts";
 import type { Provider } from "../shared/wallets.ts";
-import { findAnimation, ipfsPath } from "./animation.ts";
+import { type Animation, findAnimation, ipfsPath } from "./animation.ts";
 import { Artwork } from "./artwork.tsx";
 import { readTokenUri } from "./calls.ts";
 import type { Sale } from "./sale.ts";
@@ -84,22 +84,22 @@ function Minted({ tokens, block, paid, sale, provider }: MintedProps) {
 }
 
 function Token({ id, sale, provider }: { id: bigint; sale: Sale; provider: Provider }) {
-  const { image = null, animation = null } = sale.preview ?? {};
-  const [shown, setShown] = useState({ name: `${sale.name} #${id}`, image, animation });
+  const [shown, setShown] = useState<{ name: string; image: string | null; animation: Animation | null }>({
+    ...{ name: `${sale.name} #${id}`, image: sale.preview?.image ?? null, animation: null },
+  });
   const { address } = sale;
   useEffect(() => {
     void (async () => {
       const path = ipfsPath(await readTokenUri(provider, address, id));
       if (!path) return;
       const document = (await fetch(path).then((answer) => answer.json())) as Record<string, unknown>;
-      const { name } = document;
-      const picture = ipfsPath(document["image"]);
+      const { name, image, image_url: other, animation_url: animation } = document;
+      const picture = image ?? other;
       setShown((before) => ({
-        name: typeof name === "string" ? name : before.name,
-        image: picture ?? before.image,
+        ...{ name: typeof name === "string" ? name : before.name, image: ipfsPath(picture) ?? before.image },
         animation: null,
       }));
-      const moving = await findAnimation(document);
+      const moving = await findAnimation({ animation, picture });
       setShown((before) => ({ ...before, animation: moving }));
     })().catch(() => undefined);
   }, [id, address, provider]);

@@ -29,6 +29,8 @@ export function useSale(path: string): SaleState {
         const trouble = error instanceof SaleUnknown ? error.message : "The server does not answer. Trying again.";
         if (!ended) setState((before) => ({ ...before, trouble, lasting }));
         if (lasting) return;
+        // Each question counts within what this address may ask.
+        pauseMs = Math.min(pauseMs * 2, hiddenMs);
       }
       if (!ended) timer = setTimeout(look, document.hidden ? hiddenMs : pauseMs);
     };

@@ -35,11 +35,12 @@ export function Changes({ chain, address }: { chain: string; address: string }) 
     refetchInterval: 15_000,
   });
   if (isPending) return <Loading what="changes" />;
-  if (error) return <ErrorNotice error={error} />;
+  if (!data) return <ErrorNotice error={error} />;
   const updates = data.pages.flatMap(({ viewer }) => viewer?.collectionUpdates?.nodes ?? []);
   const deployed = data.pages[0]?.collection;
   return (
     <div className="stack">
+      <ErrorNotice error={error} />
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard */}
       <section className="scroll" tabIndex={0} aria-label="Table of changes">
         <table>

@@ -3,11 +3,15 @@ import { counted, formatBytes } from "../../shared/amounts.ts";
 import { useIdentity } from "../identity.tsx";
 import { useInstallation } from "../installation.ts";
 import { ErrorNotice } from "../notices.tsx";
+import type { Draft } from "./draft.ts";
 import { Field, type StepProps } from "./fields.tsx";
 import { type Folder, filesOfDrop, filesOfInput, readFolder } from "./read-folder.ts";
 import { samplePictures } from "./sample-pictures.ts";
 import { StoredFiles } from "./stored-files.ts";
 import { storeFile, type UploadProgress, uploadFolder } from "./upload.ts";
+
+/** Another choice has to be stored, with the folder, before the next step. */
+const unstored = { baseUri: "", placeholderUri: "" };
 
 /** A folder becomes stored pictures and metadata. What is wrong with it is said before anything is sent. */
 export function ArtworkStep({ draft, change }: StepProps) {
@@ -41,12 +45,11 @@ export function ArtworkStep({ draft, change }: StepProps) {
     if (!folder || !identity) return;
     setError(null);
     setWarnings([]);
+    setProgress({ files: 0, bytes: 0, kept: 0, waiting: null });
     const { signal } = abort.current;
     const account = identity.kind === "session" ? identity.accountId : identity.key.slice(-12);
     try {
-      const { name, description } = draft;
-      const placeholderUri = draft.hidden ? await storePlaceholder({ name, description }, placeholder, signal) : "";
-      setProgress({ files: 0, bytes: 0, kept: 0, waiting: null });
+      const shown = draft.hidden ? await storePlaceholder(draft, placeholder, signal) : { placeholderUri: "" };
       const { baseUri, warnings: found } = await uploadFolder({
         ...{ tokens: folder.tokens, files: folder.files, collection: draft.name, account, signal },
         stored: await StoredFiles.open(),
@@ -55,7 +58,7 @@ export function ArtworkStep({ draft, change }: StepProps) {
       setWarnings(found);
       const supply = folder.tokens.length;
       const perMint = String(Math.min(Number(draft.perMint) || 1, supply));
-      change({ baseUri, placeholderUri, supply, perMint, idempotencyKey: "" });
+      change({ baseUri, ...shown, supply, perMint, idempotencyKey: "" });
     } catch (failure) {
       if (!signal.aborted) setError(failure);
     } finally {
@@ -69,7 +72,12 @@ export function ArtworkStep({ draft, change }: StepProps) {
         <Field draft={draft} change={change} member="description" label="Description" optional />
       </div>
       <label className="check">
-        <input type="checkbox" checked={draft.hidden} onChange={(event) => change({ hidden: event.target.checked })} />
+        <input
+          type="checkbox"
+          checked={draft.hidden}
+          disabled={progress !== null}
+          onChange={(event) => change({ hidden: event.target.checked, ...unstored })}
+        />
         Hide the artwork until I reveal it
       </label>
       {draft.hidden && (
@@ -77,11 +85,19 @@ export function ArtworkStep({ draft, change }: StepProps) {
           <label>
             Picture until then
             <span className="hint">
-              {placeholder
-                ? `Every token shows it, ${formatBytes(placeholder.size)}`
+              {placeholder || draft.placeholderImage
+                ? "Every token shows it until the reveal"
                 : "Optional. Without one buyers see the collection's name and description"}
             </span>
-            <input type="file" accept="image/*" onChange={(event) => setPlaceholder(event.target.files?.[0] ?? null)} />
+            <input
+              type="file"
+              accept="image/*"
+              disabled={progress !== null}
+              onChange={(event) => {
+                setPlaceholder(event.target.files?.[0] ?? null);
+                change({ placeholderImage: "", ...unstored });
+              }}
+            />
           </label>
         </div>
       )}
@@ -179,13 +195,15 @@ function FolderReport({ folder }: { folder: Folder }) {
   );
 }
 
-/** The document of every token until the reveal, with its picture where there is one. @returns its URI. */
+/** What every token shows until the reveal. @param picture a new one; null: the one that is stored, if any. */
 async function storePlaceholder(
-  { name, description }: { name: string; description: string },
+  { name, description, placeholderImage: stored }: Draft,
   picture: File | null,
   signal: AbortSignal,
-): Promise<string> {
-  const image = picture ? `ipfs://${await storeFile(picture, picture.name, signal)}` : undefined;
+): Promise<Pick<Draft, "placeholderUri" | "placeholderImage">> {
+  const placeholderImage = picture ? `ipfs://${await storeFile(picture, picture.name, signal)}` : stored;
+  const image = placeholderImage || undefined;
   const text = JSON.stringify({ name, description: description || "Not revealed yet.", image });
-  return `ipfs://${await storeFile(new Blob([text], { type: "application/json" }), "placeholder.json", signal)}`;
+  const cid = await storeFile(new Blob([text], { type: "application/json" }), "placeholder.json", signal);
+  return { placeholderUri: `ipfs://${cid}`, placeholderImage };
 }

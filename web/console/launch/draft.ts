@@ -25,6 +25,8 @@ export interface Draft {
   supply: number;
   baseUri: string;
   placeholderUri: string;
+  /** URI of the picture in it; empty without one. */
+  placeholderImage: string;
   /** What makes two deployments one; it is here before the request leaves. */
   idempotencyKey: string;
   /** The request may have left: it is sent again with its key until its answer is here, and never made anew. */
@@ -48,7 +50,8 @@ function emptyDraft(): Draft {
       publicStart: localTime(new Date(Date.now() - clockMs)),
       presaleStart: "",
     },
-    ...{ allowlist: "", owner: "", treasury: "", royalties: "5", supply: 0, baseUri: "", placeholderUri: "" },
+    ...{ allowlist: "", owner: "", treasury: "", royalties: "5", supply: 0, baseUri: "" },
+    ...{ placeholderUri: "", placeholderImage: "" },
     ...{ idempotencyKey: "", deploying: false, transactionHash: "", byWallet: false },
   };
 }
