@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import { sql } from "kysely";
 import type { Address } from "viem";
 import { writeAudit } from "../auth/audit.ts";
-import { newSessionSecret } from "../auth/key-format.ts";
+import { newSessionSecret, sessionPrefix } from "../auth/key-format.ts";
 import { allScopes, insertKey } from "../auth/keys.ts";
 import { toBytes, toHex } from "../db/bytes.ts";
 import { setTenant } from "../db/tenancy/tenant.ts";
@@ -121,6 +121,11 @@ export async function endSession(services: Services, secret: string, requestId: 
  */
 function csrfTokenOf(pepper: string, session: string): string {
   return createHmac("sha256", pepper).update(`csrf ${session}`).digest("base64url");
+}
+
+/** Whether a key that has worked is that of a browser's session. */
+export function isSessionSecret(key: string): boolean {
+  return key.startsWith(sessionPrefix);
 }
 
 /** Whether a write with a session's cookie comes from a page that knows the session's token. */

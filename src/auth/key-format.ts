@@ -9,16 +9,11 @@ const nil = "00000000-0000-0000-0000-000000000000";
 const maxKeyLength = 128;
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-const sessionPrefix = "mty_session_";
+export const sessionPrefix = "mty_session_";
 
 /** The spelling of a browser's session: what its cookie holds. */
 export function newSessionSecret(): string {
   return newSecret(sessionPrefix);
-}
-
-/** Whether a key is that of a browser's session. */
-export function isSessionSecret(key: string): boolean {
-  return key.startsWith(sessionPrefix);
 }
 
 /** The two spellings of one new key: the secret, and a UUID for clients that know nothing else. */

@@ -14,7 +14,7 @@ import type { Services } from "../services.ts";
 import { confirmedStates } from "../transactions/lifecycle.ts";
 import type { Intent } from "../transactions/store/intents.ts";
 import { findReservation } from "../transactions/store/nonces.ts";
-import { applyChanges, type ConfigChanges, storeChanges } from "../transactions/store/payloads.ts";
+import { applyChanges, type ConfigChanges, readChanges, storeChanges } from "../transactions/store/payloads.ts";
 import type { AllowlistTree } from "./allowlist-tree.ts";
 import { keepTree } from "./allowlists.ts";
 import { warnOfBaseUri, warnOfChecksums, warnOfSales } from "./check-deployment.ts";
@@ -24,6 +24,11 @@ import type { UpdateCollectionInput } from "./deployment-input.ts";
 /** An update of a collection's settings on its way to the chain. */
 export type CollectionUpdate = ChainRequest<"update">;
 export const collectionUpdates: Family<CollectionUpdate> = { name: "update", kinds: ["update"] };
+
+/** What an update changes; absent members stay as they are. */
+export function changesOf({ payload }: CollectionUpdate): ConfigChanges {
+  return readChanges(payload);
+}
 
 export interface UpdateCollectionResult {
   update: CarriedOut<CollectionUpdate>["request"];

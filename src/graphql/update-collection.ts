@@ -5,6 +5,7 @@ import { updateFields } from "../collections/deployment-input.ts";
 import { withFieldNames } from "../collections/problems.ts";
 import {
   type CollectionUpdate,
+  changesOf,
   collectionUpdates,
   planUpdate,
   type UpdateCollectionResult,
@@ -14,7 +15,6 @@ import {
 import type { Page } from "../nfts/page.ts";
 import { renamerOf } from "../requests/fields.ts";
 import { getRequest, listRequests } from "../requests/requests.ts";
-import { readChanges } from "../transactions/store/payloads.ts";
 import { type Builder, chainArg, sharedDescriptions, type Types, writtenInput } from "./builder.ts";
 import { collectionType, loadCollection } from "./collection-type.ts";
 import { connectionCost, connectionOf, forwardArgs } from "./connection.ts";
@@ -138,42 +138,41 @@ export function addUpdateCollection(builder: Builder): void {
 
 /** What an update changes; what it leaves as it is, is null. */
 function changedFields(t: ObjectFieldBuilder<Types, CollectionUpdate>) {
-  const changes = ({ payload }: CollectionUpdate) => readChanges(payload);
   const timeOf = (seconds: bigint | undefined) => (seconds === undefined ? null : new Date(Number(seconds) * 1_000));
   return {
     baseUri: t.string({
       nullable: true,
       description: "The new base URI, empty where the artwork is hidden again; null where it stays as it is.",
-      resolve: (update) => changes(update).baseUri ?? null,
+      resolve: (update) => changesOf(update).baseUri ?? null,
     }),
     prerevealTokenUri: t.string({
       nullable: true,
       description: "The new metadata URI of every token until the reveal; null where it stays as it is.",
-      resolve: (update) => changes(update).prerevealTokenUri ?? null,
+      resolve: (update) => changesOf(update).prerevealTokenUri ?? null,
     }),
     publicMintStart: t.field({
       type: "DateTime",
       nullable: true,
       description: "The new start of the public sale; null where it stays as it is.",
-      resolve: (update) => timeOf(changes(update).publicMintStart),
+      resolve: (update) => timeOf(changesOf(update).publicMintStart),
     }),
     presaleMintStart: t.field({
       type: "DateTime",
       nullable: true,
       description: "The new start of the presale; null where it stays as it is.",
-      resolve: (update) => timeOf(changes(update).presaleMintStart),
+      resolve: (update) => timeOf(changesOf(update).presaleMintStart),
     }),
     presaleMerkleRoot: t.field({
       type: "Hex",
       nullable: true,
       description: "The Merkle root of the new presale list; null where it stays as it is.",
-      resolve: (update) => changes(update).presaleMerkleRoot ?? null,
+      resolve: (update) => changesOf(update).presaleMerkleRoot ?? null,
     }),
     royaltiesBps: t.int({
       nullable: true,
       description: "The new royalties in basis points: 250 is 2.5 percent; null where they stay as they are.",
       resolve: (update) => {
-        const { royaltiesBps } = changes(update);
+        const { royaltiesBps } = changesOf(update);
         return royaltiesBps === undefined ? null : Number(royaltiesBps);
       },
     }),
@@ -181,11 +180,11 @@ function changedFields(t: ObjectFieldBuilder<Types, CollectionUpdate>) {
       type: "Address",
       nullable: true,
       description: "The new address that gets royalties; null where it stays as it is.",
-      resolve: (update) => changes(update).royaltiesAddress ?? null,
+      resolve: (update) => changesOf(update).royaltiesAddress ?? null,
     }),
     freezesMetadata: t.boolean({
       description: "Whether it freezes the collection for good.",
-      resolve: (update) => changes(update).metadataUpdatable === false,
+      resolve: (update) => changesOf(update).metadataUpdatable === false,
     }),
   };
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { lastOwnerOf } from "../accounts/authenticate.ts";
+import { isSessionSecret } from "../accounts/sessions.ts";
 import { ofApis } from "../admission/throttle-failures.ts";
-import { isSessionSecret } from "../auth/key-format.ts";
 import type { RequestLog } from "../auth/request-log.ts";
 import { isStream } from "../http/event-streams.ts";
 import { rawHeaderValues } from "../http/headers.ts";
