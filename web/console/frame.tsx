@@ -5,6 +5,7 @@ import { checksummed, Identicon } from "./address.tsx";
 import { useIdentity } from "./identity.tsx";
 import { Loading } from "./notices.tsx";
 import { SignInPage } from "./pages/sign-in.tsx";
+import { useCurrentLink } from "./use-current-link.ts";
 
 const pages = [
   { to: "/", name: "Overview" },
@@ -20,13 +21,10 @@ export function Frame() {
   const { identity, signOut } = useIdentity();
   const path = useRouterState({ select: (state) => state.location.pathname });
   const main = useRef<HTMLElement>(null);
-  const nav = useRef<HTMLElement>(null);
+  const nav = useCurrentLink(identity ? path : "");
   // A screen reader starts at the new page, not at the link that led there.
   useEffect(() => {
-    if (!path) return;
-    main.current?.focus();
-    const link = nav.current?.querySelector("[aria-current]")?.getBoundingClientRect();
-    if (nav.current && link) nav.current.scrollLeft += link.left + link.width / 2 - nav.current.clientWidth / 2;
+    if (path) main.current?.focus();
   }, [path]);
   return (
     <>

@@ -115,10 +115,10 @@ export function ArtworkStep({ draft, change }: StepProps) {
           Drop a folder here: pictures named by number (<code>0.png</code>), and beside them, if you have it, metadata
           of the same numbers (<code>0.json</code>).
         </p>
-        <p>
+        <p className="row">
           <button type="button" onClick={() => picker.current?.click()}>
             Choose a folder
-          </button>{" "}
+          </button>
           <button type="button" onClick={() => void samplePictures().then(read, setError)}>
             Try ten sample pictures
           </button>

@@ -12,6 +12,7 @@ import { ErrorNotice, Loading } from "../notices.tsx";
 import { Snapshot } from "../snapshot.tsx";
 import { TokenGrid } from "../tokens.tsx";
 import { TransferTable } from "../transfers.tsx";
+import { useCurrentLink } from "../use-current-link.ts";
 
 const tabs = {
   sale: "Sale",
@@ -27,6 +28,7 @@ type Tab = keyof typeof tabs;
 export function CollectionPage({ chain, address, tab = "sale" }: { chain: string; address: string; tab?: string }) {
   const { collections, isPending, error } = useCollections();
   const figures = useFigures([{ chain, address }]);
+  const row = useCurrentLink(isPending ? "" : tab);
   const collection = collections.find(
     (one) => one.chain === chain && one.address.toLowerCase() === address.toLowerCase(),
   );
@@ -48,7 +50,7 @@ export function CollectionPage({ chain, address, tab = "sale" }: { chain: string
         {now?.sale && <span className="badge">{saleWord(now.sale)}</span>}
         {collection.metadata_frozen && <span className="badge off">frozen</span>}
       </div>
-      <nav className="tabs" aria-label="Parts of the collection">
+      <nav className="tabs" aria-label="Parts of the collection" ref={row}>
         {Object.entries(tabs).map(([name, title]) => (
           <Link
             key={name}

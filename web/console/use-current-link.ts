@@ -1,0 +1,14 @@
+import { type RefObject, useEffect, useRef } from "react";
+
+/** For a row of links that scrolls on narrow screens: the one of the page that is open stands in its middle. */
+export function useCurrentLink(page: string): RefObject<HTMLElement | null> {
+  const row = useRef<HTMLElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another page has another link
+  useEffect(() => {
+    const link = row.current?.querySelector("[aria-current]");
+    if (!row.current || !link) return;
+    const [inside, outside] = [link.getBoundingClientRect(), row.current.getBoundingClientRect()];
+    row.current.scrollLeft += inside.left + inside.width / 2 - (outside.left + outside.width / 2);
+  }, [page]);
+  return row;
+}
