@@ -50,3 +50,26 @@ test.each(cases)("the console takes a folder whole or names what is wrong: $name
   for (const token of tokens) stored.set(`documents/${token.id}`, Buffer.from(documentOf(token, "Ape", cids)));
   await judgeTokens(one, inConsole, "ipfs://documents/", async (path) => stored.get(path) ?? null);
 });
+
+test("a kept draft of a launch gives what it has of the right kind, and breaks no page", async () => {
+  const draft = "../../web/console/launch/draft.ts";
+  const { readDraft } = (await import(draft)) as { readDraft: (kept: string | null) => Record<string, unknown> };
+  const { publicStart: _now, ...empty } = readDraft(null);
+  expect(empty).toMatchObject({ step: 0, name: "", hidden: false, supply: 0 });
+  for (const kept of [
+    "",
+    "{",
+    "null",
+    "7",
+    "[]",
+    '"x"',
+    '{"step":"2","name":7,"hidden":null,"supply":[]}',
+    '{"step":9}',
+  ])
+    expect(readDraft(kept), kept).toMatchObject(empty);
+  expect(readDraft('{"step":3,"name":"Keys","hidden":true,"other":1}')).toMatchObject({
+    step: 3,
+    name: "Keys",
+    hidden: true,
+  });
+});

@@ -138,7 +138,15 @@ describe.skipIf(!hasBrowser)("the mint page", () => {
     const gif = await storeFile(client, "blink.gif", drawBlinking());
     const tokens = [
       { animation_url: `ipfs://${html}` },
-      { animation_url: "javascript:fetch('http://elsewhere.example/')" },
+      {
+        animation_url: "javascript:fetch('http://elsewhere.example/')",
+        attributes: [
+          null,
+          { trait_type: "Eyes", value: "<b>blue</b>" },
+          { trait_type: "Age", value: 7 },
+          { value: {} },
+        ],
+      },
       { animation_url: "data:text/html,<script>location='http://elsewhere.example/'</script>" },
       { animation_url: "http://elsewhere.example/film.mp4" },
       { animation_url: `ipfs://${broken}` },
@@ -162,6 +170,13 @@ describe.skipIf(!hasBrowser)("the mint page", () => {
     for (const id of [4, 5]) await tokenOf(id).getByRole("button", { name: "Play" }).waitFor();
     for (const id of tokens.keys()) await tokenOf(id).waitFor();
     await (await looked).finished();
+    await tokenOf(1).getByText("Eyes: <b>blue</b>").waitFor();
+    await tokenOf(1).getByText("Age: 7").waitFor();
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await page.getByRole("button", { name: "Share it" }).click();
+    await page.getByText("Copied").waitFor();
+    const copied = await page.evaluate(() => navigator.clipboard.readText());
+    expect(copied).toMatch(new RegExp(`^I minted 6 tokens of .+: ${origin}/mint/goerli/${hostile}$`, "i"));
     expect(await page.getByRole("button", { name: /^(Play|Stop)/ }).count()).toBe(2);
     await checkLook(page, "animated-tokens", { width: 1280, dark: false });
     await tokenOf(4).getByRole("button", { name: "Play" }).click();

@@ -1,6 +1,7 @@
 import { createContext, type ReactNode, use, useCallback, useEffect, useMemo, useState } from "react";
 import { createSiweMessage } from "viem/siwe";
 import { getAddress } from "viem/utils";
+import { keep, readKept } from "../shared/kept.ts";
 import type { Wallet } from "../shared/wallets.ts";
 import { api, ask, type Identity, setIdentity } from "./api.ts";
 import type { InstalledChain } from "./installation.ts";
@@ -37,7 +38,7 @@ export function IdentityProvider({ children }: { children: ReactNode }) {
     setState(now);
   }, []);
   useEffect(() => {
-    const key = sessionStorage.getItem(keyName);
+    const key = readKept(keyName, "tab");
     if (key) return become({ kind: "key", key });
     ask<{ session: SessionBody | null }>("/auth/session").then(
       ({ session }) => become(session && ofSession(session)),
@@ -50,7 +51,7 @@ export function IdentityProvider({ children }: { children: ReactNode }) {
       useKey: async (key) => {
         setIdentity({ kind: "key", key });
         await api.get("/v0/me/settings");
-        sessionStorage.setItem(keyName, key);
+        keep(keyName, key, "tab");
         become({ kind: "key", key });
       },
       signIn: async (wallet, chain) => {
@@ -68,7 +69,7 @@ export function IdentityProvider({ children }: { children: ReactNode }) {
         become(ofSession(await ask<SessionBody>("/auth/sign-in", "post", { message, signature })));
       },
       signOut: async () => {
-        sessionStorage.removeItem(keyName);
+        keep(keyName, null, "tab");
         if (identity?.kind === "session") await ask("/auth/session", "delete").catch(() => undefined);
         become(null);
       },

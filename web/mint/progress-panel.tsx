@@ -1,10 +1,6 @@
 /** @jsxImportSource preact */
-import { useEffect, useState } from "preact/hooks";
-import { formatEther } from "../shared/amounts.ts";
 import type { Provider } from "../shared/wallets.ts";
-import { type Animation, findAnimation, ipfsPath } from "./animation.ts";
-import { Artwork } from "./artwork.tsx";
-import { readTokenUri } from "./calls.ts";
+import { Minted } from "./minted.tsx";
 import type { Sale } from "./sale.ts";
 import type { Progress } from "./send-mint.ts";
 
@@ -54,60 +50,5 @@ function Transaction({ hash, sale }: { hash: string; sale: Sale }) {
         <code>{hash}</code>
       )}
     </p>
-  );
-}
-
-interface MintedProps {
-  tokens: readonly bigint[];
-  block: bigint;
-  /** Wei. */
-  paid: bigint;
-  sale: Sale;
-  provider: Provider;
-}
-
-function Minted({ tokens, block, paid, sale, provider }: MintedProps) {
-  return (
-    <div class="notice good">
-      <h2>{tokens.length === 1 ? "Here is your token" : `Here are your ${tokens.length} tokens`}</h2>
-      <p class="small">
-        Minted in block {block.toString()}. You paid{" "}
-        {paid === 0n ? "nothing" : `${formatEther(paid)} ${sale.chain.coin}`} and the network's fee.
-      </p>
-      <ul class="tokens">
-        {tokens.slice(0, 12).map((id) => (
-          <Token key={String(id)} id={id} sale={sale} provider={provider} />
-        ))}
-      </ul>
-    </div>
-  );
-}
-
-function Token({ id, sale, provider }: { id: bigint; sale: Sale; provider: Provider }) {
-  const [shown, setShown] = useState<{ name: string; image: string | null; animation: Animation | null }>({
-    ...{ name: `${sale.name} #${id}`, image: sale.preview?.image ?? null, animation: null },
-  });
-  const { address } = sale;
-  useEffect(() => {
-    void (async () => {
-      const path = ipfsPath(await readTokenUri(provider, address, id));
-      if (!path) return;
-      const document = (await fetch(path).then((answer) => answer.json())) as Record<string, unknown>;
-      const { name, image, image_url: other, animation_url: animation } = document;
-      const picture = image ?? other;
-      setShown((before) => ({
-        ...{ name: typeof name === "string" ? name : before.name, image: ipfsPath(picture) ?? before.image },
-        animation: null,
-      }));
-      const moving = await findAnimation({ animation, picture });
-      setShown((before) => ({ ...before, animation: moving }));
-    })().catch(() => undefined);
-  }, [id, address, provider]);
-  return (
-    <li>
-      <Artwork {...shown} width={120} alt="" instead={`#${id}`} />
-      <span>{shown.name}</span>
-      <span class="small quiet">Token {String(id)}</span>
-    </li>
   );
 }

@@ -1,6 +1,7 @@
 import calls from "virtual:collection-calls";
 import { useState } from "react";
 import { markPattern, sampleOf, type ValueName } from "../../../src/reference/example.ts";
+import { keep } from "../../shared/kept.ts";
 import { Copy, checksummed } from "../address.tsx";
 import type { Collection } from "../collections.ts";
 import { RequestLog } from "../request-log.tsx";
@@ -18,9 +19,9 @@ export function Developer({ collection: { chain, address, base_uri } }: { collec
   };
   const filled = (text: string) => text.replaceAll(markPattern, (_, name: ValueName) => values[name] ?? sampleOf(name));
   /** The reference of this origin shows in its examples what it finds there. */
-  const keep = () => {
+  const keepValues = () => {
     for (const name of ["chain", "collection", "contract"] as const)
-      localStorage.setItem(`mintyard-reference-${name}`, values[name] ?? "");
+      keep(`mintyard-reference-${name}`, values[name] ?? "");
   };
   return (
     <section className="card stack" aria-labelledby="developer">
@@ -53,7 +54,7 @@ export function Developer({ collection: { chain, address, base_uri } }: { collec
               </div>
             ))}
             <p className="small">
-              <a href={`/docs#${anchor}`} onClick={keep}>
+              <a href={`/docs#${anchor}`} onClick={keepValues}>
                 Its parameters and errors
               </a>
             </p>
@@ -61,7 +62,7 @@ export function Developer({ collection: { chain, address, base_uri } }: { collec
         </details>
       ))}
       <p>
-        <a href="/docs" onClick={keep}>
+        <a href="/docs" onClick={keepValues}>
           All operations, filled in for this collection
         </a>
       </p>

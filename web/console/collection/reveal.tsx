@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { graphql } from "../../../client/src/graphql.ts";
 import { counted, formatBytes } from "../../shared/amounts.ts";
+import { readKept } from "../../shared/kept.ts";
 import { previewsOf } from "../../shared/previews.ts";
 import { exactTime } from "../../shared/times.ts";
 import { api, ask } from "../api.ts";
@@ -20,7 +21,7 @@ const storedFolders = graphql(`{ viewer { uploads(kinds: [METADATA_DIRECTORY], f
  */
 export function Reveal({ collection, unminted }: { collection: Collection; unminted: number }) {
   const isRevealed = collection.base_uri !== "";
-  const remembered = localStorage.getItem(`mintyard-reveal ${collection.address.toLowerCase()}`) ?? "";
+  const remembered = readKept(`mintyard-reveal ${collection.address.toLowerCase()}`) ?? "";
   const [typed, setUri] = useState<string | null>(null);
   const uri = typed ?? (isRevealed ? collection.base_uri : remembered);
   const folder = /^ipfs:\/\/[a-z0-9]{46,}\/?$/i.test(uri.trim()) ? `${uri.trim().replace(/\/$/, "")}/` : null;

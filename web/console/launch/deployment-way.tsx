@@ -2,6 +2,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useEffect } from "react";
 import { MintyardError } from "../../../client/src/error.ts";
+import { keep } from "../../shared/kept.ts";
 import { api } from "../api.ts";
 import { ErrorNotice } from "../notices.tsx";
 import type { Draft } from "./draft.ts";
@@ -25,7 +26,7 @@ export function DeploymentWay({ draft, change, clear }: StepProps & { clear: () 
   const address = way.data?.address;
   useEffect(() => {
     if (!address) return;
-    if (draft.hidden) localStorage.setItem(`mintyard-reveal ${address.toLowerCase()}`, draft.baseUri);
+    if (draft.hidden) keep(`mintyard-reveal ${address.toLowerCase()}`, draft.baseUri);
     void client.invalidateQueries({ queryKey: ["collections"] });
   }, [address, draft.hidden, draft.baseUri, client]);
   return (

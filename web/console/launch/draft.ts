@@ -1,4 +1,3 @@
-import { useCallback, useState } from "react";
 import type { Input } from "../../../client/src/rest.ts";
 
 /** A launch that is not done yet: kept by the browser, so that it can be left and taken up again. */
@@ -36,7 +35,6 @@ export interface Draft {
   byWallet: boolean;
 }
 
-const name = "mintyard-launch";
 /** A chain's clock can be behind this machine's: a sale that is to open at once opened that long ago. */
 const clockMs = 2 * 60_000;
 
@@ -61,23 +59,19 @@ export function localTime(date: Date): string {
   return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }
 
-export function useDraft() {
-  const [draft, setDraft] = useState<Draft>(() => {
-    const kept = localStorage.getItem(name);
-    return kept === null ? emptyDraft() : { ...emptyDraft(), ...(JSON.parse(kept) as Partial<Draft>) };
-  });
-  const change = useCallback((part: Partial<Draft>) => {
-    setDraft((before) => {
-      const after = { ...before, ...part };
-      localStorage.setItem(name, JSON.stringify(after));
-      return after;
-    });
-  }, []);
-  const clear = useCallback(() => {
-    localStorage.removeItem(name);
-    setDraft(emptyDraft());
-  }, []);
-  return { draft, change, clear };
+/** @param kept as the browser has it, which others may have written; what is no draft is passed over, member by member. */
+export function readDraft(kept: string | null): Draft {
+  const empty = emptyDraft();
+  let found: unknown;
+  try {
+    found = JSON.parse(kept ?? "null");
+  } catch {
+    return empty;
+  }
+  if (typeof found !== "object" || found === null) return empty;
+  const known = Object.entries(found).filter(([member, value]) => typeof value === typeof empty[member as keyof Draft]);
+  const draft: Draft = { ...empty, ...Object.fromEntries(known) };
+  return { ...draft, step: [0, 1, 2, 3, 4].includes(draft.step) ? draft.step : 0 };
 }
 
 /** What the deployment asks for, as `POST /v0/contracts/collections` takes it. */

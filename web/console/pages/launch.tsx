@@ -1,8 +1,9 @@
 import { type FormEvent, useEffect, useRef } from "react";
 import { ArtworkStep } from "../launch/artwork-step.tsx";
 import { DeployStep } from "../launch/deploy-step.tsx";
-import { type Draft, readAllowlist, useDraft } from "../launch/draft.ts";
+import { type Draft, readAllowlist } from "../launch/draft.ts";
 import { CollectionStep, MoneyStep, SaleStep } from "../launch/setting-steps.tsx";
+import { useDraft } from "../launch/use-draft.ts";
 
 const steps = ["Artwork", "Collection", "Sale", "Money", "Review and deploy"];
 
@@ -14,7 +15,7 @@ function isComplete(draft: Draft): boolean {
 
 /** Five steps that can be left and taken up again. */
 export function LaunchPage() {
-  const { draft, change, clear } = useDraft();
+  const { draft, isKept, change, clear } = useDraft();
   const heading = useRef<HTMLHeadingElement>(null);
   const shown = useRef(draft.step);
   useEffect(() => {
@@ -42,6 +43,12 @@ export function LaunchPage() {
           </li>
         ))}
       </ol>
+      {!isKept && (
+        <p className="notice warn">
+          This browser keeps nothing of the launch: it is in a private window, or its store is full. Finish it before
+          you leave this page.
+        </p>
+      )}
       <form className="card stack" onSubmit={next}>
         <h2 ref={heading} tabIndex={-1}>
           {steps[draft.step]}

@@ -2,7 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { previewsOf } from "../../shared/previews.ts";
 import { Amount } from "../balance.tsx";
 import { attentionOf, type Collection, type Figures, saleWord, useCollections, useFigures } from "../collections.ts";
-import { useDraft } from "../launch/draft.ts";
+import { useDraft } from "../launch/use-draft.ts";
 import { MintPlot } from "../mint-plot.tsx";
 import { ErrorNotice, Loading } from "../notices.tsx";
 import { AmountRange, revenueOf } from "../revenue.tsx";

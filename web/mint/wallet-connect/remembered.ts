@@ -1,26 +1,8 @@
+import { keep, readKept } from "../../shared/kept.ts";
+
 const key = "walletconnect-session";
 
 /** Whether a reload has a session to restore; asked before the code for that is loaded. */
-export function hasSession(): boolean {
-  try {
-    return localStorage.getItem(key) !== null;
-  } catch {
-    return false;
-  }
-}
-
-export function rememberSession(): void {
-  try {
-    localStorage.setItem(key, "1");
-  } catch {
-    // A browser that keeps nothing forgets the session too.
-  }
-}
-
-export function forgetSession(): void {
-  try {
-    localStorage.removeItem(key);
-  } catch {
-    // It was not kept.
-  }
-}
+export const hasSession = () => readKept(key) !== null;
+export const rememberSession = () => keep(key, "1");
+export const forgetSession = () => keep(key, null);
