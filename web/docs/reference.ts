@@ -1,7 +1,5 @@
 /* What the reference of the APIs does with a script: tabs, the reader's values, a filter. Without one it shows everything. */
 
-import { keep, readKept } from "../shared/kept.ts";
-
 /** What a value may be: it becomes part of a command that is copied into a shell. */
 const patterns: Readonly<Record<string, RegExp>> = {
   chain: /^[\w-]{1,40}$/,
@@ -11,10 +9,23 @@ const patterns: Readonly<Record<string, RegExp>> = {
   wallet: /^0x[0-9a-fA-F]{40}$/,
 };
 const nameOf = (value: string) => `mintyard-reference-${value}`;
-/** A key is forgotten with the tab. */
-const lifeOf = (value: string) => (value === "key" ? "tab" : "browser");
-const kept = (value: string) => readKept(nameOf(value), lifeOf(value));
-const keepValue = (value: string, text: string | null) => keep(nameOf(value), text, lifeOf(value));
+/** A key is forgotten with the tab. A browser that keeps nothing for pages throws; nothing is kept then. */
+const storeOf = (value: string) => (value === "key" ? sessionStorage : localStorage);
+const kept = (value: string): string | null => {
+  try {
+    return storeOf(value).getItem(nameOf(value));
+  } catch {
+    return null;
+  }
+};
+const keep = (value: string, text: string | null): void => {
+  try {
+    if (text === null) storeOf(value).removeItem(nameOf(value));
+    else storeOf(value).setItem(nameOf(value), text);
+  } catch {
+    // It is as it was when the page is opened again.
+  }
+};
 
 const all = <E extends HTMLElement>(selector: string, within: ParentNode = document) => [
   ...within.querySelectorAll<E>(selector),
@@ -55,7 +66,7 @@ function startValues(form: HTMLElement): void {
       input.setCustomValidity(fits ? "" : "This is no such value.");
       input.setAttribute("aria-invalid", String(!fits));
       values[name] = fits ? text : "";
-      keepValue(name, fits && text !== "" ? text : null);
+      keep(name, fits && text !== "" ? text : null);
     };
     take();
     input.addEventListener("input", () => {
@@ -108,7 +119,7 @@ function startTabs(group: HTMLElement, at: number): void {
 function choose(tab: HTMLElement): void {
   const name = tab.dataset["tab"] ?? "curl";
   const before = tab.getBoundingClientRect().top;
-  keepValue("tab", name);
+  keep("tab", name);
   selectTab(name);
   scrollBy({ top: tab.getBoundingClientRect().top - before, behavior: "instant" });
 }
