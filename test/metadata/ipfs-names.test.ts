@@ -99,8 +99,18 @@ test("a preview has what moves and runs no scripts, from this server alone", asy
   expect(await of(`ipfs://${gif}`)).toEqual(played(gif, "image"));
   expect(await of(undefined, `ipfs://${gif}`)).toEqual(played(gif, "image"));
   expect(await of(`ipfs://${page}`)).toEqual([null, true]);
-  expect(await of(`ipfs://${directory}`)).toEqual([null, true]);
-  const refused = [`ipfs://${drawing}`, still, "javascript:alert(1)", "data:text/html,<script>alert(1)</script>"];
+  async function* website() {
+    yield { names: ["index.html"], bytes: Buffer.from("<!DOCTYPE html>"), contentType: "text/html" };
+  }
+  const site = await apis.services.content.addDirectory(website(), async (_transaction, { cid }) => cid);
+  expect(await of(`ipfs://${site}`)).toEqual([null, true]);
+  const refused = [
+    `ipfs://${directory}`,
+    `ipfs://${drawing}`,
+    still,
+    "javascript:alert(1)",
+    "data:text/html,<script>alert(1)</script>",
+  ];
   refused.push("http://elsewhere.example/film.mp4", `data:video/webm;base64,${film}`, "ipfs://../../console");
   for (const link of [...refused, 7, null, {}]) expect([link, await of(link)]).toEqual([link, [null, false]]);
 });
