@@ -4,6 +4,7 @@ import { counted } from "../shared/amounts.ts";
 import { Address } from "./address.tsx";
 import { api } from "./api.ts";
 import { ErrorNotice, Loading } from "./notices.tsx";
+import { Table } from "./table.tsx";
 
 const query = graphql(`query ($chain: ChainName!, $address: Address!, $after: String) {
   contract(chain: $chain, address: $address) {
@@ -35,33 +36,28 @@ export function Holders({ chain, address }: { chain: string; address: string }) 
         {counted(statistics.ownerCount, "holder")} of {counted(statistics.tokenCount, "token")},{" "}
         {(statistics.tokenCount / Math.max(statistics.ownerCount, 1)).toFixed(1)} each on average
       </p>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard */}
-      <section className="scroll" tabIndex={0} aria-label="Table of holders">
-        <table>
-          <thead>
-            <tr>
-              <th>Holder</th>
-              <th>Tokens</th>
-              <th>
-                <span className="hidden">Share</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {owners.map(({ address: owner, tokenCount }) => (
-              <tr key={owner}>
-                <td>
-                  <Address address={owner} chain={chain} of={`the holder ${owner.slice(0, 8)}`} />
-                </td>
-                <td>{tokenCount.toLocaleString()}</td>
-                <td className="share">
-                  <progress value={tokenCount} max={most} aria-label={`Tokens of ${owner}`} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </section>
+      <Table
+        label="Table of holders"
+        heads={[
+          "Holder",
+          "Tokens",
+          <span key="hidden" className="hidden">
+            Share
+          </span>,
+        ]}
+      >
+        {owners.map(({ address: owner, tokenCount }) => (
+          <tr key={owner}>
+            <td>
+              <Address address={owner} chain={chain} of={`the holder ${owner.slice(0, 8)}`} />
+            </td>
+            <td>{tokenCount.toLocaleString()}</td>
+            <td className="share">
+              <progress value={tokenCount} max={most} aria-label={`Tokens of ${owner}`} />
+            </td>
+          </tr>
+        ))}
+      </Table>
       {hasNextPage && (
         <button type="button" onClick={() => void fetchNextPage()}>
           More holders

@@ -4,6 +4,7 @@ import { shortAddress } from "../shared/amounts.ts";
 import { Copy } from "./address.tsx";
 import { api, ask } from "./api.ts";
 import { ErrorNotice, Loading } from "./notices.tsx";
+import { Table } from "./table.tsx";
 import { Time } from "./time.tsx";
 
 interface Entry {
@@ -130,56 +131,39 @@ function useSettled(text: string): string {
 
 function Entries({ requests }: { requests: readonly Entry[] }) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard
-    <section className="scroll" tabIndex={0} aria-label="Table of requests">
-      <table>
-        <thead>
-          <tr>
-            <th>When</th>
-            <th>Request</th>
-            <th>Answer</th>
-            <th>Took</th>
-            <th>Key</th>
-            <th>Request id</th>
-          </tr>
-        </thead>
-        <tbody>
-          {requests.map((entry) => (
-            <tr key={entry.id}>
-              <td>
-                <Time at={entry.at} />
-              </td>
-              <td>
-                <code className="path" title={entry.route}>
-                  {entry.method} {entry.operation ?? entry.path}
-                </code>
-                {entry.fields && <div className="small quiet">{entry.fields}</div>}
-                {entry.skipped > 0 && (
-                  <div className="small quiet">
-                    and {entry.skipped.toLocaleString()} more until then that are not kept
-                  </div>
-                )}
-              </td>
-              <td>
-                <span className={`badge ${entry.status >= 400 || entry.code ? "warn" : ""}`}>{entry.status}</span>
-                {entry.code && <div className="small">{entry.code}</div>}
-              </td>
-              <td>
-                {entry.ms.toLocaleString()}
-                {"\u00a0"}ms
-              </td>
-              <td>{nameOf(entry)}</td>
-              <td>
-                <span className="address">
-                  <code title={entry.request_id}>{entry.request_id.slice(0, 12)}…</code>
-                  <Copy text={entry.request_id} what={`the request id ${entry.request_id.slice(0, 12)}`} />
-                </span>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
+    <Table label="Table of requests" heads={["When", "Request", "Answer", "Took", "Key", "Request id"]}>
+      {requests.map((entry) => (
+        <tr key={entry.id}>
+          <td>
+            <Time at={entry.at} />
+          </td>
+          <td>
+            <code className="path" title={entry.route}>
+              {entry.method} {entry.operation ?? entry.path}
+            </code>
+            {entry.fields && <div className="small quiet">{entry.fields}</div>}
+            {entry.skipped > 0 && (
+              <div className="small quiet">and {entry.skipped.toLocaleString()} more until then that are not kept</div>
+            )}
+          </td>
+          <td>
+            <span className={`badge ${entry.status >= 400 || entry.code ? "warn" : ""}`}>{entry.status}</span>
+            {entry.code && <div className="small">{entry.code}</div>}
+          </td>
+          <td>
+            {entry.ms.toLocaleString()}
+            {"\u00a0"}ms
+          </td>
+          <td>{nameOf(entry)}</td>
+          <td>
+            <span className="address">
+              <code title={entry.request_id}>{entry.request_id.slice(0, 12)}…</code>
+              <Copy text={entry.request_id} what={`the request id ${entry.request_id.slice(0, 12)}`} />
+            </span>
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 

@@ -2,6 +2,7 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { Address } from "./address.tsx";
 import { api, isUnknown } from "./api.ts";
 import { ErrorNotice, Loading } from "./notices.tsx";
+import { Table } from "./table.tsx";
 import { Time } from "./time.tsx";
 
 /**
@@ -38,45 +39,30 @@ export function TransferTable({
   return (
     <div className="stack">
       <ErrorNotice error={trouble} />
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard */}
-      <section className="scroll" tabIndex={0} aria-label="Table of transfers">
-        <table>
-          <thead>
-            <tr>
-              <th>What</th>
-              <th>Token</th>
-              <th>From</th>
-              <th>To</th>
-              <th>Block</th>
-              <th>When</th>
-            </tr>
-          </thead>
-          <tbody>
-            {items.map((item) => (
-              <tr key={`${item.transaction_hash} ${item.token_id} ${item.type}`}>
-                <td>{item.type}</td>
-                <td>{item.token_id}</td>
-                <td>
-                  <Party
-                    address={item.transfer_from ?? (item.type === "burn" ? item.owner_address : undefined)}
-                    {...{ chain, of: `the sender of token ${item.token_id}` }}
-                  />
-                </td>
-                <td>
-                  <Party
-                    address={item.transfer_to ?? (item.type === "mint" ? item.owner_address : undefined)}
-                    {...{ chain, of: `the receiver of token ${item.token_id}` }}
-                  />
-                </td>
-                <td>{item.block_number}</td>
-                <td>
-                  <Time at={`${item.transaction_date}Z`} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </section>
+      <Table label="Table of transfers" heads={["What", "Token", "From", "To", "Block", "When"]}>
+        {items.map((item) => (
+          <tr key={`${item.transaction_hash} ${item.token_id} ${item.type}`}>
+            <td>{item.type}</td>
+            <td>{item.token_id}</td>
+            <td>
+              <Party
+                address={item.transfer_from ?? (item.type === "burn" ? item.owner_address : undefined)}
+                {...{ chain, of: `the sender of token ${item.token_id}` }}
+              />
+            </td>
+            <td>
+              <Party
+                address={item.transfer_to ?? (item.type === "mint" ? item.owner_address : undefined)}
+                {...{ chain, of: `the receiver of token ${item.token_id}` }}
+              />
+            </td>
+            <td>{item.block_number}</td>
+            <td>
+              <Time at={`${item.transaction_date}Z`} />
+            </td>
+          </tr>
+        ))}
+      </Table>
       {hasNextPage && (
         <button type="button" onClick={() => void fetchNextPage()}>
           More transfers

@@ -1,10 +1,14 @@
 import { type RefObject, useEffect, useRef } from "react";
 
-/** For a row of links that scrolls on narrow screens: the one of the page that is open stands in its middle. */
+/**
+ * For a row of links that scrolls on narrow screens: the one of the page that is open stands in its middle.
+ *
+ * @param page that is open; empty while there are no links.
+ */
 export function useCurrentLink(page: string): RefObject<HTMLElement | null> {
   const row = useRef<HTMLElement>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another page has another link
   useEffect(() => {
+    if (page === "") return;
     const link = row.current?.querySelector("[aria-current]");
     if (!row.current || !link) return;
     const [inside, outside] = [link.getBoundingClientRect(), row.current.getBoundingClientRect()];

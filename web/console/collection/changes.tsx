@@ -6,6 +6,7 @@ import { Copy } from "../address.tsx";
 import { api } from "../api.ts";
 import { useInstallation } from "../installation.ts";
 import { ErrorNotice, Loading } from "../notices.tsx";
+import { Table } from "../table.tsx";
 import { Time } from "../time.tsx";
 
 const query = graphql(`query ($chain: ChainName!, $address: Address!, $after: String) {
@@ -41,49 +42,36 @@ export function Changes({ chain, address }: { chain: string; address: string }) 
   return (
     <div className="stack">
       <ErrorNotice error={error} />
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard */}
-      <section className="scroll" tabIndex={0} aria-label="Table of changes">
-        <table>
-          <thead>
-            <tr>
-              <th>What</th>
-              <th>State</th>
-              <th>When</th>
-              <th>Transaction</th>
-            </tr>
-          </thead>
-          <tbody>
-            {updates.map((update) => (
-              <tr key={update.id}>
-                <td>
-                  {wordsOf(update).map((words) => (
-                    <div key={words}>{words}</div>
-                  ))}
-                </td>
-                <td>{stateWord(update.state)}</td>
-                <td>
-                  <Time at={update.createdAt} />
-                </td>
-                <td>
-                  <Transaction hash={update.transactionHash} chain={chain} />
-                </td>
-              </tr>
-            ))}
-            {deployed && !hasNextPage && (
-              <tr>
-                <td>Deployed</td>
-                <td>done</td>
-                <td>
-                  <Time at={deployed.createdAt} />
-                </td>
-                <td>
-                  <Transaction hash={deployed.transactionHash} chain={chain} />
-                </td>
-              </tr>
-            )}
-          </tbody>
-        </table>
-      </section>
+      <Table label="Table of changes" heads={["What", "State", "When", "Transaction"]}>
+        {updates.map((update) => (
+          <tr key={update.id}>
+            <td>
+              {wordsOf(update).map((words) => (
+                <div key={words}>{words}</div>
+              ))}
+            </td>
+            <td>{stateWord(update.state)}</td>
+            <td>
+              <Time at={update.createdAt} />
+            </td>
+            <td>
+              <Transaction hash={update.transactionHash} chain={chain} />
+            </td>
+          </tr>
+        ))}
+        {deployed && !hasNextPage && (
+          <tr>
+            <td>Deployed</td>
+            <td>done</td>
+            <td>
+              <Time at={deployed.createdAt} />
+            </td>
+            <td>
+              <Transaction hash={deployed.transactionHash} chain={chain} />
+            </td>
+          </tr>
+        )}
+      </Table>
       {hasNextPage && (
         <p>
           <button type="button" onClick={() => void fetchNextPage()}>

@@ -7,6 +7,7 @@ import { api } from "../api.ts";
 import { DangerButton } from "../danger-button.tsx";
 import { ErrorNotice, Loading } from "../notices.tsx";
 import { RequestLog } from "../request-log.tsx";
+import { Table } from "../table.tsx";
 import { Time } from "../time.tsx";
 
 type Settings = Answer<"get", "/v0/me/settings">;
@@ -105,41 +106,36 @@ function Keys() {
         </div>
       )}
       {working && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard
-        <section className="scroll" tabIndex={0} aria-label="Keys">
-          <table>
-            <thead>
-              <tr>
-                <th>Name</th>
-                <th>May</th>
-                <th>Last used</th>
-                <th>Ends</th>
-                <th>
-                  <span className="hidden">Actions</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {working.map((key) => (
-                <tr key={key.id}>
-                  <td>{key.wallet ? `Browser of ${shortAddress(key.wallet)}` : key.name}</td>
-                  <td>{key.scopes.join(", ")}</td>
-                  <td>{time(key.last_used_at)}</td>
-                  <td>{time(key.expires_at)}</td>
-                  <td>
-                    <DangerButton
-                      word="Revoke"
-                      of={key.name}
-                      loss="What uses it is refused from now on."
-                      disabled={revoke.isPending}
-                      act={() => revoke.mutate(key.id)}
-                    />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </section>
+        <Table
+          label="Keys"
+          heads={[
+            "Name",
+            "May",
+            "Last used",
+            "Ends",
+            <span key="hidden" className="hidden">
+              Actions
+            </span>,
+          ]}
+        >
+          {working.map((key) => (
+            <tr key={key.id}>
+              <td>{key.wallet ? `Browser of ${shortAddress(key.wallet)}` : key.name}</td>
+              <td>{key.scopes.join(", ")}</td>
+              <td>{time(key.last_used_at)}</td>
+              <td>{time(key.expires_at)}</td>
+              <td>
+                <DangerButton
+                  word="Revoke"
+                  of={key.name}
+                  loss="What uses it is refused from now on."
+                  disabled={revoke.isPending}
+                  act={() => revoke.mutate(key.id)}
+                />
+              </td>
+            </tr>
+          ))}
+        </Table>
       )}
       <form className="stack" onSubmit={submit} aria-label="New key">
         <div className="fields">

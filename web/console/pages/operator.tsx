@@ -6,6 +6,7 @@ import { findTroubles } from "../operator/advice.ts";
 import { HealthTiles, TroubleList } from "../operator/health.tsx";
 import { ChainPlots, useHistory } from "../operator/history.tsx";
 import { type ChainStatus, countsOf, useStatus } from "../operator/status.ts";
+import { Table } from "../table.tsx";
 
 /** How the installation is: its parts, what to do about troubles, and for each chain the last day, the wallets and what waits. */
 export function OperatorPage() {
@@ -65,26 +66,14 @@ function ChainCard({ chain, children }: { chain: ChainStatus; children: ReactNod
       {chain.wallets.length === 0 ? (
         <p className="quiet">No wallet pays here, so nothing is deployed on this chain.</p>
       ) : (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard
-        <section className="scroll" tabIndex={0} aria-label={`Wallets on ${chain.chain}`}>
-          <table>
-            <thead>
-              <tr>
-                <th>Wallet</th>
-                <th>Balance</th>
-                <th>State</th>
-                <th>May deploy</th>
-                <th>Next nonce</th>
-                <th>Under way</th>
-              </tr>
-            </thead>
-            <tbody>
-              {chain.wallets.map(({ wallet, hasRole }) => (
-                <WalletRow key={wallet} chain={chain} wallet={wallet} hasRole={hasRole} />
-              ))}
-            </tbody>
-          </table>
-        </section>
+        <Table
+          label={`Wallets on ${chain.chain}`}
+          heads={["Wallet", "Balance", "State", "May deploy", "Next nonce", "Under way"]}
+        >
+          {chain.wallets.map(({ wallet, hasRole }) => (
+            <WalletRow key={wallet} chain={chain} wallet={wallet} hasRole={hasRole} />
+          ))}
+        </Table>
       )}
     </section>
   );
