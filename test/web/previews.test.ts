@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { motionOf } from "../../src/ipfs/motion.ts";
 import { thumbnailWidths } from "../../src/thumbnails/bounds.ts";
-import { ipfsPath } from "../../web/mint/animation.ts";
+import { ipfsPath } from "../../web/shared/ipfs-path.ts";
 import { previewsOf, tokenPreviews } from "../../web/shared/previews.ts";
 
 test("a page asks for widths that the service makes, the first that is as wide as the picture's place", () => {

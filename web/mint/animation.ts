@@ -1,4 +1,5 @@
 import { type Motion, motionBytes, motionOf } from "../../src/ipfs/motion.ts";
+import { ipfsPath } from "../shared/ipfs-path.ts";
 
 /** What moves of a token; content of this server. */
 export interface Animation {
@@ -23,13 +24,4 @@ async function motionAt(path: string): Promise<Motion | null> {
   if (answer.status !== 206) await answer.body?.cancel();
   else return motionOf(answer.headers.get("content-type") ?? "", new Uint8Array(await answer.arrayBuffer()));
   return null;
-}
-
-/** Content on IPFS, also where a link names another gateway, comes through this server. Null for every other link. */
-export function ipfsPath(link: unknown): string | null {
-  const rest =
-    typeof link === "string" ? /^(?:ipfs:\/*(?:ipfs\/)?|https?:\/\/[^/]+\/ipfs\/)(.+)$/.exec(link)?.[1] : undefined;
-  const path = `/ipfs/${rest}`;
-  // Dots would lead to other pages of this server.
-  return rest !== undefined && new URL(path, "http://here").pathname.startsWith("/ipfs/") ? path : null;
 }

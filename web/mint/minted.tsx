@@ -1,8 +1,9 @@
 /** @jsxImportSource preact */
 import { useEffect, useState } from "preact/hooks";
 import { formatEther } from "../shared/amounts.ts";
+import { ipfsPath } from "../shared/ipfs-path.ts";
 import type { Provider } from "../shared/wallets.ts";
-import { type Animation, findAnimation, ipfsPath } from "./animation.ts";
+import { type Animation, findAnimation } from "./animation.ts";
 import { Artwork } from "./artwork.tsx";
 import { readTokenUri } from "./calls.ts";
 import type { Sale } from "./sale.ts";

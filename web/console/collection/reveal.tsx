@@ -2,14 +2,13 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { graphql } from "../../../client/src/graphql.ts";
 import { counted, formatBytes } from "../../shared/amounts.ts";
+import { ipfsPath } from "../../shared/ipfs-path.ts";
 import { readKept } from "../../shared/kept.ts";
 import { previewsOf } from "../../shared/previews.ts";
 import { exactTime } from "../../shared/times.ts";
 import { api, ask } from "../api.ts";
 import type { Collection } from "../collections.ts";
 import { CheckedUpdate } from "./checked-update.tsx";
-
-const pathOf = (uri: string) => uri.replace(/^ipfs:\/*/, "/ipfs/");
 
 const storedFolders = graphql(`{ viewer { uploads(kinds: [METADATA_DIRECTORY], first: 50) {
   nodes { uri createdAt sizeBytes } } } }`);
@@ -30,7 +29,7 @@ export function Reveal({ collection, unminted }: { collection: Collection; unmin
     enabled: folder !== null,
     queryFn: async () =>
       await Promise.all(
-        [0, 1, 2].map((id) => ask<{ name?: string; image?: string }>(pathOf(`${folder}${id}`)).catch(() => null)),
+        [0, 1, 2].map((id) => ask<{ name?: string; image?: string }>(`${ipfsPath(folder)}${id}`).catch(() => null)),
       ),
   });
   const stored = useQuery({
@@ -72,17 +71,20 @@ export function Reveal({ collection, unminted }: { collection: Collection; unmin
       </label>
       {preview.data && (
         <ul className="cards small-cards" aria-label="Preview">
-          {preview.data.map((token, id) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: the position is the token's id
-            <li key={id} className="card">
-              {token?.image ? (
-                <img {...previewsOf(pathOf(token.image), 200)} alt="" width="200" height="200" />
-              ) : (
-                <div className="no-picture">nothing</div>
-              )}
-              <p>{token?.name ?? `Token ${id} has no metadata there`}</p>
-            </li>
-          ))}
+          {preview.data.map((token, id) => {
+            const image = ipfsPath(token?.image);
+            return (
+              // biome-ignore lint/suspicious/noArrayIndexKey: the position is the token's id
+              <li key={id} className="card">
+                {image ? (
+                  <img {...previewsOf(image, 200)} alt="" width="200" height="200" />
+                ) : (
+                  <div className="no-picture">nothing</div>
+                )}
+                <p>{token?.name ?? `Token ${id} has no metadata there`}</p>
+              </li>
+            );
+          })}
         </ul>
       )}
       <CheckedUpdate
