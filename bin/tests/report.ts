@@ -89,7 +89,8 @@ function outcomeOfVitest(result: StepResult, report: string): Outcome {
 
 /** The files, from the root, whose errors nobody awaited, as vitest says it; null when it names none for one of them. */
 function filesOfUnawaited(output: string): string[] | null {
-  const count = Number(/^ +Errors +(\d+) errors?$/m.exec(output)?.[1] ?? 0);
+  if (!output.includes(" Unhandled Errors ")) return [];
+  const count = Number(/^ +Errors +(\d+) errors?$/m.exec(output)?.[1] ?? Number.POSITIVE_INFINITY);
   const named = [...output.matchAll(/^This error originated in "(.+)" test file\./gm)].map(([, file = ""]) => file);
   return named.length >= count ? [...new Set(named)] : null;
 }
