@@ -1,5 +1,6 @@
 import { LRUCache } from "lru-cache";
 import { entryBound } from "../cache-bounds.ts";
+import { withoutEnd } from "../db/tenancy/tenant.ts";
 import { contentTypeOf, readHead } from "../ipfs/content-type.ts";
 import { type Motion, motionBytes, motionOf } from "../ipfs/motion.ts";
 import { gatewayPath, type IpfsLocation, parseIpfsUri } from "../metadata/read/ipfs-location.ts";
@@ -40,7 +41,7 @@ export async function readPreview(services: Services, uri: string): Promise<Coll
   if (performance.now() > known.againAt) {
     known.againAt = performance.now() + incompleteMs;
     // Gateways may be asked, which takes seconds; the sale is shown meanwhile.
-    void lookUp(services, uri).catch(() => null);
+    void withoutEnd(() => lookUp(services, uri)).catch(() => null);
   }
   return known.preview;
 }
@@ -106,7 +107,7 @@ async function motionAt(services: Services, found: Found) {
   // Of pages, with the files that they load.
   if (content.kind === "directory") {
     const page = await services.content.resolveAnywhere(place.cid, [...place.path, "index.html"]).catch(() => null);
-    return page && { type: "text/html", animation: null };
+    return { type: page ? "text/html" : "inode/directory", animation: null };
   }
   try {
     const type = await contentTypeOf(content, place.path.at(-1) ?? "");
