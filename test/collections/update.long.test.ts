@@ -291,7 +291,7 @@ describe("GraphQL updateCollection", () => {
     expect(newest.nodes).toEqual([
       {
         ...{ ...unchanged, id: second },
-        ...{ publicMintStart: "2031-01-01T00:00:00.000Z", royaltiesAddress: wallet.toLowerCase() },
+        ...{ publicMintStart: "2031-01-01T00:00:00.000Z", royaltiesAddress: wallet },
       },
     ]);
     const { hasNextPage, endCursor } = newest.pageInfo as { hasNextPage: boolean; endCursor: string };
