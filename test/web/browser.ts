@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
-import type { Hex } from "viem";
+import { type Hex, keccak256 } from "viem";
 import { onTestFailed } from "vitest";
 import type { Wallet } from "../../bin/demo-wallets.ts";
 import { slowness } from "../setup/wait.ts";
@@ -81,6 +81,15 @@ async function describeContext({ context, complaints }: WatchedPage): Promise<vo
   }
   process.stdout.write(`complaints: ${JSON.stringify(complaints)}\n`);
 }
+
+/** Signs what a page wants without sending it. */
+export async function sign(wallet: Wallet, { to, data, value }: SentCall): Promise<Hex> {
+  const request = await wallet.prepareTransactionRequest({ to, data, value: BigInt(value ?? 0), gas: 300_000n });
+  return await wallet.signTransaction(request as Parameters<Wallet["signTransaction"]>[0]);
+}
+
+/** The hash of a transaction that no node ever gets. */
+export const signOnly = async (wallet: Wallet, call: SentCall): Promise<Hex> => keccak256(await sign(wallet, call));
 
 interface SentCall {
   to?: Hex | undefined;

@@ -2,13 +2,14 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
 import type { Browser } from "playwright-core";
+import type { Address } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { drawImage } from "../../bin/demo-images.ts";
 import { connect, type Wallet } from "../../bin/demo-wallets.ts";
 import { leaseStack } from "../setup/shared-stack.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { patient } from "../setup/wait.ts";
-import { addWallet, hasBrowser, openBrowser, openPage, type WatchedPage } from "./browser.ts";
+import { addWallet, hasBrowser, openBrowser, openPage, signOnly, type WatchedPage } from "./browser.ts";
 import { enterOn, pressedKeys, typeInto } from "./keyboard.ts";
 import { readmeSteps } from "./readme-steps.ts";
 import { buildPages } from "./web-fixture.ts";
@@ -225,6 +226,88 @@ describe.skipIf(!hasBrowser)("a launch in the console", () => {
       .waitFor();
     await changes.filter({ hasText: "Deployed" }).waitFor();
     await watched.context.close();
+  });
+
+  test("of 30 pictures with presale and reveal, and a withdrawal that is dropped and replaced, are made by touch alone", async () => {
+    const folder = await makeFolder("Touched", 30);
+    const creator = await chain.createWallet();
+    const watched = await openPage(browser, origin, { width: 360, height: 740, phone: true });
+    const { page, complaints } = watched;
+    page.setDefaultTimeout(120_000);
+    const wallet = await addWallet(watched, creator, stack.ready.rpcUrl ?? "", stack.ready.chainId ?? 0);
+    let taps = 0;
+    const needed: Record<string, number> = {};
+    const tap = async (role: "button" | "link" | "checkbox", name: string) => {
+      await page.getByRole(role, { name, exact: true }).first().tap();
+      taps += 1;
+    };
+    const counted = (task: string) => {
+      needed[task] = taps;
+      taps = 0;
+    };
+    await page.goto(`${origin}/console`);
+    await tap("button", "Own wallet");
+    await page.getByRole("heading", { name: "Collections" }).waitFor();
+    taps = 0;
+    await tap("link", "Launch");
+    await page.getByLabel("Name of the collection").fill("Touched");
+    await tap("checkbox", "Hide the artwork until I reveal it");
+    const chooser = page.waitForEvent("filechooser");
+    await tap("button", "Choose a folder");
+    await (await chooser).setFiles(folder);
+    await tap("button", "Store 30 pictures");
+    await page.getByText("30 tokens stored at").waitFor();
+    await tap("button", "Next");
+    await page.getByLabel("Symbol").fill("TCH");
+    await tap("button", "Next");
+    await page.getByLabel(/^Presale opens/).fill("2036-01-01T00:00");
+    await page.getByLabel("Wallets of the presale").fill(creator.account.address);
+    await tap("button", "Next");
+    await expect.poll(() => page.getByLabel(/^Owner/).inputValue(), patient).not.toBe("");
+    await tap("button", "Next");
+    await tap("button", "Deploy");
+    await tap("link", "Open the collection");
+    await page.getByText("0 of 30").first().waitFor();
+    counted("launch");
+
+    await tap("link", "Reveal it");
+    await tap("button", "Check the reveal");
+    await tap("button", "Reveal all tokens");
+    await page.getByText("The change is on the chain.").waitFor();
+    counted("reveal");
+
+    const address = page
+      .url()
+      .split("/")
+      .find((part) => part.startsWith("0x")) as Address;
+    await page.goto(`${origin}/mint/goerli/${address}`);
+    await tap("button", "Own wallet");
+    await tap("button", "Mint 1");
+    await page.getByRole("heading", { name: "Here is your token" }).waitFor();
+    counted("mint");
+
+    await page.goto(`${origin}/console/collections/goerli/${address}`);
+    wallet.send = (call) => signOnly(creator, call);
+    await tap("button", "Withdraw with Own wallet");
+    await page.getByText("The network has dropped the transaction; the money is still in the contract.").waitFor();
+    wallet.send = async (call) => {
+      const hash = await signOnly(creator, call);
+      const other = await creator.sendTransaction({ to: creator.account.address, value: 0n });
+      await chain.node.waitForTransactionReceipt({ hash: other });
+      return hash;
+    };
+    await tap("button", "Withdraw with Own wallet");
+    await page.getByText("Another transaction of this wallet took this one's place").waitFor();
+    expect(await chain.node.getBalance({ address })).toBe(10n ** 16n);
+    wallet.send = undefined;
+    await tap("button", "Withdraw with Own wallet");
+    await page.getByText(/are in the treasury\. Transaction 0x/).waitFor();
+    expect(await chain.node.getBalance({ address })).toBe(0n);
+    counted("withdraw, dropped, replaced");
+    console.info(`taps, beside those into fields and in the wallet: ${JSON.stringify(needed)}`);
+    expect(needed).toEqual({ launch: 10, reveal: 3, mint: 2, "withdraw, dropped, replaced": 3 });
+    expect(complaints.filter((text) => !/\b40[134]\b/.test(text))).toEqual([]);
+    await watched.close();
   });
 
   test("leads from the README's steps to a token in the browser, without a wallet of one's own", async () => {

@@ -1,10 +1,19 @@
 import type { Browser } from "playwright-core";
-import { type Address, type Hex, keccak256, parseEther } from "viem";
+import { type Address, keccak256, parseEther } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { connect, type Wallet } from "../../bin/demo-wallets.ts";
 import { leaseStack } from "../setup/shared-stack.ts";
 import { TcpProxy } from "../setup/tcp-proxy.ts";
-import { addWallet, hasBrowser, openBrowser, openPage, type WalletControl, type WatchedPage } from "./browser.ts";
+import {
+  addWallet,
+  hasBrowser,
+  openBrowser,
+  openPage,
+  sign,
+  signOnly,
+  type WalletControl,
+  type WatchedPage,
+} from "./browser.ts";
 import { checkLook, type Look, looks, nameOf } from "./looks.ts";
 import { buildPages, deploySale } from "./web-fixture.ts";
 
@@ -76,15 +85,6 @@ describe.skipIf(!hasBrowser)("the mint page", () => {
       }),
     );
   }
-
-  type Call = Parameters<NonNullable<WalletControl["send"]>>[0];
-  async function sign(fan: Wallet, { to, data, value }: Call): Promise<Hex> {
-    const request = await fan.prepareTransactionRequest({ to, data, value: BigInt(value ?? 0), gas: 300_000n });
-    return await fan.signTransaction(request as Parameters<Wallet["signTransaction"]>[0]);
-  }
-
-  /** Signs what the page wants, and gives its hash to the page without sending it. */
-  const signOnly = async (fan: Wallet, call: Call) => keccak256(await sign(fan, call));
 
   test("offers a wallet on another network to switch, and one that does not know the network to add it", async () => {
     await inEveryLook(async ({ page, wallet }, look) => {
