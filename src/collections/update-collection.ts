@@ -25,10 +25,9 @@ import type { UpdateCollectionInput } from "./deployment-input.ts";
 export type CollectionUpdate = ChainRequest<"update">;
 export const collectionUpdates: Family<CollectionUpdate> = { name: "update", kinds: ["update"] };
 
-/** What an update changes, addresses as they were sent; absent members stay as they are. */
+/** What an update changes; absent members stay as they are. */
 export function changesOf({ payload }: CollectionUpdate): ConfigChanges {
-  const { spelling } = payload as { spelling?: Pick<ConfigChanges, "royaltiesAddress"> };
-  return { ...readChanges(payload), ...spelling };
+  return readChanges(payload);
 }
 
 export interface UpdateCollectionResult {

@@ -267,7 +267,12 @@ describe("GraphQL updateCollection", () => {
     });
 
     const more = await api.graphql(update, {
-      input: { chain, collection: address, publicMintStart: "2031-01-01T00:00:00Z", royaltiesAddress: wallet },
+      input: {
+        chain,
+        collection: address,
+        publicMintStart: "2031-01-01T00:00:00Z",
+        royaltiesAddress: wallet.toLowerCase(),
+      },
     });
     await settled(more.data["updateCollection"]?.["update"]?.["transactionHash"]);
     const list = async (variables: Record<string, unknown>) => {

@@ -2,7 +2,7 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import type { ResultOf } from "gql.tada";
 import { graphql } from "../../../client/src/graphql.ts";
 import { exactTime } from "../../shared/times.ts";
-import { Copy } from "../address.tsx";
+import { Copy, checksummed } from "../address.tsx";
 import { api } from "../api.ts";
 import { useInstallation } from "../installation.ts";
 import { ErrorNotice, Loading } from "../notices.tsx";
@@ -97,7 +97,7 @@ function wordsOf(update: Update): string[] {
     ...(update.presaleMintStart === null ? [] : [`Presale from ${at(update.presaleMintStart)}`]),
     ...(presaleMerkleRoot === null ? [] : ["Another presale list"]),
     ...(royaltiesBps === null ? [] : [`Royalties of ${royaltiesBps / 100} %`]),
-    ...(royaltiesAddress === null ? [] : [`Royalties go to ${royaltiesAddress}`]),
+    ...(royaltiesAddress === null ? [] : [`Royalties go to ${checksummed(royaltiesAddress)}`]),
     ...(update.freezesMetadata ? ["Frozen for good"] : []),
   ];
 }
