@@ -49,6 +49,7 @@ export async function checkUpdate(
   const start = (field: "publicMintStart" | "presaleMintStart") =>
     input[field] && startSeconds(problems, field, input[field]);
   const starts = { publicMintStart: start("publicMintStart"), presaleMintStart: start("presaleMintStart") };
+  checkFixed(problems, collection, input.fixed ?? {});
   if (chain.paidTierOnly && caller.tier === "free")
     problems.add("plan_limit_exceeded", "chain", `updating on ${chain.name} needs a Growth or Scale key`);
   problems.check();
@@ -74,6 +75,27 @@ export async function checkUpdate(
   return { collection, changes, allowlist };
 }
 
+/**
+ * What was deployed cannot change any more, so the collection's own row knows it: a request that repeats an earlier one is
+ * compared too, before it is answered with that one's hash.
+ */
+function checkFixed(problems: Problems, { settings }: Collection, fixed: FixedMembers): void {
+  const same: Record<keyof FixedMembers, unknown> = {
+    name: settings.name,
+    symbol: settings.symbol,
+    maxSupply: BigInt(settings.maxSupply),
+    reservedSupply: BigInt(settings.reservedSupply),
+    tokensPerMint: BigInt(settings.tokensPerMint),
+    mintPriceWei: BigInt(settings.publicMintPriceWei),
+    treasuryAddress: settings.treasuryAddress.toLowerCase(),
+  };
+  for (const [field, current] of Object.entries(same) as [keyof FixedMembers, unknown][]) {
+    const given = field === "treasuryAddress" ? fixed[field]?.toLowerCase() : fixed[field];
+    if (given !== undefined && given !== current)
+      problems.add("value_error", field, `this cannot be changed after deployment; it is ${current}`);
+  }
+}
+
 const adminRole = keccak256(stringToHex("ADMIN_ROLE"));
 
 /**
@@ -81,14 +103,13 @@ const adminRole = keccak256(stringToHex("ADMIN_ROLE"));
  * gas is spent.
  *
  * @returns its settings there, and what the update makes of them.
- * @throws ServiceError `metadata_frozen`; `value_error` for fixed members that differ, a freeze that would
- *   hide the collection for ever, or a collection that the service's wallet may not change.
+ * @throws ServiceError `metadata_frozen`; `value_error` for a freeze that would hide the collection for ever, or a
+ *   collection that the service's wallet may not change.
  */
 export async function checkAgainstChain(
   services: Services,
   collection: Collection,
   changes: ConfigChanges,
-  fixed: FixedMembers,
 ): Promise<{ current: RuntimeConfig; next: RuntimeConfig }> {
   const { chain } = collection;
   if (await isBeingFrozen(services, collection)) throw frozen("is being frozen by an earlier update");
@@ -106,24 +127,10 @@ export async function checkAgainstChain(
     ]);
     return { info, isAdmin };
   });
-  const { deploymentConfig: deployment, runtimeConfig: runtime } = info;
+  const { runtimeConfig: runtime } = info;
   // All of them are fixed then, not the URIs alone: so it was for clients of the original service.
   if (!runtime.metadataUpdatable) throw frozen("is frozen");
   const problems = new Problems();
-  const same: Record<keyof FixedMembers, unknown> = {
-    name: deployment.name,
-    symbol: deployment.symbol,
-    maxSupply: deployment.maxSupply,
-    reservedSupply: deployment.reservedSupply,
-    tokensPerMint: deployment.tokensPerMint,
-    mintPriceWei: runtime.publicMintPrice,
-    treasuryAddress: deployment.treasuryAddress.toLowerCase(),
-  };
-  for (const [field, current] of Object.entries(same) as [keyof FixedMembers, unknown][]) {
-    const given = field === "treasuryAddress" ? fixed[field]?.toLowerCase() : fixed[field];
-    if (given !== undefined && given !== current)
-      problems.add("value_error", field, `this cannot be changed after deployment; it is ${current}`);
-  }
   const next = applyChanges(runtime, changes);
   if (!next.metadataUpdatable && next.baseURI === "")
     problems.add("value_error", "freezeMetadata", "frozen without a base URI it could never be revealed");

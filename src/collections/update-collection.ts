@@ -49,15 +49,15 @@ export async function updateCollection(
   caller: Caller,
   input: UpdateCollectionInput,
 ): Promise<UpdateCollectionResult> {
-  const { royaltiesAddress: royaltiesAddressAsSent, idempotencyKey, fixed = {} } = input;
+  const { royaltiesAddress: royaltiesAddressAsSent, idempotencyKey } = input;
   const { collection, changes, allowlist } = await checkUpdate(services, caller, input);
   const { chain, address: contract } = collection;
   const update = { chain, contract, changes, allowlist, royaltiesAddressAsSent, idempotencyKey };
   const asked = askUpdate(services, caller, update, async () => {
     if (allowlist && allowlist.entries.length > 0) await services.disk.requireRoom(caller.tier === "free");
-    await checkAgainstChain(services, collection, changes, fixed);
+    await checkAgainstChain(services, collection, changes);
   });
-  const done = await carryOut(services, caller, { ...asked, beside: Object.entries(fixed).join(" ") });
+  const done = await carryOut(services, caller, asked);
   return { update: done.request, idempotencyKey: done.idempotencyKey };
 }
 
@@ -167,7 +167,7 @@ export async function planUpdate(
 ): Promise<UpdatePlan> {
   const { collection, changes, allowlist } = await checkUpdate(services, caller, input);
   const { chain } = collection;
-  const { current, next } = await checkAgainstChain(services, collection, changes, input.fixed ?? {});
+  const { current, next } = await checkAgainstChain(services, collection, changes);
   const data = encodeFunctionData({ abi: collectionAbi, functionName: "updateConfig", args: [next] });
   const [cost, listed] = await Promise.all([
     planCost(services, chain, { to: collection.address, data }),

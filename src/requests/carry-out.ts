@@ -29,8 +29,6 @@ export interface Asked<R extends ChainRequest> {
   kind: R["kind"];
   /** Everything that makes two requests of this kind and chain the same, in one spelling; without what is drawn for it. */
   canonical: string;
-  /** What is checked of it beside that: only a request that has the same may wait for this one's end, or be told its refusal. */
-  beside?: string;
   /** As sent. */
   idempotencyKey: string | undefined;
   /** Of a token of a list. */
@@ -102,7 +100,7 @@ export async function carryOut<R extends ChainRequest>(
 ): Promise<CarriedOut<R>> {
   const shared = underWay.get(services) ?? new Map<string, Promise<CarriedOut<ChainRequest>>>();
   underWay.set(services, shared);
-  const name = `${caller.accountId} ${checkKey(asked.idempotencyKey)} ${hashOf(asked).toString("hex")} ${asked.beside ?? ""}`;
+  const name = `${caller.accountId} ${checkKey(asked.idempotencyKey)} ${hashOf(asked).toString("hex")}`;
   const earlier = shared.get(name);
   // Equal requests are of one family.
   if (earlier) return (await earlier) as CarriedOut<R>;

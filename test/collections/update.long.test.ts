@@ -212,7 +212,8 @@ describe("PUT /v0/contracts/collections", () => {
       const { status, body } = await put(address, changes, headers);
       return [status, (body["error"] as unknown as { code: string }).code];
     };
-    expect(await refused({ max_supply: 101 })).toEqual([422, "parameter_missing"]);
+    expect(await refused({ max_supply: 100 })).toEqual([422, "parameter_missing"]);
+    expect(await refused({ max_supply: 101 })).toEqual([422, "value_error"]);
     expect(await refused({ base_uri: "ipfs://x/", max_supply: 101 })).toEqual([422, "value_error"]);
     expect(await refused({ base_uri: "ipfs://x/", treasury_address: randomAddress() })).toEqual([422, "value_error"]);
     expect(await refused({})).toEqual([422, "parameter_missing"]);
@@ -296,7 +297,7 @@ describe("GraphQL updateCollection", () => {
     expect(newest.nodes).toEqual([
       {
         ...{ ...unchanged, id: second },
-        ...{ publicMintStart: "2031-01-01T00:00:00.000Z", royaltiesAddress: wallet },
+        ...{ publicMintStart: "2031-01-01T00:00:00.000Z", royaltiesAddress: wallet.toLowerCase() },
       },
     ]);
     const { hasNextPage, endCursor } = newest.pageInfo as { hasNextPage: boolean; endCursor: string };
@@ -374,6 +375,8 @@ test("a refusal for a member that cannot be changed is not given to the correcte
   ]);
   expect(wrong.status).toBe(422);
   expect(right.status).toBe(200);
+  // Nor is the hash of the request that was right given to one that is wrong, however late it comes.
+  expect((await put(address, { ...changes, mint_price: 0.02 })).status).toBe(422);
   const other = { royalties_share: 301, royalties_address: wallet };
   expect((await put(address, { ...other, mint_price: 0.02 })).status).toBe(422);
   expect((await put(address, { ...other, mint_price: 0.01 })).status).toBe(200);

@@ -52,12 +52,8 @@ export class GrowingLists {
       [this.#account, await this.#car, 1_700_000_000 + place],
     );
     await this.#addDeployment(place);
-    await this.#addTokenUpdate(place);
-  }
-
-  async #addTokenUpdate(place: number): Promise<void> {
-    const payload = { tokens: [{ tokenId: String(place), uri: "ipfs://bafytest" }] };
-    await this.#addIntent("token_update", place, payload);
+    await this.#addIntent("token_update", place, { tokens: [{ tokenId: String(place), uri: "ipfs://bafytest" }] });
+    await this.#addIntent("update", place, { changes: { royaltiesBps: "100" } }, bytes(alice));
   }
 
   async #addDeployment(place: number): Promise<void> {
@@ -70,16 +66,13 @@ export class GrowingLists {
     await this.#addIntent("deploy", place, payload);
   }
 
-  async #addIntent(kind: string, place: number, payload: object): Promise<void> {
+  async #addIntent(kind: string, place: number, payload: object, of: Buffer = randomBytes(20)): Promise<void> {
     await this.#api.database.pool.query(
       `INSERT INTO service.intent (id, root_id, tenant_id, idem_key, req_hash, chain_id, kind, payload, factory,
          template, owner, init_data, salt, predicted_addr, created_at)
        VALUES ($1::uuid, $1::uuid, $2, $1::uuid::text, $3, 31337, $8, $4, $5, $5, $5, '\\x', $3, $6,
          to_timestamp($7))`,
-      [
-        ...[randomUUID(), this.#account, randomBytes(32), payload, bytes(alice), randomBytes(20)],
-        ...[1_700_000_000 + place, kind],
-      ],
+      [...[randomUUID(), this.#account, randomBytes(32), payload, bytes(alice), of], ...[1_700_000_000 + place, kind]],
     );
   }
 }
@@ -293,6 +286,13 @@ export const listCases: readonly ListCase[] = [
     graphql: (page) => `viewer { mints(all: true, ${page})`,
     key: (node) => node.id,
     set: "SELECT id::text AS key FROM service.intent WHERE kind = 'token_update'",
+    forwardsOnly: true,
+  },
+  {
+    ...{ field: "Viewer.collectionUpdates", name: "updates of a collection", path: ["viewer", "collectionUpdates"] },
+    graphql: (page) => `viewer { collectionUpdates(chain: "goerli", collection: "${alice}", ${page})`,
+    ...{ node: "id", key: (node) => node.id },
+    set: "SELECT id::text AS key FROM service.intent WHERE kind = 'update'",
     forwardsOnly: true,
   },
 ];
