@@ -241,9 +241,10 @@ test.each([1, 2])(
       await chain.request("eth_getBlockByNumber", [`0x${number.toString(16)}`, true]);
     const block = (await chain.request("eth_getBlockByNumber", [last, true])) as Fields;
     expect(block["logsBloom"]).toBe((await node.rpc<Fields>("eth_getBlockByNumber", [last, false]))["logsBloom"]);
-    const asked = nodes.map((one) => one.asked.length);
+    for (const one of nodes) one.asked.length = 0;
     expect(await chain.request("eth_getLogs", [{ blockHash: block["hash"] }])).toHaveLength(1);
-    expect(nodes.reduce((sum, one, index) => sum + one.asked.length - (asked[index] ?? 0), 0)).toBe(1);
+    // An endpoint that was slow before is asked for its chain again, which says nothing about logs.
+    expect(nodes.flatMap(({ asked }) => asked).filter((method) => method !== "eth_chainId")).toEqual(["eth_getLogs"]);
     expect(lines.filter((line) => line.includes("headers of this chain have fields"))).toHaveLength(1);
     if (count === 2) expect(chain.health()[1]?.fault).toBeNull();
   },
