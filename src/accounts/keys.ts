@@ -9,6 +9,7 @@ import type { Database } from "../db/database.ts";
 import type { Scope } from "../db/tables/accounts.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { MembersOf } from "../requests/answer-members.ts";
+import { date, type InputOf, int, text, words } from "../requests/fields.ts";
 import type { Services } from "../services.ts";
 import { checkName } from "./sign-up.ts";
 
@@ -47,17 +48,32 @@ export interface CreatedKey {
   legacyKey: string;
 }
 
-export interface CreateKeyInput {
-  name: string;
-  /** A part of the caller's own. */
-  scopes: readonly Scope[];
-  expiresAt?: Date | undefined;
-}
+/** What a key may be used for. */
+export const scopeWords: Readonly<Record<Scope, string>> = {
+  read: "Reading, streams and refreshes of metadata.",
+  upload: "Uploads to IPFS.",
+  deploy: "Deployments, updates, mints, burns and transfers.",
+  admin: "Keys and webhooks of the account.",
+};
+const overlap = { default: 86_400, max: 30 * 86_400 };
+
+export const createKeyFields = {
+  name: text({ required: true, doc: "A name for people, 1 to 100 characters on one line." }),
+  scopes: words(scopeWords, {
+    ...{ required: "graphql", default: ["read"] },
+    doc: "What the new key may be used for, read by default; only scopes that your own key has.",
+  }),
+  expiresAt: date({ doc: "The key works until this time; absent: it does not expire." }),
+};
+export const rotateKeyFields = {
+  overlapSeconds: int({
+    ...overlap,
+    doc: "How long the old key still works, in seconds: 0 to 2592000 (30 days); a day by default.",
+  }),
+};
 
 const keyId = /^key_[0-9a-f]{32}$/;
 const maxLiveKeys = 100;
-const maxOverlapSeconds = 30 * 86_400;
-const defaultOverlapSeconds = 86_400;
 const works = sql<boolean>`revoked_at IS NULL AND (expires_at IS NULL OR expires_at > clock_timestamp())`;
 
 /** The keys of the caller's account, oldest first, revoked ones too. */
@@ -78,17 +94,21 @@ export async function listKeys(services: Services, caller: Session): Promise<Api
  *
  * @throws ServiceError `scope_missing` for a scope that the caller's key has not, `value_error`.
  */
-export async function createKey(services: Services, caller: Session, input: CreateKeyInput): Promise<CreatedKey> {
+export async function createKey(
+  services: Services,
+  caller: Session,
+  { scopes = ["read"], ...input }: InputOf<typeof createKeyFields>,
+): Promise<CreatedKey> {
   const name = checkName(input.name, "name");
-  if (input.scopes.length === 0) throw new ServiceError("value_error", "give at least one scope", { field: "scopes" });
-  const beyond = input.scopes.filter((scope) => !caller.scopes.includes(scope));
+  if (scopes.length === 0) throw new ServiceError("value_error", "give at least one scope", { field: "scopes" });
+  const beyond = scopes.filter((scope) => !caller.scopes.includes(scope));
   if (beyond.length > 0)
     throw new ServiceError("scope_missing", `this key cannot hand on ${beyond.join(", ")}`, { field: "scopes" });
   if (input.expiresAt && input.expiresAt.getTime() <= Date.now())
     throw new ServiceError("value_error", "expires_at lies in the past", { field: "expiresAt" });
   return await services.db
     .transaction()
-    .execute((transaction) => addKey(transaction, services, caller, { ...input, name }, "create"));
+    .execute((transaction) => addKey(transaction, services, caller, { ...input, name, scopes }, "create"));
 }
 
 /**
@@ -106,9 +126,9 @@ export async function rotateKey(
   caller: Session,
   input: { id: string; overlapSeconds?: number | undefined },
 ): Promise<CreatedKey> {
-  const overlap = input.overlapSeconds ?? defaultOverlapSeconds;
-  if (!Number.isInteger(overlap) || overlap < 0 || overlap > maxOverlapSeconds) {
-    const want = `overlap_seconds must be 0 to ${maxOverlapSeconds}`;
+  const seconds = input.overlapSeconds ?? overlap.default;
+  if (!Number.isInteger(seconds) || seconds < 0 || seconds > overlap.max) {
+    const want = `overlap_seconds must be 0 to ${overlap.max}`;
     throw new ServiceError("value_error", want, { field: "overlapSeconds" });
   }
   if (!keyId.test(input.id)) throw noKey();
@@ -129,7 +149,7 @@ export async function rotateKey(
     await transaction
       .updateTable("service.api_key")
       // A key that would have ended earlier still does.
-      .set({ expires_at: sql<Date>`least(expires_at, clock_timestamp() + make_interval(secs => ${overlap}))` })
+      .set({ expires_at: sql<Date>`least(expires_at, clock_timestamp() + make_interval(secs => ${seconds}))` })
       .where("id", "=", old.id)
       .execute();
     // Refused here, for the number of keys, the transaction takes the old key's end back.
@@ -158,7 +178,7 @@ async function addKey(
   transaction: Transaction<Database>,
   services: Services,
   caller: Session,
-  input: CreateKeyInput,
+  input: Pick<ApiKey, "name" | "scopes"> & { expiresAt?: Date | undefined },
   action: string,
   replaces?: string,
 ): Promise<CreatedKey> {

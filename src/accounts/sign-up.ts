@@ -7,13 +7,14 @@ import { perDay } from "../auth/rate-limit.ts";
 import type { Tier } from "../db/tables/accounts.ts";
 import { setTenant } from "../db/tenancy/tenant.ts";
 import { ServiceError } from "../errors/errors.ts";
+import { type InputOf, text } from "../requests/fields.ts";
 import type { Services } from "../services.ts";
 import { tooFast } from "./admit.ts";
 
-export interface SignUpInput {
-  name: string;
-  email?: string | undefined;
-}
+export const signUpFields = {
+  name: text({ required: true, doc: "The name of the account, 1 to 100 characters on one line." }),
+  email: text({ doc: "An e-mail address, up to 254 characters; none when absent." }),
+};
 
 /** The only time the key can be seen. */
 export interface SignedUp {
@@ -37,7 +38,7 @@ const blocksOfDay = 20;
  */
 export async function signUp(
   services: Services,
-  input: SignUpInput,
+  input: InputOf<typeof signUpFields>,
   request: { address: string | null; requestId: string },
 ): Promise<SignedUp> {
   requireOpen(services);

@@ -4,22 +4,58 @@ import { isAllowedUrl } from "../outbound/address-guard.ts";
 import { type EventFilter, filterBounds } from "../outbox/event-filter.ts";
 import { type Finality, finalities } from "../outbox/event-row.ts";
 import { eventFamilies, isBelow, isEventType, operatorFamilies } from "../outbox/event-types.ts";
+import { addresses, chains, type InputOf, needed, text, texts, tokenIds } from "../requests/fields.ts";
 import type { Services } from "../services.ts";
 import { allowsPrivate, type WebhookOwner, type WebhookServices } from "./webhook-record.ts";
 
-/** A filter as both APIs take it. */
-export interface EventFilterInput {
-  types?: readonly string[] | null | undefined;
-  chains?: readonly string[] | null | undefined;
-  contracts?: readonly string[] | null | undefined;
-  accounts?: readonly string[] | null | undefined;
-  tokenIds?: readonly string[] | null | undefined;
-  finality?: string | null | undefined;
+/** When a transfer is sent. */
+const finalityWords: Readonly<Record<Finality, string>> = {
+  latest: "at once, the default; it is retracted if the chain takes it back",
+  safe: "when its block is safe",
+  finalized: "when its block is final; it is never retracted",
+};
+
+function upTo(name: keyof typeof filterBounds) {
+  return { most: filterBounds[name], v0: [name] } as const;
 }
 
-/** What both APIs tell of filters. */
-export const eventTypeNames: readonly string[] = Object.keys(eventFamilies);
-export const mostInFilter: Readonly<Record<keyof typeof filterBounds, number>> = filterBounds;
+/** Which events to send. */
+export const filterFields = {
+  types: texts({
+    ...upTo("types"),
+    doc: `Types of events, whole or by their beginning (${Object.keys(eventFamilies).join(", ")}), up to ${filterBounds.types}: nft.transfer includes its retractions.`,
+  }),
+  chains: chains({ ...upTo("chains"), doc: `Only events of these chains, up to ${filterBounds.chains}.` }),
+  contracts: addresses({
+    ...upTo("contracts"),
+    doc: `Only events of these contracts, up to ${filterBounds.contracts}.`,
+  }),
+  accounts: addresses({
+    ...upTo("accounts"),
+    doc: `Only transfers from or to these accounts, up to ${filterBounds.accounts}.`,
+  }),
+  tokenIds: tokenIds({
+    ...upTo("tokenIds"),
+    doc: `Only events of tokens with these ids, whole numbers, up to ${filterBounds.tokenIds}.`,
+  }),
+  finality: text({
+    words: finalityWords,
+    doc: `When a transfer is sent: ${Object.entries(finalityWords)
+      .map(([word, meaning]) => `${word} (${meaning})`)
+      .join(", ")}.`,
+  }),
+};
+export type EventFilterInput = InputOf<typeof filterFields>;
+
+/** What a webhook endpoint is changed with, beside the filter. */
+export const webhookFields = {
+  url: text({
+    doc: "The http or https URL that messages are posted to, up to 2,000 characters; at a public host and at port 80 or 443 unless the operator allows others.",
+  }),
+  description: text({ emptyIsText: true, doc: "A note of yours, up to 500 characters." }),
+};
+export const newWebhookFields = { ...webhookFields, url: needed(webhookFields.url) };
+export type WebhookInput = EventFilterInput & InputOf<typeof webhookFields>;
 
 const maxTokenId = 2n ** 256n - 1n;
 
@@ -47,14 +83,14 @@ export function readFilter(services: Pick<Services, "chains">, input: EventFilte
   return {
     types,
     chains,
-    contracts: addresses(input.contracts, "contracts"),
-    accounts: addresses(input.accounts, "accounts"),
+    contracts: addressBytes(input.contracts, "contracts"),
+    accounts: addressBytes(input.accounts, "accounts"),
     tokenIds: [...new Set(tokenIds)],
     finality: readFinality(input.finality),
   };
 }
 
-function readFinality(value: string | null | undefined): Finality {
+function readFinality(value: string | undefined): Finality {
   const text = (value ?? "latest").toLowerCase();
   const found = finalities.find((name) => name === text);
   if (found) return found;
@@ -75,7 +111,7 @@ export function readPlace(text: string): bigint {
   });
 }
 
-function addresses(values: readonly string[] | null | undefined, field: "contracts" | "accounts"): Buffer[] {
+function addressBytes(values: readonly string[] | undefined, field: "contracts" | "accounts"): Buffer[] {
   const texts = list(values, field).map((text) => {
     if (!/^0x[0-9a-fA-F]{40}$/.test(text))
       throw new ServiceError("invalid_address", `${field} must be addresses: 0x and 40 hex digits`, { field });
@@ -84,17 +120,11 @@ function addresses(values: readonly string[] | null | undefined, field: "contrac
   return [...new Set(texts)].map((text) => Buffer.from(text.slice(2), "hex"));
 }
 
-function list(values: readonly string[] | null | undefined, field: keyof typeof filterBounds): string[] {
+function list(values: readonly string[] | undefined, field: keyof typeof filterBounds): string[] {
   const given = [...new Set(values ?? [])];
   if (given.length > filterBounds[field])
     throw new ServiceError("value_error", `${field} may have ${filterBounds[field]} members at most`, { field });
   return given;
-}
-
-/** What an endpoint is made or changed with. */
-export interface WebhookInput extends EventFilterInput {
-  url?: string | null | undefined;
-  description?: string | null | undefined;
 }
 
 /** A filter as the table has it. */
@@ -132,7 +162,7 @@ function tellsOfChains({ types }: EventFilter): boolean {
 }
 
 /** @throws ServiceError `parameter_missing`, `value_error`. */
-export function readUrl({ config }: WebhookServices, owner: WebhookOwner, text: string | null | undefined): string {
+export function readUrl({ config }: WebhookServices, owner: WebhookOwner, text: string | undefined): string {
   if (!text) throw new ServiceError("parameter_missing", "url is missing", { field: "url" });
   const url = text.length <= 2_000 && URL.canParse(text) ? new URL(text) : null;
   const allowPrivate = allowsPrivate(config, owner.accountId);
@@ -146,8 +176,8 @@ export function readUrl({ config }: WebhookServices, owner: WebhookOwner, text: 
 }
 
 /** @returns undefined where none is given. @throws ServiceError `value_error`. */
-export function readDescription(text: string | null | undefined): string | undefined {
-  if (text === null || text === undefined) return undefined;
+export function readDescription(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
   if (text.length > 500 || text.includes("\0"))
     throw new ServiceError("value_error", "description may have 500 characters", { field: "description" });
   return text;

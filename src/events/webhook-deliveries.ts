@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { ServiceError } from "../errors/errors.ts";
 import { filterCondition } from "../outbox/event-filter.ts";
 import type { MembersOf } from "../requests/answer-members.ts";
+import { date, flag, type InputOf, id, text, uint } from "../requests/fields.ts";
 import { readPlace } from "./event-input.ts";
 import { isForCondition } from "./match-webhooks.ts";
 import { placeInSql, type Replay, storedReplay } from "./read-waiting.ts";
@@ -85,18 +86,25 @@ export async function listDeliveries(
 }
 
 /** What is to be sent again; one of them. */
-export interface ReplayInput {
-  /** One event, by its id. */
-  eventId?: string | null | undefined;
-  /** Events that were committed since. */
-  since?: Date | null | undefined;
-  until?: Date | null | undefined;
-  /** Movements of these blocks, of every chain that the endpoint listens to. */
-  fromBlock?: bigint | null | undefined;
-  toBlock?: bigint | null | undefined;
-  /** All that was given up. */
-  failed?: boolean | null | undefined;
-}
+export const replayFields = {
+  eventId: id({ v0: ["eventId"], doc: "The id of one event, `evt_…`." }),
+  since: date({ doc: "Events from this time on." }),
+  until: date({ doc: "Events before this time; only with `since`." }),
+  fromBlock: uint({
+    v0: ["fromBlock"],
+    doc: "Transfers from this block on, of every chain of the endpoint; only with `toBlock`.",
+  }),
+  toBlock: uint({ v0: ["toBlock"], doc: "Transfers up to this block, itself included; only with `fromBlock`." }),
+  failed: flag({ doc: "True: all deliveries that were given up (dead); the other members do not count then." }),
+};
+
+/** What `sendTestEvent` takes. */
+export const testFields = {
+  type: text({
+    default: "webhook.test",
+    doc: `The type of the event: ${sampleTypes.join(", ")}.`,
+  }),
+};
 
 /** How much may wait for an endpoint, and how many replays at once, before nothing further is taken. */
 const mostWaiting = { rows: mostFailed, replays: 3 };
@@ -112,7 +120,7 @@ export async function replay(
   services: WebhookServices,
   owner: WebhookOwner,
   id: string,
-  input: ReplayInput,
+  input: InputOf<typeof replayFields>,
 ): Promise<number> {
   const webhook = await findWebhook(services, owner, id);
   requireAsked(webhook);
@@ -128,7 +136,8 @@ export async function replay(
   if (input.eventId) conditions.push(`e.id = ${parameter(input.eventId)}`);
   if (input.since) conditions.push(`e.at >= ${parameter(input.since)}`);
   if (input.since && input.until) conditions.push(`e.at < ${parameter(input.until)}`);
-  const blocks = input.fromBlock != null && input.toBlock != null ? ([input.fromBlock, input.toBlock] as const) : null;
+  const blocks =
+    input.fromBlock !== undefined && input.toBlock !== undefined ? ([input.fromBlock, input.toBlock] as const) : null;
   if (blocks)
     conditions.push(`e.block_number BETWEEN ${parameter(String(blocks[0]))} AND ${parameter(String(blocks[1]))}`);
   if (conditions.length === asked)

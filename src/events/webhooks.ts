@@ -6,6 +6,7 @@ import { ServiceError } from "../errors/errors.ts";
 import type { EventFilter } from "../outbox/event-filter.ts";
 import { wantEvents } from "../outbox/read-events.ts";
 import { newSecret, newSigningKey, seal, secretText } from "../outbox/sign-webhook.ts";
+import { int } from "../requests/fields.ts";
 import type { Services } from "../services.ts";
 import { columnsOf, readDescription, readFilterFor, readUrl, type WebhookInput } from "./event-input.ts";
 import { holdMatching } from "./match-webhooks.ts";
@@ -25,6 +26,13 @@ const webhookInterestSeconds = 2 * 86_400;
 /** Whatever the plan. */
 const mostWebhooks = 1_000;
 const overlapBounds = { seconds: 86_400, most: 7 * 86_400 };
+
+export const rotateFields = {
+  overlapSeconds: int({
+    ...{ v0: ["overlapSeconds"], max: overlapBounds.most, default: overlapBounds.seconds },
+    doc: "How long the old secret still signs, in seconds: 0 to 604800; a day by default.",
+  }),
+} as const;
 
 /** An endpoint with the secret that only this answer shows. */
 export interface WebhookWithSecret {
@@ -134,10 +142,10 @@ export async function changeWebhook(
   const before = toWebhook(services, await findWebhook(services, owner, id));
   const filter = readFilterFor(services, owner, {
     ...before,
-    ...Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined && value !== null)),
+    ...Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined)),
   });
   await want(services, filter);
-  const url = input.url == null ? before.url : readUrl(services, owner, input.url);
+  const url = input.url === undefined ? before.url : readUrl(services, owner, input.url);
   const description = readDescription(input.description) ?? before.description;
   // Another server may be a slow one, and somebody else's.
   const anew = needsHandshake(services.config, owner.accountId) ? unverified : {};

@@ -1,33 +1,17 @@
-import { type EventFilterInput, readFilter, readPlace } from "../events/event-input.ts";
+import { type EventFilterInput, filterFields, readFilter, readPlace } from "../events/event-input.ts";
 import { openStream, type StreamItem } from "../events/open-stream.ts";
 import { type Builder, type GraphQLContext, oncePerBuilder, sessionOf } from "./builder.ts";
+import { inputTypeOf, readInput } from "./inputs.ts";
 
 /** Which events a stream or an endpoint gets. */
 export const eventFilterType = oncePerBuilder((builder) =>
-  builder.inputType("EventFilter", {
-    description:
-      "Which events to send; a list that is absent or empty lets all through. Only chains and types narrow `chain.finalized`.",
-    fields: (t) => ({
-      types: t.stringList({
-        description: "Types of events, whole or by their beginning, up to 20: `nft.transfer` includes its retractions.",
-      }),
-      chains: t.field({ type: ["ChainName"], description: "Only events of these chains, up to 20." }),
-      contracts: t.field({ type: ["Address"], description: "Only events of these contracts, up to 100." }),
-      accounts: t.field({ type: ["Address"], description: "Only transfers from or to these accounts, up to 100." }),
-      tokenIds: t.field({ type: ["TokenId"], description: "Only events of tokens with these ids, up to 100." }),
-      finality: t.string({
-        description: "When a transfer is sent: latest (at once, the default), safe or finalized (when its block is).",
-      }),
-    }),
-  }),
+  inputTypeOf(
+    builder,
+    "EventFilter",
+    "Which events to send; a list that is absent or empty lets all through. Only chains and types narrow `chain.finalized`.",
+    filterFields,
+  ),
 );
-
-type Given = Omit<EventFilterInput, "tokenIds"> & { tokenIds?: readonly (bigint | string)[] | null | undefined };
-
-/** A filter as the use cases take it: ids as decimal text. */
-export function textsOf(filter: Given | null | undefined): EventFilterInput {
-  return { ...filter, tokenIds: filter?.tokenIds?.map(String) };
-}
 
 /** Streams of events: the same as `GET /v1/events`, with the place to resume from in each payload. */
 export function addEvents(builder: Builder): void {
@@ -83,7 +67,8 @@ export function addEvents(builder: Builder): void {
       type: event,
       description: "Events as they happen: of the chains, and of the caller's own requests.",
       args: streamArgs,
-      subscribe: async (_root, args, context) => await open(context, textsOf(args.filter), args.after),
+      subscribe: async (_root, args, context) =>
+        await open(context, readInput(filterFields, args.filter ?? {}), args.after),
       resolve: (item: StreamItem) => item,
     }),
   );
@@ -94,7 +79,7 @@ export function addEvents(builder: Builder): void {
         "Transfers of tokens as they happen, and retractions of those that a reorganisation takes back; `types` of the filter does not count.",
       args: streamArgs,
       subscribe: async (_root, args, context) =>
-        await open(context, { ...textsOf(args.filter), types: ["nft.transfer"] }, args.after),
+        await open(context, { ...readInput(filterFields, args.filter ?? {}), types: ["nft.transfer"] }, args.after),
       resolve: (item: StreamItem) => item,
     }),
   );

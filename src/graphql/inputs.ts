@@ -16,12 +16,17 @@ import type { Builder, Types } from "./builder.ts";
  * use case gets for what was sent.
  */
 
-const typeNames: Record<Exclude<Kind, "word" | "items">, string | [string]> = {
+const typeNames: Record<Exclude<Kind, "word" | "words" | "items">, string | [string]> = {
   text: "String",
+  id: "ID",
+  texts: ["String"],
   chain: "ChainName",
+  chains: ["ChainName"],
+  int: "Int",
   uint: "Uint256",
   quantity: "Uint256",
   tokenId: "TokenId",
+  tokenIds: ["TokenId"],
   basisPoints: "Int",
   wei: "Wei",
   address: "Address",
@@ -30,7 +35,7 @@ const typeNames: Record<Exclude<Kind, "word" | "items">, string | [string]> = {
   flag: "Boolean",
 };
 
-/** Types that exist for one API only: enumerations of words, and inputs of items, by member. */
+/** Types that exist for one API only: enumerations of words, lists of them, and inputs of items, by member. */
 type OwnTypes = Record<string, unknown>;
 
 /** What Pothos' `t.field` and `t.arg` take for each member. */
@@ -39,7 +44,7 @@ function optionsOf(fields: Fields, types: OwnTypes) {
     const { kind, default: given } = field;
     const defaultValue = kind === "word" ? given?.toString().toUpperCase() : kind === "uint" ? undefined : given;
     const required = isNeeded("graphql", field);
-    const type = kind === "word" || kind === "items" ? types[name] : typeNames[kind];
+    const type = kind === "word" || kind === "words" || kind === "items" ? types[name] : typeNames[kind];
     if (type === undefined) throw new Error(`the member ${name} has no type in GraphQL`);
     const description = docIn("graphql", fields, field);
     return [nameIn("graphql", name, field), { type, required, defaultValue, description }] as const;
@@ -83,5 +88,6 @@ export function readInput<F extends Fields>(fields: F, given: object): InputOf<F
 function inputOf({ kind, item }: Field, value: unknown): unknown {
   if (kind === "basisPoints") return BigInt(value as number);
   if (kind === "word") return (value as string).toLowerCase();
+  if (kind === "tokenIds") return (value as bigint[]).map(String);
   return kind === "items" ? (value as object[]).map((each) => readInput(item ?? {}, each)) : value;
 }

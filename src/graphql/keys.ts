@@ -3,14 +3,19 @@ import {
   type ApiKey,
   type CreatedKey,
   createKey,
+  createKeyFields,
   keyMembers,
   listKeys,
   revokeKey,
   rotateKey,
+  rotateKeyFields,
+  scopeWords,
 } from "../accounts/keys.ts";
-import { type SignedUp, signUp } from "../accounts/sign-up.ts";
-import { type Builder, present, sessionOf, type Types } from "./builder.ts";
+import { type SignedUp, signUp, signUpFields } from "../accounts/sign-up.ts";
+import type { Scope } from "../db/tables/accounts.ts";
+import { type Builder, sessionOf, type Types } from "./builder.ts";
 import { exposeMembers } from "./expose-members.ts";
+import { argsOf, readInput } from "./inputs.ts";
 import { type Payload, payloadType, withUserErrors } from "./user-errors.ts";
 import { viewerType } from "./viewer.ts";
 
@@ -18,12 +23,12 @@ import { viewerType } from "./viewer.ts";
 export function addKeys(builder: Builder): void {
   const scope = builder.enumType("Scope", {
     description: "What a key may be used for.",
-    values: {
-      READ: { value: "read", description: "Reading, streams and refreshes of metadata." },
-      UPLOAD: { value: "upload", description: "Uploads to IPFS." },
-      DEPLOY: { value: "deploy", description: "Deployments, updates, mints, burns and transfers." },
-      ADMIN: { value: "admin", description: "Keys and webhooks of the account." },
-    } as const,
+    values: Object.fromEntries(
+      Object.entries(scopeWords).map(([value, description]) => [
+        value.toUpperCase(),
+        { value: value as Scope, description },
+      ]),
+    ),
   });
   const apiKey = builder.objectRef<ApiKey>("ApiKey").implement({
     description: "An API key of the account, without its secret.",
@@ -66,21 +71,11 @@ export function addKeys(builder: Builder): void {
       type: created,
       nullable: true,
       description: "Makes a further key of the account, 100 working ones at most. Needs the scope ADMIN.",
-      args: {
-        name: t.arg.string({ required: true, description: "A name for people, 1 to 100 characters on one line." }),
-        scopes: t.arg({
-          type: [scope],
-          required: true,
-          defaultValue: ["read"],
-          description: "What the new key may be used for; only scopes that your own key has.",
-        }),
-        expiresAt: t.arg({
-          type: "DateTime",
-          description: "The key works until this time; absent: it does not expire.",
-        }),
-      },
+      args: argsOf(t, createKeyFields, { scopes: [scope] }),
       resolve: async (_root, args, context) =>
-        await withUserErrors(sessionOf(context), (session) => createKey(context.services, session, present(args))),
+        await withUserErrors(sessionOf(context), (session) =>
+          createKey(context.services, session, readInput(createKeyFields, args)),
+        ),
     }),
   );
   builder.mutationField("rotateKey", (t) =>
@@ -90,12 +85,12 @@ export function addKeys(builder: Builder): void {
       description: "A new key in place of one that works on for a while, so that clients can be moved over.",
       args: {
         id: t.arg.id({ required: true, description: "The id of the key to replace." }),
-        overlapSeconds: t.arg.int({
-          description: "How long the old key still works, in seconds: 0 to 2592000; a day by default.",
-        }),
+        ...argsOf(t, rotateKeyFields),
       },
-      resolve: async (_root, args, context) =>
-        await withUserErrors(sessionOf(context), (session) => rotateKey(context.services, session, present(args))),
+      resolve: async (_root, { id, ...args }, context) =>
+        await withUserErrors(sessionOf(context), (session) =>
+          rotateKey(context.services, session, { id, ...readInput(rotateKeyFields, args) }),
+        ),
     }),
   );
   builder.mutationField("revokeKey", (t) =>
@@ -126,15 +121,9 @@ function addSignUp(builder: Builder): void {
       type: payload,
       nullable: true,
       description: "Opens a free account with its first key. Needs no key.",
-      args: {
-        name: t.arg.string({
-          required: true,
-          description: "The name of the account, 1 to 100 characters on one line.",
-        }),
-        email: t.arg.string({ description: "An e-mail address, up to 254 characters; none when absent." }),
-      },
+      args: argsOf(t, signUpFields),
       resolve: async (_root, args, { services, address = null, requestId }) =>
-        await withUserErrors(undefined, () => signUp(services, present(args), { address, requestId })),
+        await withUserErrors(undefined, () => signUp(services, readInput(signUpFields, args), { address, requestId })),
     }),
   );
 }

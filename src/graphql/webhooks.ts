@@ -1,10 +1,12 @@
+import { filterFields, newWebhookFields, webhookFields } from "../events/event-input.ts";
 import {
   type Delivery,
   deliveryMembers,
   listDeliveries,
-  type ReplayInput,
   replay,
+  replayFields,
   sendTestEvent,
+  testFields,
 } from "../events/webhook-deliveries.ts";
 import { type DeliveryTry, tryMembers, type Webhook, webhookMembers } from "../events/webhook-record.ts";
 import {
@@ -14,12 +16,14 @@ import {
   listWebhooks,
   pauseWebhook,
   resumeWebhook,
+  rotateFields,
   rotateWebhookSecret,
   verifyWebhook,
 } from "../events/webhooks.ts";
 import { type Builder, oncePerBuilder, present, sessionOf } from "./builder.ts";
-import { eventFilterType, textsOf } from "./events.ts";
+import { eventFilterType } from "./events.ts";
 import { exposeMembers } from "./expose-members.ts";
+import { argsOf, inputTypeOf, readInput } from "./inputs.ts";
 import { payloadType, withUserErrors } from "./user-errors.ts";
 import { viewerType } from "./viewer.ts";
 
@@ -29,10 +33,6 @@ interface Made {
 }
 
 const endpointId = { required: true, description: "The id of the webhook endpoint, `wh_…`." } as const;
-const words = {
-  url: "The http or https URL that messages are posted to, up to 2,000 characters.",
-  description: "A note of yours, up to 500 characters.",
-};
 
 const webhookType = oncePerBuilder((builder) => builder.objectRef<Webhook>("Webhook"));
 
@@ -128,13 +128,15 @@ function addChanges(builder: Builder): void {
       nullable: true,
       description: "Makes a webhook endpoint; it gets what happens from now on, once it has answered a challenge.",
       args: {
-        url: t.arg.string({ required: true, description: words.url }),
-        description: t.arg.string({ description: words.description }),
+        ...argsOf(t, newWebhookFields),
         filter: t.arg({ type: filter, description: "Which events it gets; all when absent." }),
       },
-      resolve: async (_root, { url, description, filter: wanted }, context) =>
+      resolve: async (_root, { filter: wanted, ...args }, context) =>
         await withUserErrors(sessionOf(context), (session) =>
-          createWebhook(context.services, session, { url, description, ...textsOf(wanted) }),
+          createWebhook(context.services, session, {
+            ...readInput(newWebhookFields, args),
+            ...readInput(filterFields, wanted ?? {}),
+          }),
         ),
     }),
   );
@@ -145,13 +147,15 @@ function addChanges(builder: Builder): void {
       description: "Changes a webhook endpoint: what is given replaces what there is.",
       args: {
         id: t.arg.id(endpointId),
-        url: t.arg.string({ description: words.url }),
-        description: t.arg.string({ description: words.description }),
+        ...argsOf(t, webhookFields),
         filter: t.arg({ type: filter, description: "Which events it gets; members that are absent stay as they are." }),
       },
-      resolve: async (_root, { id, url, description, filter: wanted }, context) =>
+      resolve: async (_root, { id, filter: wanted, ...args }, context) =>
         await withUserErrors(sessionOf(context), async (session) => ({
-          webhook: await changeWebhook(context.services, session, id, { url, description, ...textsOf(wanted) }),
+          webhook: await changeWebhook(context.services, session, id, {
+            ...readInput(webhookFields, args),
+            ...readInput(filterFields, wanted ?? {}),
+          }),
         })),
     }),
   );
@@ -184,13 +188,11 @@ function addChanges(builder: Builder): void {
       description: "Gives a webhook endpoint a new secret; messages are signed with both until the overlap is over.",
       args: {
         id: t.arg.id(endpointId),
-        overlapSeconds: t.arg.int({
-          description: "How long the old secret still signs, in seconds: 0 to 604800; a day by default.",
-        }),
+        ...argsOf(t, rotateFields),
       },
-      resolve: async (_root, { id, overlapSeconds }, context) =>
+      resolve: async (_root, { id, ...args }, context) =>
         await withUserErrors(sessionOf(context), (session) =>
-          rotateWebhookSecret(context.services, session, id, overlapSeconds ?? undefined),
+          rotateWebhookSecret(context.services, session, id, readInput(rotateFields, args).overlapSeconds),
         ),
     }),
   );
@@ -210,11 +212,11 @@ function addSending(builder: Builder): void {
       description: "Sends a webhook endpoint an invented event, with `test: true` in its data.",
       args: {
         webhook: t.arg.id(endpointId),
-        type: t.arg.string({ description: "The type of the event, such as mint.confirmed; webhook.test by default." }),
+        ...argsOf(t, testFields),
       },
-      resolve: async (_root, { webhook, type }, context) =>
+      resolve: async (_root, { webhook, ...args }, context) =>
         await withUserErrors(sessionOf(context), async (session) => ({
-          eventId: await sendTestEvent(context.services, session, webhook, type ?? undefined),
+          eventId: await sendTestEvent(context.services, session, webhook, readInput(testFields, args).type),
         })),
     }),
   );
@@ -224,23 +226,12 @@ function addSending(builder: Builder): void {
       description: "How many events are sent again; null when there are user errors.",
     }),
   }));
-  const which = builder.inputType("ReplayEventsInput", {
-    description:
-      "What to send again: one event, the events of a time, the transfers of blocks, or all that was given up.",
-    fields: (t) => ({
-      eventId: t.id({ description: "The id of one event, `evt_…`." }),
-      since: t.field({ type: "DateTime", description: "Events from this time on." }),
-      until: t.field({ type: "DateTime", description: "Events before this time; only with `since`." }),
-      fromBlock: t.field({ type: "Uint256", description: "Transfers from this block on; only with `toBlock`." }),
-      toBlock: t.field({
-        type: "Uint256",
-        description: "Transfers up to this block, itself included; only with `fromBlock`.",
-      }),
-      failed: t.boolean({
-        description: "True: all deliveries that were given up (dead); the other members do not count then.",
-      }),
-    }),
-  });
+  const which = inputTypeOf(
+    builder,
+    "ReplayEventsInput",
+    "What to send again: one event, the events of a time, the transfers of blocks, or all that was given up.",
+    replayFields,
+  );
   builder.mutationField("replayEvents", (t) =>
     t.field({
       type: replayed,
@@ -252,7 +243,7 @@ function addSending(builder: Builder): void {
       },
       resolve: async (_root, { webhook, events }, context) =>
         await withUserErrors(sessionOf(context), async (session) => ({
-          replayed: await replay(context.services, session, webhook, events as ReplayInput),
+          replayed: await replay(context.services, session, webhook, readInput(replayFields, events)),
         })),
     }),
   );

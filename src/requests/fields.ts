@@ -7,11 +7,18 @@
 /** The value of each kind, as a use case gets it. Addresses are as the client spelled them. */
 interface Values {
   text: string;
+  id: string;
+  texts: readonly string[];
   /** A name of a chain as it was sent, aliases allowed. */
   chain: string;
+  chains: readonly string[];
+  /** A number of seconds and the like. */
+  int: number;
   uint: bigint;
   /** As `uint`; /v0 takes it as a text too. */
   tokenId: bigint;
+  /** Decimal. */
+  tokenIds: readonly string[];
   quantity: bigint;
   /** Hundredths of a percent, 0 to 10,000. */
   basisPoints: bigint;
@@ -22,7 +29,7 @@ interface Values {
   date: Date;
   flag: boolean;
 }
-export type Kind = keyof Values | "word" | "items";
+export type Kind = keyof Values | "word" | "words" | "items";
 export type Api = "graphql" | "v0";
 
 interface Options {
@@ -38,10 +45,15 @@ interface Options {
   v0?: readonly [string, ...string[]];
   /** The API that alone has it. */
   only?: Api;
-  /** What an absent member counts as; GraphQL says it of flags, words and basis points. */
-  default?: boolean | number | string;
+  /** What an absent member counts as; GraphQL says it of all but `uint`. */
+  default?: boolean | number | string | readonly string[];
   /** Of a number in the schema of /v0; the use case checks it. */
   min?: number;
+  max?: number;
+  /** Of `word` and `words`: the words in lower case, with their meanings. GraphQL has them in upper case. Of a text: all that it may be. */
+  words?: Readonly<Record<string, string>>;
+  /** Of a list: how many there may be. */
+  most?: number;
   /** An empty text is a value; otherwise /v0 takes it for absent. */
   emptyIsText?: boolean;
 }
@@ -50,11 +62,8 @@ export interface Field<V = unknown, R extends boolean = boolean> extends Options
   kind: Kind;
   /** The type of `required`, for `InputOf`; there is no such member. */
   readonly isRequired?: R;
-  /** Of `word`: the words in lower case, with their meanings. GraphQL has them in upper case. */
-  words?: Readonly<Record<string, string>>;
-  /** Of `items`: the members of each, and how many there may be. */
+  /** Of `items`: the members of each. */
   item?: Fields;
-  most?: number;
   /** The type of the value; there is no such member. */
   readonly value?: V;
 }
@@ -77,8 +86,13 @@ function fieldOf<K extends keyof Values>(kind: K) {
 }
 
 export const text = fieldOf("text");
+export const id = fieldOf("id");
+export const texts = fieldOf("texts");
+export const chains = fieldOf("chains");
+export const int = fieldOf("int");
 export const uint = fieldOf("uint");
 export const tokenId = fieldOf("tokenId");
+export const tokenIds = fieldOf("tokenIds");
 export const quantity = fieldOf("quantity");
 const basisPoints = fieldOf("basisPoints");
 export const wei = fieldOf("wei");
@@ -90,6 +104,11 @@ export const flag = fieldOf("flag");
 /** One of some words. */
 export function word<W extends string, const O extends Options>(words: Readonly<Record<W, string>>, options: O) {
   return { kind: "word", words, ...options } as unknown as Made<W, O>;
+}
+
+/** A list of some words. */
+export function words<W extends string, const O extends Options>(all: Readonly<Record<W, string>>, options: O) {
+  return { kind: "words", words: all, ...options } as unknown as Made<readonly W[], O>;
 }
 
 /** A list of objects. @param most how many /v0 reads; it refuses longer ones. */

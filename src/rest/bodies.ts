@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import * as z from "zod";
 import {
   docIn,
@@ -9,13 +10,33 @@ import {
   type Kind,
   nameIn,
 } from "../requests/fields.ts";
-import type { Input } from "./input.ts";
+import { Input } from "./input.ts";
+import { parseJsonObject, readBody as readText } from "./json-body.ts";
 import { address, type Json, type Members, query } from "./openapi-parts.ts";
 import { wordParameter } from "./query.ts";
 
 /*
  * The side of /v0 of the members that requests/fields.ts declares: how they are read from a body, and their OpenAPI schemas.
  */
+
+const bodyBytes = 65_536;
+
+/**
+ * Reads the body of a request that the original service did not have. One without a member may be left out.
+ *
+ * @throws ServiceError of the gravest fault, with all of them in `details.problems`; `value_error` also for a member that
+ *   there is not: a misspelt filter would let everything through, a misspelt end of a key would be none.
+ */
+export async function readOwnBody<F extends Fields>(request: IncomingMessage, fields: F): Promise<InputOf<F>> {
+  const text = await readText(request, bodyBytes);
+  const input = Input.fromBody(text.trim() === "" ? {} : parseJsonObject(text));
+  const read = readBody(input, fields);
+  const known = fieldsIn("v0", fields).map(([name, field]) => nameIn("v0", name, field));
+  for (const name of input.unknown())
+    input.fail("value_error", name, `"${name.slice(0, 40)}" is no member here; there are ${known.join(", ")}`);
+  input.check();
+  return read;
+}
 
 /** The members of a body under all their names. Faults are left in `input`: until `input.check()` a faulty member reads as absent. */
 export function readBody<F extends Fields>(input: Input, fields: F): InputOf<F> {
@@ -30,8 +51,17 @@ function readField(input: Input, name: string, field: Field): unknown {
   const need = { required, emptyIsText: field.emptyIsText ?? false };
   switch (field.kind) {
     case "text":
+    case "id":
     case "chain":
       return input.text(names, need);
+    case "texts":
+    case "chains":
+    case "tokenIds":
+      return input.texts(first);
+    case "int": {
+      const number = input.integer(names, need);
+      return number === undefined ? undefined : Number(number);
+    }
     case "uint":
     case "tokenId":
     case "quantity":
@@ -49,6 +79,8 @@ function readField(input: Input, name: string, field: Field): unknown {
       return input.boolean(first);
     case "word":
       return wordParameter(input, first, Object.keys(field.words ?? {}), required);
+    case "words":
+      return input.texts(first, Object.keys(field.words ?? {}));
     case "items":
       if (!required && !input.has(first)) return undefined;
       if (!required && input.isEmptyList(first)) return [];
@@ -63,9 +95,14 @@ function namesOf(name: string, field: Field): readonly [string, ...string[]] {
 }
 
 const digits = z.string().regex(/^\d+$/);
-const schemas: Record<Exclude<Kind, "word" | "items" | "uint">, z.ZodType> = {
+const texts = z.array(z.string());
+const schemas = {
   text: z.string(),
+  id: z.string(),
+  texts,
   chain: z.string(),
+  chains: texts,
+  tokenIds: texts,
   tokenId: z.union([digits, z.int().min(0)]),
   quantity: z.union([digits, z.int().min(1)]),
   basisPoints: z.int().min(0).max(10_000),
@@ -74,7 +111,7 @@ const schemas: Record<Exclude<Kind, "word" | "items" | "uint">, z.ZodType> = {
   addresses: z.array(address),
   date: z.string(),
   flag: z.boolean(),
-};
+} satisfies Record<Exclude<Kind, "word" | "words" | "items" | "int" | "uint">, z.ZodType>;
 
 /** The members of an object of a body in OpenAPI, older names too. */
 export function bodyMembers(fields: Fields): Members {
@@ -103,12 +140,23 @@ export function queryParameters(fields: Fields): Json[] {
 }
 
 function schemaOf(field: Field): z.ZodType {
-  const { kind, words, item, most = 0, min = 0 } = field;
+  const { kind, words, item, most = 0, min = 0, max = 0 } = field;
   switch (kind) {
     case "uint":
       return z.int().min(min);
+    case "int":
+      return z.int().min(min).max(max);
     case "word":
       return z.enum(Object.keys(words ?? {}));
+    case "words":
+      return z.array(z.enum(Object.keys(words ?? {})));
+    case "texts":
+    case "chains":
+    case "tokenIds":
+    case "addresses":
+      return most > 0 ? schemas[kind].max(most) : schemas[kind];
+    case "text":
+      return words ? z.enum(Object.keys(words)) : schemas.text;
     case "items": {
       const list = z.array(z.object(bodyMembers(item ?? {})));
       return isNeeded("v0", field) ? list.min(1).max(most) : list;

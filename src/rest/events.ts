@@ -31,7 +31,7 @@ export function addEvents(app: V0App, services: Services, streams: EventStreams)
         throw new ServiceError("value_error", `"${name.slice(0, 40)}" is no parameter of this stream`, { field: name });
     const filter = readFilter(services, {
       ...Object.fromEntries(Object.entries(lists).map(([member, names]) => [member, valuesOf(query, names)])),
-      finality: query.get("finality"),
+      finality: query.get("finality") ?? undefined,
     });
     // What a browser sends by itself when it comes back is newer than the address that it began with.
     const place = c.req.header("last-event-id") || query.get("after");

@@ -122,6 +122,19 @@ export class Input {
     return isAddressText(text) ? text : this.fail("invalid_address", name, invalidAddress(name));
   }
 
+  /** A list of texts, or of some words; a number counts as its digits. */
+  texts(name: string, allowed?: readonly string[]): string[] | undefined {
+    const [, value] = this.#first(name);
+    if (value === undefined) return undefined;
+    const texts: unknown[] = Array.isArray(value)
+      ? value.map((item) => (item instanceof JsonNumber ? item.source : item))
+      : [null];
+    if (!texts.every((item) => typeof item === "string")) return this.wrongType(name, "an array of strings");
+    const bad = allowed ? texts.findIndex((item) => !allowed.includes(item)) : -1;
+    const at = `${name}[${bad}]`;
+    return bad < 0 ? texts : this.fail("invalid_enumeration", at, `${at} must be one of: ${allowed?.join(", ")}`);
+  }
+
   addresses(name: string): string[] | undefined {
     const [, value] = this.#first(name);
     if (value === undefined) return undefined;

@@ -69,11 +69,6 @@ export async function readJsonObject(
   return value === null ? parseJsonObject(text) : requireObject(value);
 }
 
-/** The same with numbers as numbers. */
-export function parsePlainObject(text: string): Record<string, unknown> {
-  return parseObject(text);
-}
-
 type Revive = (key: string, value: unknown) => unknown;
 
 function parseObject(text: string, revive?: Revive): Record<string, unknown> {

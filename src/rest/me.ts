@@ -1,13 +1,22 @@
 import { type Account, getAccount } from "../accounts/get-account.ts";
-import { type ApiKey, type CreatedKey, createKey, listKeys, revokeKey, rotateKey } from "../accounts/keys.ts";
-import { signUp } from "../accounts/sign-up.ts";
+import {
+  type ApiKey,
+  type CreatedKey,
+  createKey,
+  createKeyFields,
+  listKeys,
+  revokeKey,
+  rotateKey,
+  rotateKeyFields,
+} from "../accounts/keys.ts";
+import { signUp, signUpFields } from "../accounts/sign-up.ts";
 import { withFieldNames } from "../collections/problems.ts";
 import { clientAddress } from "../http/client-address.ts";
 import { nameIn, renamerOf } from "../requests/fields.ts";
 import type { Services } from "../services.ts";
 import { ok } from "./answer.ts";
 import type { V0App } from "./app.ts";
-import { createKeyBody, readOwnBody, rotateKeyBody, signUpBody } from "./own-bodies.ts";
+import { readOwnBody } from "./bodies.ts";
 
 /** Names under which the original service showed its chains; the last is the test chain's older one. */
 const shown = { polygon: "polygon", goerli: "goerli", rinkeby: "goerli", ethereum: "ethereum" };
@@ -121,16 +130,12 @@ export function addKeys(app: V0App, services: Services): void {
     return ok(c, { keys: keys.map(keyBody) });
   });
   app.post("/me/keys", async (c) => {
-    const { name, scopes = ["read"], expires_at: expiresAt } = await readOwnBody(c.env.incoming, createKeyBody);
-    const made = createKey(services, c.get("session"), { name, scopes, expiresAt });
+    const made = createKey(services, c.get("session"), await readOwnBody(c.env.incoming, createKeyFields));
     return ok(c, createdBody(await withFieldNames(made, renamerOf("v0", {}))));
   });
   app.post("/me/keys/:id/rotate", async (c) => {
-    const body = await readOwnBody(c.env.incoming, rotateKeyBody, { mayBeEmpty: true });
-    const made = rotateKey(services, c.get("session"), {
-      id: c.req.param("id"),
-      overlapSeconds: body.overlap_seconds,
-    });
+    const body = await readOwnBody(c.env.incoming, rotateKeyFields);
+    const made = rotateKey(services, c.get("session"), { id: c.req.param("id"), ...body });
     return ok(c, createdBody(await withFieldNames(made, renamerOf("v0", {}))));
   });
   app.delete("/me/keys/:id", async (c) => {
@@ -149,11 +154,9 @@ function keyBody(key: ApiKey): Record<string, unknown> {
 /** POST /signup, the one operation without a key. */
 export function addSignUp(app: V0App, services: Services): void {
   app.post("/signup", async (c) => {
-    const { name, email } = await readOwnBody(c.env.incoming, signUpBody);
     const { accountId, tier, key, legacyKey } = await signUp(
       services,
-      // A form sends an empty text for what was left out.
-      { name, email: email || undefined },
+      await readOwnBody(c.env.incoming, signUpFields),
       {
         address: clientAddress(c.env.incoming, services.config.trustedProxies),
         requestId: c.get("requestId"),

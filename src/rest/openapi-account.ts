@@ -1,7 +1,9 @@
 import * as z from "zod";
-import { keyMembers } from "../accounts/keys.ts";
+import { createKeyFields, keyMembers, rotateKeyFields, scopeWords } from "../accounts/keys.ts";
+import { signUpFields } from "../accounts/sign-up.ts";
 import type { ErrorCode } from "../errors/errors.ts";
 import { nameIn } from "../requests/fields.ts";
+import { bodyMembers } from "./bodies.ts";
 import {
   anyFailure,
   type Json,
@@ -13,7 +15,6 @@ import {
   success,
   text,
 } from "./openapi-parts.ts";
-import { createKeyBody, rotateKeyBody, signUpBody } from "./own-bodies.ts";
 
 const wei = z
   .string()
@@ -22,7 +23,7 @@ const wei = z
 const key = z
   .object({
     ...membersOf(keyMembers, (name) => nameIn("v0", name, undefined)),
-    scopes: createKeyBody.shape.scopes.unwrap().describe("What the key may do."),
+    scopes: z.array(z.enum(Object.keys(scopeWords))).describe("What the key may do."),
   })
   .describe("A key, without its secret.");
 const spellings = {
@@ -164,7 +165,7 @@ export function accountPaths(): Json {
             tier: text.describe("Plan of the account: `free`."),
             ...spellings,
           },
-          { body: signUpBody, failures: ["file_too_large", "storage_full"] },
+          { body: z.object(bodyMembers(signUpFields)), failures: ["file_too_large", "storage_full"] },
         ),
         security: [],
       },
@@ -179,14 +180,18 @@ export function accountPaths(): Json {
       post: accountOperation(
         "Make a further key",
         { ...spellings, key },
-        { body: createKeyBody, failures: ["file_too_large"] },
+        { body: z.object(bodyMembers(createKeyFields)), failures: ["file_too_large"] },
       ),
     },
     "/v0/me/keys/{id}/rotate": {
       post: accountOperation(
         "Replace a key; the old one works on for a while",
         { ...spellings, key },
-        { body: rotateKeyBody, parameters: [keyId], failures: ["not_found", "file_too_large"] },
+        {
+          body: z.object(bodyMembers(rotateKeyFields)),
+          parameters: [keyId],
+          failures: ["not_found", "file_too_large"],
+        },
       ),
     },
     "/v0/me/keys/{id}": {

@@ -1,46 +1,12 @@
 import * as z from "zod";
-import { eventTypeNames, mostInFilter } from "../events/event-input.ts";
-import { sampleTypes } from "../events/sample-event.ts";
-import { deliveryMembers } from "../events/webhook-deliveries.ts";
+import { filterFields, newWebhookFields, webhookFields } from "../events/event-input.ts";
+import { deliveryMembers, replayFields, testFields } from "../events/webhook-deliveries.ts";
 import { tryMembers, webhookMembers } from "../events/webhook-record.ts";
-import {
-  anyFailure,
-  date,
-  dateFormat,
-  integer,
-  type Json,
-  membersOf,
-  operation,
-  path,
-  query,
-  text,
-} from "./openapi-parts.ts";
+import { rotateFields } from "../events/webhooks.ts";
+import type { Fields } from "../requests/fields.ts";
+import { bodyMembers, queryParameters } from "./bodies.ts";
+import { anyFailure, integer, type Json, membersOf, operation, path, query, text } from "./openapi-parts.ts";
 
-const finalityWords =
-  "`latest`: at once, with a retraction where the chain takes the movement back; `safe`: when its block is safe; `finalized`: when its block is final, and no retraction comes";
-const finality = z.enum(["latest", "safe", "finalized"]);
-const lists = (name: keyof typeof mostInFilter, what: string) =>
-  z
-    .array(text)
-    .max(mostInFilter[name])
-    .describe(`${what}, ${mostInFilter[name]} at most; an empty list does not narrow.`);
-const filter = {
-  types: lists("types", `Types of events, or beginnings of their names (${eventTypeNames.join(", ")})`),
-  chains: lists("chains", "Names of chains"),
-  contracts: lists("contracts", "Addresses of contracts"),
-  accounts: lists("accounts", "Addresses that send or receive"),
-  tokenIds: lists("tokenIds", "Token ids, whole numbers as text"),
-  finality: finality.describe(`When a movement is sent. ${finalityWords}.`),
-};
-const endpointUrl = "http or https, at a public host and at port 80 or 443 unless the operator allows others";
-const input = z
-  .object({
-    url: text.describe(`Address that messages are posted to, 2,000 characters at most: ${endpointUrl}.`),
-    description: text.describe("Note for yourself, 500 characters at most; the default is empty."),
-    ...filter,
-    finality: finality.describe(`When a movement is sent, \`latest\` by default. ${finalityWords}.`),
-  })
-  .partial();
 const attempt = z.object(membersOf(tryMembers));
 const webhook = z.object({
   ...membersOf(webhookMembers),
@@ -53,36 +19,7 @@ const delivery = z.object({
   ...membersOf(deliveryMembers),
   tries: z.array(attempt).describe("The tries, oldest first."),
 });
-const rotation = z
-  .object({
-    overlapSeconds: z
-      .int()
-      .min(0)
-      .max(604_800)
-      .default(86_400)
-      .describe("Seconds that the old secret is valid for as well, 0 to 604,800 (7 days); the default is a day."),
-  })
-  .partial();
-const replayed = z
-  .object({
-    eventId: text.describe("Id of one event."),
-    since: date.describe(`Events that were recorded at this time or later, ${dateFormat}.`),
-    until: date.describe(`With \`since\`: events before this time, ${dateFormat}.`),
-    fromBlock: integer.describe(
-      "With `toBlock`: movements of this block and later ones, on every chain of the endpoint.",
-    ),
-    toBlock: integer.describe("With `fromBlock`: movements of this block and earlier ones."),
-    failed: z.boolean().describe("`true`: all deliveries that are `dead`; the other members do not count then."),
-  })
-  .partial();
-const tried = z
-  .object({
-    type: z
-      .string()
-      .default("webhook.test")
-      .describe(`Type of the event, \`webhook.test\` by default: ${sampleTypes.join(", ")}.`),
-  })
-  .partial();
+const body = (fields: Fields) => z.object(bodyMembers(fields));
 const id = path("id", z.string().regex(/^wh_[0-9a-f]{32}$/), "Id of the endpoint: `wh_` and 32 hex digits.");
 const repeated = (name: string, description: string): Json => ({
   ...query(name, z.array(text), `${description}: repeat the parameter, or separate them by commas.`),
@@ -102,11 +39,7 @@ export function eventPaths(): Json {
           repeated("contract", "Addresses of contracts"),
           repeated("account", "Addresses that send or receive"),
           repeated("tokenId", "Token ids, decimal numbers"),
-          query(
-            "finality",
-            finality.default("latest"),
-            `When a movement is sent, \`latest\` by default. ${finalityWords}.`,
-          ),
+          ...queryParameters({ finality: filterFields.finality }),
           query(
             "after",
             text,
@@ -131,7 +64,7 @@ export function eventPaths(): Json {
         [],
         { webhook: webhookAnswer, secret },
         ["plan_limit_exceeded"],
-        input.required({ url: true }),
+        body({ ...newWebhookFields, ...filterFields }),
       ),
     },
     "/v1/webhooks/{id}": {
@@ -141,7 +74,7 @@ export function eventPaths(): Json {
         [id],
         { webhook: webhookAnswer },
         ["not_found", "plan_limit_exceeded"],
-        input,
+        body({ ...webhookFields, ...filterFields }),
       ),
       delete: one("Delete it with what waits for it"),
     },
@@ -154,7 +87,7 @@ export function eventPaths(): Json {
         [id],
         { webhook: webhookAnswer, secret },
         ["not_found"],
-        rotation,
+        body(rotateFields),
       ),
     },
     "/v1/webhooks/{id}/test": {
@@ -163,7 +96,7 @@ export function eventPaths(): Json {
         [id],
         { eventId: text.describe("Id of the invented event.") },
         ["not_found", "webhook_unverified"],
-        tried,
+        body(testFields),
       ),
     },
     "/v1/webhooks/{id}/deliveries": {
@@ -184,7 +117,7 @@ export function eventPaths(): Json {
         [id],
         { replayed: integer.describe("How many events are sent again; those that wait already are not counted.") },
         ["not_found", "webhook_unverified"],
-        replayed,
+        body(replayFields),
       ),
     },
   };

@@ -1,7 +1,12 @@
 import { readFileSync } from "node:fs";
 import { buildSchema, GraphQLInputObjectType, isNonNullType } from "graphql";
 import { expect, test } from "vitest";
+import { createKeyFields, rotateKeyFields } from "../../src/accounts/keys.ts";
+import { signUpFields } from "../../src/accounts/sign-up.ts";
 import { deployFields, updateFields } from "../../src/collections/deployment-input.ts";
+import { filterFields, newWebhookFields, webhookFields } from "../../src/events/event-input.ts";
+import { replayFields, testFields } from "../../src/events/webhook-deliveries.ts";
+import { rotateFields } from "../../src/events/webhooks.ts";
 import { tokenRequests } from "../../src/products/check-tokens.ts";
 import { contractChangeFields, contractFields } from "../../src/products/create-contract.ts";
 import { easyUrlFields } from "../../src/products/easy-mint.ts";
@@ -34,6 +39,14 @@ const bodies: Record<string, Fields> = {
   "post /v0/mints/transfers": tokenRequests.transfer,
   "post /v0/mints/transfers/batch": tokenRequests.transferBatch,
   "post /v0/mints/easy/urls": easyUrlFields,
+  "post /v0/signup": signUpFields,
+  "post /v0/me/keys": createKeyFields,
+  "post /v0/me/keys/{id}/rotate": rotateKeyFields,
+  "post /v1/webhooks": { ...newWebhookFields, ...filterFields },
+  "patch /v1/webhooks/{id}": { ...webhookFields, ...filterFields },
+  "post /v1/webhooks/{id}/rotate": rotateFields,
+  "post /v1/webhooks/{id}/test": testFields,
+  "post /v1/webhooks/{id}/replay": replayFields,
 };
 
 function schemaOf(operation: string): Schema {
@@ -52,7 +65,7 @@ function sampleOf(name: string, { type, pattern, enum: words, anyOf, items, mini
   if (type === "integer" || type === "number") return String(minimum ?? 1);
   if (pattern?.includes("40")) return `0x${"a1".repeat(20)}`;
   if (pattern?.includes("\\d")) return "7";
-  return /start/.test(name) ? "2026-01-31T12:00:00Z" : "text";
+  return /start|since|until|expires/.test(name) ? "2026-01-31T12:00:00Z" : "text";
 }
 
 test.each(Object.entries(bodies))("%s reads each member that its document has, and no other", (operation, fields) => {
@@ -73,7 +86,7 @@ test.each(Object.entries(bodies))("%s reads each member that its document has, a
       name,
     ).toEqual([]);
   }
-  expect(new Set(Object.keys(schema.properties ?? {})).size).toBeGreaterThan(1);
+  expect(Object.keys(schema.properties ?? {}).length).toBeGreaterThan(0);
 });
 
 test.each(Object.entries(bodies))("%s wants what its document calls required", (operation, fields) => {
@@ -95,6 +108,8 @@ test("GraphQL's input types have the declared members, under the names that erro
     DeployCollectionInput: deployFields,
     UpdateCollectionInput: updateFields,
     CreateContractInput: contractFields,
+    EventFilter: filterFields,
+    ReplayEventsInput: replayFields,
   };
   for (const [name, fields] of Object.entries(inputs)) {
     const type = schema.getType(name);

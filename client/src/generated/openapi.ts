@@ -69,9 +69,9 @@ export interface paths {
 			requestBody?: {
 				content: {
 					"application/json": {
-						/** @description Name of the account, 1 to 100 characters on one line. */
+						/** @description The name of the account, 1 to 100 characters on one line. */
 						name: string;
-						/** @description E-mail address, 254 characters at most; it may be left out. */
+						/** @description An e-mail address, up to 254 characters; none when absent. */
 						email?: string;
 					};
 				};
@@ -423,11 +423,16 @@ export interface paths {
 			requestBody?: {
 				content: {
 					"application/json": {
-						/** @description Name by which you recognise the key, 1 to 100 characters on one line. */
+						/** @description A name for people, 1 to 100 characters on one line. */
 						name: string;
-						/** @description What the key may do, a part of what the calling key may; the default is `read` alone. */
+						/**
+						 * @description What the new key may be used for, read by default; only scopes that your own key has.
+						 * @default [
+						 *       "read"
+						 *     ]
+						 */
 						scopes?: ("read" | "upload" | "deploy" | "admin")[];
-						/** @description When the key ends, in ISO 8601 and in the future; without it the key does not end by itself. */
+						/** @description The key works until this time; absent: it does not expire. In ISO 8601, UTC where it has no offset. */
 						expires_at?: string;
 					};
 				};
@@ -532,7 +537,7 @@ export interface paths {
 				content: {
 					"application/json": {
 						/**
-						 * @description Seconds that the old key works on, 0 to 2,592,000 (30 days); the default is a day.
+						 * @description How long the old key still works, in seconds: 0 to 2592000 (30 days); a day by default.
 						 * @default 86400
 						 */
 						overlap_seconds?: number;
@@ -4272,7 +4277,7 @@ export interface paths {
 					account?: string[];
 					/** @description Token ids, decimal numbers: repeat the parameter, or separate them by commas. */
 					tokenId?: string[];
-					/** @description When a movement is sent, `latest` by default. `latest`: at once, with a retraction where the chain takes the movement back; `safe`: when its block is safe; `finalized`: when its block is final, and no retraction comes. */
+					/** @description When a transfer is sent: latest (at once, the default; it is retracted if the chain takes it back), safe (when its block is safe), finalized (when its block is final; it is never retracted). */
 					finality?: "latest" | "safe" | "finalized";
 					/** @description Id of the last event that you have: the stream goes on after it; the header `Last-Event-ID` does the same and wins. */
 					after?: string;
@@ -4497,22 +4502,22 @@ export interface paths {
 			requestBody: {
 				content: {
 					"application/json": {
-						/** @description Address that messages are posted to, 2,000 characters at most: http or https, at a public host and at port 80 or 443 unless the operator allows others. */
+						/** @description The http or https URL that messages are posted to, up to 2,000 characters; at a public host and at port 80 or 443 unless the operator allows others. */
 						url: string;
-						/** @description Note for yourself, 500 characters at most; the default is empty. */
+						/** @description A note of yours, up to 500 characters. */
 						description?: string;
-						/** @description Types of events, or beginnings of their names (nft.transfer, nft.transfer.retracted, chain.finalized, metadata.updated, metadata.failed, deployment, update, contract, contract_update, mint, token_update, burn, transfer, webhook.test, webhook.verification, wallet.low_balance, wallet.halted, index.stalled), 20 at most; an empty list does not narrow. */
+						/** @description Types of events, whole or by their beginning (nft.transfer, nft.transfer.retracted, chain.finalized, metadata.updated, metadata.failed, deployment, update, contract, contract_update, mint, token_update, burn, transfer, webhook.test, webhook.verification, wallet.low_balance, wallet.halted, index.stalled), up to 20: nft.transfer includes its retractions. */
 						types?: string[];
-						/** @description Names of chains, 20 at most; an empty list does not narrow. */
+						/** @description Only events of these chains, up to 20. */
 						chains?: string[];
-						/** @description Addresses of contracts, 100 at most; an empty list does not narrow. */
+						/** @description Only events of these contracts, up to 100. */
 						contracts?: string[];
-						/** @description Addresses that send or receive, 100 at most; an empty list does not narrow. */
+						/** @description Only transfers from or to these accounts, up to 100. */
 						accounts?: string[];
-						/** @description Token ids, whole numbers as text, 100 at most; an empty list does not narrow. */
+						/** @description Only events of tokens with these ids, whole numbers, up to 100. */
 						tokenIds?: string[];
 						/**
-						 * @description When a movement is sent, `latest` by default. `latest`: at once, with a retraction where the chain takes the movement back; `safe`: when its block is safe; `finalized`: when its block is final, and no retraction comes.
+						 * @description When a transfer is sent: latest (at once, the default; it is retracted if the chain takes it back), safe (when its block is safe), finalized (when its block is final; it is never retracted).
 						 * @enum {string}
 						 */
 						finality?: "latest" | "safe" | "finalized";
@@ -5059,22 +5064,22 @@ export interface paths {
 			requestBody: {
 				content: {
 					"application/json": {
-						/** @description Address that messages are posted to, 2,000 characters at most: http or https, at a public host and at port 80 or 443 unless the operator allows others. */
+						/** @description The http or https URL that messages are posted to, up to 2,000 characters; at a public host and at port 80 or 443 unless the operator allows others. */
 						url?: string;
-						/** @description Note for yourself, 500 characters at most; the default is empty. */
+						/** @description A note of yours, up to 500 characters. */
 						description?: string;
-						/** @description Types of events, or beginnings of their names (nft.transfer, nft.transfer.retracted, chain.finalized, metadata.updated, metadata.failed, deployment, update, contract, contract_update, mint, token_update, burn, transfer, webhook.test, webhook.verification, wallet.low_balance, wallet.halted, index.stalled), 20 at most; an empty list does not narrow. */
+						/** @description Types of events, whole or by their beginning (nft.transfer, nft.transfer.retracted, chain.finalized, metadata.updated, metadata.failed, deployment, update, contract, contract_update, mint, token_update, burn, transfer, webhook.test, webhook.verification, wallet.low_balance, wallet.halted, index.stalled), up to 20: nft.transfer includes its retractions. */
 						types?: string[];
-						/** @description Names of chains, 20 at most; an empty list does not narrow. */
+						/** @description Only events of these chains, up to 20. */
 						chains?: string[];
-						/** @description Addresses of contracts, 100 at most; an empty list does not narrow. */
+						/** @description Only events of these contracts, up to 100. */
 						contracts?: string[];
-						/** @description Addresses that send or receive, 100 at most; an empty list does not narrow. */
+						/** @description Only transfers from or to these accounts, up to 100. */
 						accounts?: string[];
-						/** @description Token ids, whole numbers as text, 100 at most; an empty list does not narrow. */
+						/** @description Only events of tokens with these ids, whole numbers, up to 100. */
 						tokenIds?: string[];
 						/**
-						 * @description When a movement is sent, `latest` by default. `latest`: at once, with a retraction where the chain takes the movement back; `safe`: when its block is safe; `finalized`: when its block is final, and no retraction comes.
+						 * @description When a transfer is sent: latest (at once, the default; it is retracted if the chain takes it back), safe (when its block is safe), finalized (when its block is final; it is never retracted).
 						 * @enum {string}
 						 */
 						finality?: "latest" | "safe" | "finalized";
@@ -5844,7 +5849,7 @@ export interface paths {
 				content: {
 					"application/json": {
 						/**
-						 * @description Seconds that the old secret is valid for as well, 0 to 604,800 (7 days); the default is a day.
+						 * @description How long the old secret still signs, in seconds: 0 to 604800; a day by default.
 						 * @default 86400
 						 */
 						overlapSeconds?: number;
@@ -6047,7 +6052,7 @@ export interface paths {
 				content: {
 					"application/json": {
 						/**
-						 * @description Type of the event, `webhook.test` by default: nft.transfer, nft.transfer.retracted, chain.finalized, metadata.updated, metadata.failed, deployment.confirmed, update.confirmed, contract.confirmed, contract_update.confirmed, mint.confirmed, token_update.confirmed, burn.confirmed, transfer.confirmed, webhook.test, webhook.verification, wallet.low_balance, wallet.halted, index.stalled.
+						 * @description The type of the event: nft.transfer, nft.transfer.retracted, chain.finalized, metadata.updated, metadata.failed, deployment.confirmed, update.confirmed, contract.confirmed, contract_update.confirmed, mint.confirmed, token_update.confirmed, burn.confirmed, transfer.confirmed, webhook.test, webhook.verification, wallet.low_balance, wallet.halted, index.stalled.
 						 * @default webhook.test
 						 */
 						type?: string;
@@ -6344,17 +6349,17 @@ export interface paths {
 			requestBody: {
 				content: {
 					"application/json": {
-						/** @description Id of one event. */
+						/** @description The id of one event, `evt_…`. */
 						eventId?: string;
-						/** @description Events that were recorded at this time or later, in ISO 8601, UTC where it has no offset. */
+						/** @description Events from this time on. In ISO 8601, UTC where it has no offset. */
 						since?: string;
-						/** @description With `since`: events before this time, in ISO 8601, UTC where it has no offset. */
+						/** @description Events before this time; only with `since`. In ISO 8601, UTC where it has no offset. */
 						until?: string;
-						/** @description With `toBlock`: movements of this block and later ones, on every chain of the endpoint. */
+						/** @description Transfers from this block on, of every chain of the endpoint; only with `toBlock`. */
 						fromBlock?: number;
-						/** @description With `fromBlock`: movements of this block and earlier ones. */
+						/** @description Transfers up to this block, itself included; only with `fromBlock`. */
 						toBlock?: number;
-						/** @description `true`: all deliveries that are `dead`; the other members do not count then. */
+						/** @description True: all deliveries that were given up (dead); the other members do not count then. */
 						failed?: boolean;
 					};
 				};
