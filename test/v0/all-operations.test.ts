@@ -251,7 +251,7 @@ test.each([
     "page_number as a whole number",
     "get-v0-nfts-contract_address",
   ],
-  ["POST", "/v0/me/keys", { name: 1 }, "name as a string", "post-v0-me-keys"],
+  ["POST", "/v0/me/keys", { name: ["x"] }, "name as a string", "post-v0-me-keys"],
   ["POST", "/v0/me/keys/key_1/rotate", [], "the body as a JSON object", "post-v0-me-keys-id-rotate"],
   [
     "POST",
