@@ -67,6 +67,12 @@ export function watchService(metrics: Metrics, services: Services): void {
     [],
     (set, { unbound }) => set(unbound.length),
   );
+  gauge(
+    "mintyard_log_archive_failing",
+    "1 while PostgreSQL cannot archive its log: no moment after the last archived one can be restored, and the log fills the disk.",
+    [],
+    (set, { archiveFails }) => set(archiveFails ? 1 : 0),
+  );
 }
 
 function ageOf({ queues: all }: ServiceFigures, queue: string, chainId: number | null): number {
@@ -102,6 +108,8 @@ export interface ServiceFigures {
   };
   /** Relations with policies that show this process the rows of every account. */
   unbound: string[];
+  /** The last try of PostgreSQL to archive a part of its log failed; false where it archives none. */
+  archiveFails: boolean;
 }
 
 /**
@@ -111,15 +119,20 @@ export interface ServiceFigures {
  */
 export async function readFigures({ db }: Pick<Services, "db">): Promise<ServiceFigures | null> {
   const asked = sql<{
-    figures: Omit<ServiceFigures, "unbound" | "events">;
+    figures: Omit<ServiceFigures, "unbound" | "events" | "archiveFails">;
     events: ServiceFigures["events"];
     unbound: string[];
+    archiveFails: boolean;
   }>`
-    SELECT service.figures() AS figures, service.event_figures() AS events, service.unbound_relations() AS unbound`.execute(
-    db,
-  );
+    SELECT service.figures() AS figures, service.event_figures() AS events, service.unbound_relations() AS unbound,
+      current_setting('archive_mode') <> 'off' AND EXISTS (SELECT FROM pg_stat_archiver
+        WHERE last_failed_time > coalesce(last_archived_time, '-infinity')) AS "archiveFails"`.execute(db);
   return await asked.then(
-    ({ rows: [row] }) => (row ? { ...row.figures, events: row.events, unbound: row.unbound } : null),
+    ({ rows: [row] }) => {
+      if (!row) return null;
+      const { figures, ...others } = row;
+      return { ...figures, ...others };
+    },
     () => null,
   );
 }

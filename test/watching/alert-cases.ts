@@ -63,6 +63,7 @@ export const alertCases: Record<string, AlertCase> = {
   MintyardStandbyLost: fell("mintyard_replication_standbys", 2, 1),
   MintyardReplicationNotSynchronous: fell("mintyard_replication_synchronous", 1, 0),
   MintyardReplicationLag: steady(`mintyard_replication_lag_bytes{standby="a"}`, 900_000_000, 2_000),
+  MintyardLogNotArchived: steady("mintyard_log_archive_failing", 1, 0),
   MintyardBackupOld: steady("mintyard_backup_age_seconds", 100_000, 4_000),
   MintyardNotificationQueueFull: steady("mintyard_notification_queue_usage", 0.6, 0.01),
   MintyardDiskFilling: {

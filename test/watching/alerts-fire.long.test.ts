@@ -69,9 +69,11 @@ describe.skipIf(!hasPrometheus)(`a Prometheus that reads the rules${needs}`, () 
   beforeAll(async () => {
     const [one = 0, two = 0, api = 0, faulty = 0, worker = 0, port = 0] = await freePorts(6);
     ports = { api, faulty, worker };
-    primary = await startPostgres(join(dir, "primary"), one);
+    primary = await startPostgres(join(dir, "primary"), one, { archive_mode: "on" });
     await migrate(primary.url);
     pool = poolOf(primary.url);
+    await pool.query("ALTER SYSTEM SET archive_command = 'true'");
+    await pool.query("SELECT pg_reload_conf()");
     await pretendIndex();
     standby = await startStandby(primary, join(dir, "primary"), join(dir, "standby"), two);
     standbyPool = poolOf(standby.url);
@@ -243,7 +245,16 @@ describe.skipIf(!hasPrometheus)(`a Prometheus that reads the rules${needs}`, () 
     await standbyPool.query("SELECT pg_wal_replay_pause()");
     for (let count = 0; count < 6; count += 1)
       await pool.query("SELECT pg_logical_emit_message(false, 'test', repeat('x', 60000000))");
-    await prometheus.until("MintyardRowSecurityOff", "MintyardBackupOld", "MintyardReplicationLag");
+    await prometheus.untilValue("max(mintyard_log_archive_failing)", "0");
+    await pool.query("ALTER SYSTEM SET archive_command = 'false'");
+    await pool.query("SELECT pg_reload_conf()");
+    await pool.query("SELECT pg_switch_wal()");
+    await prometheus.until(
+      "MintyardRowSecurityOff",
+      "MintyardBackupOld",
+      "MintyardReplicationLag",
+      "MintyardLogNotArchived",
+    );
     await standbyPool.query("SELECT pg_wal_replay_resume()");
     await pool.query("ALTER SYSTEM SET synchronous_standby_names = '*'");
     await pool.query("SELECT pg_reload_conf()");
