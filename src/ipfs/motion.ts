@@ -18,9 +18,17 @@ export function motionOf(type: string, head: Uint8Array): Motion | null {
   return isAnimated(type, text) ? "image" : null;
 }
 
-/** Of a GIF only what repeats is seen: its extension stands in front of the first frame. */
+/**
+ * Of a GIF the end is not seen. One that repeats says so in front of its first frame; one that plays once has a time there for
+ * which it is shown.
+ */
 function isAnimated(type: string, text: string): boolean {
-  if (type === "image/gif") return /NETSCAPE2\.0|ANIMEXTS1\.0/.test(text);
+  if (type === "image/gif") {
+    const [, ...frames] = text.split("!\xf9\x04");
+    const isTimed = frames.length > 1 || frames.some((frame) => frame.slice(1, 3) !== "\0\0");
+    return isTimed || /NETSCAPE2\.0|ANIMEXTS1\.0/.test(text);
+  }
+  if (type === "image/avif") return /^.{4}ftyp.{0,40}avis/s.test(text);
   if (type === "image/webp") return text.startsWith("VP8X", 12) && (text.charCodeAt(20) & 2) !== 0;
   const control = type === "image/png" ? text.indexOf("acTL") : -1;
   return control >= 0 && !text.slice(0, control).includes("IDAT");

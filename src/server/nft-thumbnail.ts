@@ -5,8 +5,7 @@ import type { LinkedThumbnail } from "../metadata/pictures/linked-pictures.ts";
 import { findPicture } from "../nfts/find-picture.ts";
 import type { Services } from "../services.ts";
 import type { ThumbnailWidth } from "../thumbnails/bounds.ts";
-import { refuse } from "./gateway-answer.ts";
-import { clientOf, keptAs, makingMs, requestOf, sendThumbnail, widthOf, widths } from "./thumbnail-answer.ts";
+import { clientOf, keptAs, makingMs, requestOf, sendThumbnail, widthOf } from "./thumbnail-answer.ts";
 
 /** Milliseconds of this process that asking another server takes, and each byte that it reads, digests and passes on. */
 const [fetchMs, byteMs] = [3, 10 / 1_048_576];
@@ -14,7 +13,6 @@ const forADay = "public, max-age=86400";
 /** A token's picture may become our own, and its metadata may name another one. */
 const forMinutes = "public, max-age=300";
 const retryAfterSeconds = 5;
-const callersFaults: readonly string[] = ["not_found", "invalid_enumeration", "chain_not_supported"];
 
 /**
  * GET and HEAD of `/:width/nfts/:chain/:contract/:tokenId`: a preview of the picture that the metadata of an indexed token
@@ -23,31 +21,27 @@ const callersFaults: readonly string[] = ["not_found", "invalid_enumeration", "c
 export async function answerNftThumbnail(c: Context, services: Services): Promise<Response> {
   const { width: given = "", chain = "", contract = "", tokenId = "" } = c.req.param();
   const width = widthOf(given);
-  if (!width) return refuse(c, 400, `${given.slice(0, 20)} is no width of a preview; ${widths}`);
-  if (!/^0x[0-9a-f]{40}$/i.test(contract)) return refuse(c, 400, "the path has no contract's address");
+  if (!/^0x[0-9a-f]{40}$/i.test(contract))
+    throw new ServiceError("invalid_address", "the path has no contract's address", { field: "contract" });
   const isId = /^\d{1,78}$/.test(tokenId) && BigInt(tokenId) < 2n ** 256n;
-  if (!isId) return refuse(c, 400, "a token id is a decimal number from 0 to 2^256 - 1");
-  const found = await findPicture(services, { chain, contract, tokenId: BigInt(tokenId) }).catch(asRefusal);
-  if (found instanceof ServiceError) return refuse(c, found.code === "not_found" ? 404 : 400, found.message);
-  if (found === null) return refuse(c, 404, "this token's metadata names no picture, or has not been read");
+  if (!isId)
+    throw new ServiceError("value_error", "a token id is a decimal number from 0 to 2^256 - 1", { field: "tokenId" });
+  const found = await findPicture(services, { chain, contract, tokenId: BigInt(tokenId) });
+  if (found === null)
+    throw new ServiceError("not_found", "this token's metadata names no picture, or has not been read");
   if (found.kind === "content") {
     c.header("Cache-Control", forMinutes);
     return c.redirect(`/thumbnails/${width}/${found.path}`, 307);
   }
-  if (services.thumbnails.areOff) return refuse(c, 404, "this service makes no previews");
+  if (services.thumbnails.areOff) throw new ServiceError("not_found", "this service makes no previews");
   const thumbnail = await makeThumbnail(c, services, width, found.link);
   if (thumbnail === "busy")
     throw new ServiceError("service_unavailable", "too many previews are being made; ask again in 5 s", {
       retryAfterSeconds,
     });
-  if ("refused" in thumbnail) return refuse(c, 422, `no preview is made of this picture: ${thumbnail.refused}`);
+  if ("refused" in thumbnail)
+    throw new ServiceError("value_error", `no preview is made of this picture: ${thumbnail.refused}`);
   return sendThumbnail(c, thumbnail.bytes, keptAs(thumbnail.digest, width, forADay));
-}
-
-/** @throws what is no matter of the request's. */
-function asRefusal(error: unknown): ServiceError {
-  if (error instanceof ServiceError && callersFaults.includes(error.code)) return error;
-  throw error;
 }
 
 async function makeThumbnail(

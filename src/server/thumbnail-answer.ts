@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Context } from "hono";
+import { ServiceError } from "../errors/errors.ts";
 import { clientAddress } from "../http/client-address.ts";
 import { matchesEtag } from "../http/etag.ts";
 import type { Services } from "../services.ts";
@@ -11,8 +12,11 @@ export const makingMs = 2;
 
 export const widths = `widths are ${thumbnailWidths.join(", ")}`;
 
-export function widthOf(text: string): ThumbnailWidth | undefined {
-  return thumbnailWidths.find((one) => String(one) === text);
+/** @throws ServiceError `value_error` for what is none. */
+export function widthOf(text: string): ThumbnailWidth {
+  const width = thumbnailWidths.find((one) => String(one) === text);
+  if (width) return width;
+  throw new ServiceError("value_error", `${text.slice(0, 20)} is no width of a preview; ${widths}`, { field: "width" });
 }
 
 /** The request as it came; absent for what no client asked for. */

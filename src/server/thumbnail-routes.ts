@@ -1,12 +1,12 @@
 import { type Context, Hono } from "hono";
 import { payMore } from "../admission/pay-for-work.ts";
+import { ServiceError } from "../errors/errors.ts";
 import { matchesEtag } from "../http/etag.ts";
 import type { ContentFile } from "../ipfs/resolve-content.ts";
 import type { Services } from "../services.ts";
 import { mostPictureBytes, type ThumbnailWidth } from "../thumbnails/bounds.ts";
 import type { Thumbnail } from "../thumbnails/thumbnails.ts";
-import { readCid } from "../uploads/read-content.ts";
-import { refuse } from "./gateway-answer.ts";
+import { moves, readCid } from "../uploads/read-content.ts";
 import { answerNftThumbnail } from "./nft-thumbnail.ts";
 import { clientOf, keptAs, makingMs, requestOf, sendThumbnail, widthOf, widths } from "./thumbnail-answer.ts";
 
@@ -27,6 +27,8 @@ const forAYear = "public, max-age=31536000, immutable";
  * GET and HEAD of `/:width/:cid` and `/:width/:cid/<path>`: a preview of a picture that `/ipfs` has under the same path.
  * Where none can be made now, the answer leads to the picture itself; docs/gateway.md describes it. Also of
  * `/:width/nfts/:chain/:contract/:tokenId`, wherever the picture of that token is.
+ *
+ * @throws ServiceError of every route, whatever the client accepts: pages and their programs read one table of errors.
  */
 export function createThumbnailRoutes(services: Services): Hono {
   const app = new Hono({ strict: false });
@@ -38,36 +40,41 @@ export function createThumbnailRoutes(services: Services): Hono {
   app.on("GET", ["/:width/:cid", "/:width/:cid/*"], async (c) => await answer(c, services));
   app.all("*", (c) => {
     if (["GET", "HEAD"].includes(c.req.method))
-      return refuse(
-        c,
-        400,
+      throw new ServiceError(
+        "not_found",
         `/thumbnails/<width>/<cid>/<path> or /thumbnails/<width>/nfts/<chain>/<contract>/<tokenId> is wanted; ${widths}`,
       );
     c.header("Allow", "GET, HEAD");
-    return refuse(c, 405, "GET and HEAD are served here");
+    const fix = "Use one of the methods that are: GET, HEAD.";
+    throw new ServiceError("method_not_allowed", `${c.req.method} is not served at ${c.req.path}`, { fix });
   });
   return app;
 }
 
 async function answer(c: Context, services: Services): Promise<Response> {
   const asked = parsePath(new URL(c.req.url).pathname);
-  if (!asked) return refuse(c, 400, "this path is not well-formed");
+  if (!asked) throw new ServiceError("value_error", "this path is not well-formed");
   const width = widthOf(asked.width);
-  if (!width) return refuse(c, 400, `${asked.width.slice(0, 20)} is no width of a preview; ${widths}`);
-  if (!readCid(asked.cid)) return refuse(c, 400, "this is no CID");
+  if (!readCid(asked.cid)) throw new ServiceError("value_error", "this is no CID", { field: "cid" });
   const picture = await services.content.resolveAnywhere(asked.cid, asked.path);
-  if (!picture) return refuse(c, 404, `${asked.original} is not here`);
+  if (!picture) throw new ServiceError("not_found", `${asked.original} is not here`);
   if (picture.kind === "directory")
-    return refuse(c, 404, `${asked.original} is a directory; add the name of a picture`);
+    throw new ServiceError("not_found", `${asked.original} is a directory; add the name of a picture`);
   const kept = keptAs(picture.cid, width, forAYear);
   if (matchesEtag(c.req.header("if-none-match"), kept.ETag)) return c.body(null, 304, kept);
   const thumbnail = (await services.thumbnails.find(picture.cid, width)) ?? (await make(c, services, picture, width));
-  if (thumbnail === "busy") {
+  if (thumbnail !== "busy" && "bytes" in thumbnail) return sendThumbnail(c, thumbnail.bytes, kept);
+  const onlyStill = c.req.query("still") === "true";
+  if (onlyStill ? !(await moves(picture, asked.path.at(-1) ?? "")) : thumbnail === "busy") {
     c.header("Cache-Control", "no-store");
     return c.redirect(asked.original, 307);
   }
-  if ("refused" in thumbnail) return refuse(c, 422, `no preview is made of this file: ${thumbnail.refused}`);
-  return sendThumbnail(c, thumbnail.bytes, kept);
+  if (thumbnail === "busy")
+    throw new ServiceError("service_unavailable", "it moves, and there is no preview of it now", {
+      retryAfterSeconds: 5,
+    });
+  const fix = `Show ${asked.original} itself.`;
+  throw new ServiceError("value_error", `no preview is made of this file: ${thumbnail.refused}`, { fix });
 }
 
 async function make(c: Context, services: Services, picture: ContentFile, width: ThumbnailWidth): Promise<Thumbnail> {

@@ -1,5 +1,6 @@
-import { contentTypeOf } from "../ipfs/content-type.ts";
+import { contentTypeOf, readHead } from "../ipfs/content-type.ts";
 import { convertBlock, type DocumentFormat } from "../ipfs/documents.ts";
+import { motionBytes, motionOf } from "../ipfs/motion.ts";
 import { parseCid } from "../ipfs/parse-cid.ts";
 import { type ContentDirectory, type ContentFile, isReadable } from "../ipfs/resolve-content.ts";
 import type { Services } from "../services.ts";
@@ -34,6 +35,11 @@ export async function readContent(
 
 async function withType(file: ContentFile, name: string): Promise<ReadFile> {
   return { ...file, contentType: await contentTypeOf(file, name) };
+}
+
+/** Whether a file is a video or an animated picture. @param name by which it is asked for. @throws what reading it throws. */
+export async function moves(file: ContentFile, name: string): Promise<boolean> {
+  return motionOf(await contentTypeOf(file, name), await readHead(file, motionBytes)) !== null;
 }
 
 /** A CID of any multibase in its one spelling, and whether its codec is one that `readContent` reads; null for other texts. */

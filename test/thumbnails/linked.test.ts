@@ -232,16 +232,16 @@ test("nothing is fetched but what an indexed token names", async () => {
     [`nfts/ethereum/${contract}/1`]: 404,
     [unnamed]: 404,
     [`${unnamed}?url=${link}`]: 404,
-    [`nfts/goerli/${contract}/${link}`]: 400,
-    [`nfts/goerli/${link}/1`]: 400,
-    [`nfts/${link}/${contract}/1`]: 400,
-    [`nfts/goerli/${contract}/${2n ** 256n}`]: 400,
-    [`nfts/goerli/${contract}`]: 400,
-    [link]: 400,
+    [`nfts/goerli/${contract}/${link}`]: 422,
+    [`nfts/goerli/${link}/1`]: 422,
+    [`nfts/${link}/${contract}/1`]: 422,
+    [`nfts/goerli/${contract}/${2n ** 256n}`]: 422,
+    [`nfts/goerli/${contract}`]: 422,
+    [link]: 422,
   };
   for (const [path, status] of Object.entries(statuses))
     expect([path, (await ask(api, `256/${path}`)).status]).toEqual([path, status]);
-  expect((await ask(api, `257/${unknown}`)).status).toBe(400);
+  expect((await ask(api, `257/${unknown}`)).status).toBe(422);
   expect((await ask(api, `256/${unknown}`, { method: "POST" })).status).toBe(405);
   expect(asked.length).toBe(before);
 });

@@ -81,13 +81,25 @@ test("other widths, texts that are no CID and other methods are refused, and say
   const cid = await upload(api, key, await plain(200, 200).png().toBuffer());
   for (const width of ["257", "0", "-1", "99999999999", "256.0", "0256", "%32%35%37", "width"]) {
     const answer = await ask(api, `${width}/${cid}`);
-    expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining("128, 256, 512, 1024")]);
-    expect(answer.headers.get("cache-control")).toBe("no-store");
+    expect(Object.fromEntries(answer.headers)).toMatchObject({
+      ...{ "content-type": "application/json", "cache-control": "no-store" },
+      ...{ "content-security-policy": "sandbox; default-src 'none'", "cross-origin-resource-policy": "cross-origin" },
+    });
+    expect([answer.status, (await answer.json()).error]).toEqual([
+      422,
+      {
+        ...{ status_code: 422, code: "value_error", request_id: answer.headers.get("x-request-id") },
+        message: expect.stringContaining("128, 256, 512, 1024"),
+        fix: "Change width as the message says, and send the request again.",
+        docs: "/docs/errors/value_error",
+      },
+    ]);
   }
-  expect((await ask(api, "256/nothing")).status).toBe(400);
-  expect((await ask(api, "256/%ff")).status).toBe(400);
-  expect((await ask(api, "256")).status).toBe(400);
-  expect((await ask(api, `256/${cid}`, { method: "POST" })).status).toBe(405);
+  expect((await ask(api, "256/nothing")).status).toBe(422);
+  expect((await ask(api, "256/%ff")).status).toBe(422);
+  expect((await ask(api, "256", { headers: { Accept: "text/html" } })).headers.get("content-type")).toMatch(/json/);
+  const posted = await ask(api, `256/${cid}`, { method: "POST" });
+  expect([posted.status, posted.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
   expect((await ask(api, "256/bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku")).status).toBe(404);
   expect((await ask(api, `256/${cid}/a.png`)).status).toBe(404);
 });
@@ -126,6 +138,10 @@ test("what was made is not made again, and what was refused is not tried again",
     422,
     expect.stringContaining("no preview is made of this file"),
   ]);
+  // A page that wants nothing to move is led to the file: it may be a picture that is too large for a preview.
+  expect((await ask(api, `128/${file}?still=true`)).headers.get("location")).toBe(`/ipfs/${file}`);
+  const torn = await upload(api, key, gif(300, 300, 1).subarray(0, 27));
+  expect((await askUntilMade(api, `128/${torn}?still=true`)).status).toBe(422);
   const pid = api.services.thumbnails.pid;
   api.services.thumbnails.close();
   expect((await ask(api, `256/${file}`)).status).toBe(422);
@@ -161,7 +177,7 @@ test("a process that is killed at any moment costs one picture its preview for n
   expect((await fetch(`${api.url}/livez`)).status).toBe(200);
 });
 
-test("previews that are off lead to the picture itself, and a folder that cannot be written costs no preview", async () => {
+test("previews that are off lead to the picture itself, where it may move, and a folder that cannot be written costs no preview", async () => {
   const off = await ApiServer.start({ THUMBNAIL_CACHE_BYTES: "0" });
   const account = await off.account("enterprise");
   const cid = await upload(off, account.key, await plain(300, 300).png().toBuffer());
@@ -169,6 +185,10 @@ test("previews that are off lead to the picture itself, and a folder that cannot
   expect([answer.status, answer.headers.get("location"), answer.headers.get("cache-control")]).toEqual([
     ...[307, `/ipfs/${cid}`, "no-store"],
   ]);
+  const still = await upload(off, account.key, await plain(300, 300).gif().toBuffer());
+  const once = await upload(off, account.key, gif(300, 300, 2));
+  const of = async (path: string) => (await ask(off, `128/${path}`)).status;
+  expect([await of(`${still}?still=true`), await of(`${once}?still=true`), await of(once)]).toEqual([307, 503, 307]);
   expect(off.services.thumbnails.pid).toBeUndefined();
   await off.close();
 

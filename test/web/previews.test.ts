@@ -84,9 +84,17 @@ test("what moves is a video, or a picture whose beginning says that it has sever
     motionOf("image/png", png("IHDR", "IDAT", "acTL")),
   ]).toEqual([...["image", null]]);
   expect([motionOf("image/webp", webp("\x12")), motionOf("image/webp", webp("\x10"))]).toEqual(["image", null]);
-  expect([motionOf("image/gif", bytes("GIF89a..NETSCAPE2.0")), motionOf("image/gif", bytes("GIF89a"))]).toEqual([
-    ...["image", null],
-  ]);
+  expect(motionOf("image/gif", bytes("GIF89a..NETSCAPE2.0"))).toBe("image");
+  // It plays once; one that stands still may have a colour that is seen through, and no time.
+  expect(motionOf("image/gif", bytes("GIF89a..!\xf9\x04\x01\x0a\0\0\0,"))).toBe("image");
+  expect([
+    motionOf("image/gif", bytes("GIF89a")),
+    motionOf("image/gif", bytes("GIF89a!\xf9\x04\x01\0\0\0\0,")),
+  ]).toEqual([...[null, null]]);
+  expect([
+    motionOf("image/avif", bytes("\0\0\0\x2cftypavis")),
+    motionOf("image/avif", bytes("\0\0\0\x20ftypavif")),
+  ]).toEqual([...["image", null]]);
   for (const type of ["text/html", "image/svg+xml", "video/ogg", "model/gltf-binary", "constructor", ""])
     expect([type, motionOf(type, bytes("GIF89a..NETSCAPE2.0 acTL"))]).toEqual([type, null]);
 });

@@ -21,10 +21,10 @@ const words = { still: "Play", moving: "Stop", failed: "Did not play, try again"
 /** A token's picture. It stands still; what moves is loaded, from this server, when a visitor wants to see that. */
 export function Artwork({ image, animation, name, alt, width, instead }: ArtworkProps) {
   const [state, setState] = useState<keyof typeof words>("still");
-  /** A picture that moves and has no preview; it would move by itself. */
+  /** A picture that cannot be shown, or would move by itself. */
   const [bare, setBare] = useState<string | null>(null);
   const moving = state === "moving" ? animation : null;
-  const previews = image !== null && image !== bare ? previewsOf(image, width) : null;
+  const previews = image !== null && image !== bare ? previewsOf(image, width, "?still=true") : null;
   const fail = () => setState("failed");
   return (
     <div class="artwork">
@@ -40,14 +40,7 @@ export function Artwork({ image, animation, name, alt, width, instead }: Artwork
       ) : moving ? (
         <img key="moving" src={moving.path} alt={alt} width={width} height={width} onError={fail} />
       ) : previews ? (
-        <img
-          key="still"
-          {...previews}
-          {...(image === animation?.path ? { onError: () => setBare(image) } : {})}
-          alt={alt}
-          width={width}
-          height={width}
-        />
+        <img key="still" {...previews} onError={() => setBare(image)} alt={alt} width={width} height={width} />
       ) : (
         <div class="no-picture">{instead}</div>
       )}

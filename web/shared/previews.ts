@@ -7,15 +7,16 @@ const widths = [128, 256, 512, 1024];
  *
  * @param path of the picture, from `/ipfs/` on; of a picture elsewhere there are no previews.
  * @param width in CSS pixels, as it is laid out.
+ * @param query `?still=true`: they fail where there is nothing but a picture that moves.
  */
-export function previewsOf(path: string, width: number) {
+export function previewsOf(path: string, width: number, query = "") {
   if (!path.startsWith("/ipfs/")) return { src: path, srcSet: "", sizes: "", onError: () => undefined };
   // Both end a link in `srcset`.
   const written = path
     .replace(/^\/ipfs\//, "")
     .replaceAll(" ", "%20")
     .replaceAll(",", "%2C");
-  return { ...linksOf(written, width), onError: showInstead(path) };
+  return { ...linksOf(written, width, query), onError: showInstead(path) };
 }
 
 /**
@@ -39,8 +40,8 @@ export function tokenPreviews(
   return { ...linksOf(written, width), onError: showInstead(own === undefined ? drawn : `/ipfs/${own}`, onNone) };
 }
 
-function linksOf(written: string, width: number) {
-  const link = (pixels: number) => `/thumbnails/${pixels}/${written}`;
+function linksOf(written: string, width: number, query = "") {
+  const link = (pixels: number) => `/thumbnails/${pixels}/${written}${query}`;
   return {
     src: link(widths.find((pixels) => pixels >= width) ?? 1024),
     srcSet: widths.map((pixels) => `${link(pixels)} ${pixels}w`).join(", "),
