@@ -4,6 +4,7 @@ import { Agent, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { DataFolder } from "../src/embedded/data-folder.ts";
 import { freePorts } from "../src/free-port.ts";
 
 export interface Ready {
@@ -35,7 +36,9 @@ export async function startBenchStack(): Promise<BenchStack> {
   const ready = await new Promise<Ready>((done, failed) => {
     stack.once("exit", (code) => failed(new Error(`the stack ended with code ${code}`)));
     createInterface({ input: stack.stdout }).on("line", (line) => {
-      if (line.startsWith("MINTYARD_READY ")) done(JSON.parse(line.slice(15)) as Ready);
+      if (!line.startsWith("MINTYARD_READY ")) return;
+      const databaseUrl = DataFolder.environmentOf(dir)?.["DATABASE_URL"] ?? "";
+      done({ ...(JSON.parse(line.slice(15)) as Omit<Ready, "databaseUrl">), databaseUrl });
     });
   });
   const agent = new Agent({ keepAlive: true });

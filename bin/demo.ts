@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { readyLine } from "../src/embedded/ready-info.ts";
 import { startStack } from "../src/embedded/stack.ts";
 import { freePorts } from "../src/free-port.ts";
 import { launchCollection } from "./demo-launch.ts";
@@ -43,7 +44,7 @@ export async function runDemo(options: { keep?: boolean }): Promise<number> {
       if (options.keep) {
         const { console, chains } = stack.ready;
         const mint = console.replace(/console$/, `mint/${chains[0]?.name}/${collection}`);
-        process.stdout.write(`\nMINTYARD_READY ${JSON.stringify(stack.ready)}\n`);
+        process.stdout.write(`\n${readyLine(stack.ready)}`);
         process.stdout.write(`\n  console    ${console}\n  mint page  ${mint}\n\nStill running; Ctrl-C ends it.\n`);
         await stopAsked;
       }

@@ -1,4 +1,5 @@
 import { keepCompileCache } from "../src/embedded/compile-cache.ts";
+import { readyLine } from "../src/embedded/ready-info.ts";
 import { StartProgress } from "../src/embedded/start-progress.ts";
 
 /**
@@ -20,7 +21,7 @@ export async function runStart(): Promise<number> {
       signal: stop.signal,
     });
     progress.end();
-    process.stdout.write(`MINTYARD_READY ${JSON.stringify(stack.ready)}\n`);
+    process.stdout.write(readyLine(stack.ready));
     // For a person, who does not look for an address in the line above.
     process.stderr.write(`Open ${stack.ready.console} in a browser. Ctrl-C ends the service.\n`);
     await stopAsked;

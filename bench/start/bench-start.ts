@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
+import { DataFolder } from "../../src/embedded/data-folder.ts";
 import { freePorts } from "../../src/free-port.ts";
 import { proportionalMemory, stackProcesses } from "./proportional-memory.ts";
 
@@ -42,9 +43,8 @@ async function start(folder: string, atRest?: (databaseUrl: string) => Promise<v
         words.push(line);
         const [, part, after] = /^mintyard: (\S+) +([\d.]+) s {2}ready$/.exec(line) ?? [];
         if (part) parts.set(part, Number(after));
-        const [, facts] = /^MINTYARD_READY (.*)$/.exec(line) ?? [];
-        if (!facts) return;
-        databaseUrl = JSON.parse(facts).databaseUrl;
+        if (!line.startsWith("MINTYARD_READY ")) return;
+        databaseUrl = DataFolder.environmentOf(folder)?.["DATABASE_URL"] ?? "";
         ready((performance.now() - began) / 1_000);
       });
     void ended.then(() => failed(new Error(`the start failed:\n${words.slice(-20).join("\n")}`)));

@@ -1,6 +1,6 @@
 import type { LocalChain, ServedChain } from "./local-chains.ts";
 
-/** What the ready line tells: where everything is. */
+/** Where everything is. */
 export interface ReadyInfo {
   graphql: string;
   rest: string;
@@ -15,6 +15,14 @@ export interface ReadyInfo {
   relayer: string | null;
   /** All served chains; the members above are those of the first local one. */
   chains: { name: string; chainId: number; rpcUrl: string; factory: string | null; relayer: string | null }[];
+}
+
+/**
+ * The line for the programs that started this one. The database is not in it: terminals and logs keep the line, and the URL has a
+ * password. `DataFolder.environmentOf` has it.
+ */
+export function readyLine({ databaseUrl: _, ...shown }: ReadyInfo): string {
+  return `MINTYARD_READY ${JSON.stringify(shown)}\n`;
 }
 
 /** @param port of the API. @param env the children's environment. */

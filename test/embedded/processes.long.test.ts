@@ -62,10 +62,12 @@ describe("npm start", () => {
       gateway: expect.stringMatching(/\/ipfs$/),
       rpcUrl: expect.stringMatching(/^http/),
       chainId: 31337,
-      databaseUrl: expect.stringMatching(/^postgres:/),
       factory: expect.stringMatching(/^0x[0-9a-fA-F]{40}$/),
       relayer: expect.stringMatching(/^0x[0-9a-fA-F]{40}$/),
     });
+    const { password } = new URL(stack.ready.databaseUrl);
+    expect(password).toHaveLength(24);
+    expect(stack.lines.filter((line) => line.includes(password))).toEqual([]);
   });
 
   test("commands find the service that runs in their folder, and nothing when none does", async () => {

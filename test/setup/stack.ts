@@ -4,6 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { DataFolder } from "../../src/embedded/data-folder.ts";
 import type { ReadyInfo } from "../../src/embedded/ready-info.ts";
 import { freePorts } from "../../src/free-port.ts";
 import { bareEnvironment } from "./bare-environment.ts";
@@ -104,7 +105,9 @@ export async function startStackProcess(options: StackOptions = {}): Promise<Run
     for (const stream of [child.stdout, child.stderr]) {
       createInterface({ input: stream }).on("line", (line) => {
         lines.push(line);
-        if (line.startsWith("MINTYARD_READY ")) done(JSON.parse(line.slice("MINTYARD_READY ".length)) as ReadyInfo);
+        if (!line.startsWith("MINTYARD_READY ")) return;
+        const databaseUrl = DataFolder.environmentOf(dir)?.["DATABASE_URL"] ?? "";
+        done({ ...(JSON.parse(line.slice("MINTYARD_READY ".length)) as Omit<ReadyInfo, "databaseUrl">), databaseUrl });
       });
     }
     child.once("exit", (code) => failed(new Error(`start ended with code ${code}:\n${lines.slice(-40).join("\n")}`)));
