@@ -13,10 +13,14 @@ export function ok(c: Context, members: Record<string, unknown>): Response {
   return c.json({ response: "OK", ...members, error: null }, 200);
 }
 
-/** A failure body: `NOK` with the HTTP status, a code that clients switch on, and a text for people. */
-export function nok(c: Context, error: ServiceError, requestId: string): Response {
+/**
+ * A failure body: `NOK` with the HTTP status, a code that clients switch on, and a text for people.
+ *
+ * @param status where another specification wants one of its own.
+ */
+export function nok(c: Context, error: ServiceError, requestId: string, status: number = error.status): Response {
   if (error.retryAfterSeconds !== undefined) c.header("Retry-After", String(error.retryAfterSeconds));
-  const { status, code, message } = error;
+  const { code, message } = error;
   const shownCode = code === "rate_limit_exceeded" ? legacyRateCode : code;
   noteRequest((c.env as Partial<HttpBindings> | undefined)?.incoming, { code: shownCode });
   const body = {
@@ -29,7 +33,7 @@ export function nok(c: Context, error: ServiceError, requestId: string): Respons
       fix: fixOf(c, error),
       docs: `/docs/errors/${code}`,
     },
-    ...(error.status === 422 || error.status === 413 ? detailOf(error) : {}),
+    ...(status === 422 || status === 413 ? detailOf(error) : {}),
   };
   return c.json(body, status as 400);
 }

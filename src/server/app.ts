@@ -1,6 +1,7 @@
 import { type Context, Hono } from "hono";
 import { inRequestScope } from "../accounts/request-scope.ts";
 import { shedLoad } from "../admission/shed-load.ts";
+import { ofApis } from "../admission/throttle-failures.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { asUnavailable } from "../errors/unavailable.ts";
 import { PrecompiledOperations } from "../graphql/fast-path/precompiled-operations.ts";
@@ -15,7 +16,7 @@ import type { Services } from "../services.ts";
 import { causeOf } from "../telemetry/log-once.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { addConsole, addLocalWallet, addMintPage } from "./chain-pages.ts";
-import { addDocs } from "./docs.ts";
+import { addDocs, answerInBrowser } from "./docs.ts";
 import { FastFiles } from "./fast-files.ts";
 import { createGateway } from "./gateway.ts";
 import { addHealth } from "./health.ts";
@@ -62,7 +63,7 @@ export function createApp(
   addMintPage(app, services, pages);
   addRequestLog(app, services);
   addConsole(app, services, pages);
-  app.use(
+  app.get(
     "/docs/*",
     pages.keep((path) => path),
   );
@@ -72,28 +73,41 @@ export function createApp(
     pages,
     services.chains.map(({ name }) => name),
   );
-  app.notFound((c) => nok(c, new ServiceError("not_found", `nothing is served at ${c.req.path}`), c.get("requestId")));
+  const refuse = async (c: Context<AppEnv>, error: ServiceError) => {
+    // For a page too: it sets Retry-After, and notes the error.
+    const answer = nok(c, error, c.get("requestId"));
+    return isOfPages(c) ? await answerInBrowser(c, pages, error) : answer;
+  };
+  app.notFound((c) => refuse(c, new ServiceError("not_found", `nothing is served at ${c.req.path}`)));
   app.onError((error, c) => {
     setErrorHeaders(c);
     const requestId = c.get("requestId");
-    if (error instanceof ServiceError) return nok(c, error, requestId);
+    if (error instanceof ServiceError) return refuse(c, error);
     const unavailable = asUnavailable(error);
     if (unavailable) {
       if (unavailable.retryable)
         services.logOnce.write("warn", `database ${causeOf(error)}`, { err: error, requestId }, "database unavailable");
-      return nok(c, unavailable, requestId);
+      return refuse(c, unavailable);
     }
     services.log.error({ err: error, requestId }, "unexpected failure");
-    return nok(
+    return refuse(
       c,
       new ServiceError("internal_error", "an unexpected failure; the operator finds it by its request id"),
-      requestId,
     );
   });
   return app;
 }
 
 /** Whether somebody looks at GraphiQL: five megabytes that are the same for all. */
-function isPage({ req }: Context<AppEnv>): boolean {
-  return !req.url.includes("?") && req.header("accept")?.includes("text/html") === true;
+function isPage(c: Context<AppEnv>): boolean {
+  return !c.req.url.includes("?") && isBrowser(c);
+}
+
+/** Whether a person followed a link to a page, and not to an API or to content. */
+function isOfPages(c: Context<AppEnv>): boolean {
+  return isBrowser(c) && !ofApis.test(c.req.path) && !/^\/(ipfs|thumbnails)\b/.test(c.req.path);
+}
+
+function isBrowser({ req }: Context<AppEnv>): boolean {
+  return req.header("accept")?.includes("text/html") === true;
 }

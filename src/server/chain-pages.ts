@@ -176,11 +176,17 @@ export function addConsole(app: Hono<AppEnv>, services: Services, pages: WebPage
     return c.body(text, 200, { "Content-Type": "application/json", "Cache-Control": "public, max-age=10" });
   });
   const head = { title: "Mintyard console", description: "Launch and watch NFT collections." };
-  // One page at every path.
-  const kept = pages.keep(() => "/console");
+  // One page at every path of its router.
+  const kept = pages.keep((path) => (consolePaths.test(path) ? "/console" : null));
   app.get("/console", kept, async (c) => await pages.page(c, "console", head));
-  app.get("/console/*", kept, async (c) => await pages.page(c, "console", head));
+  app.get("/console/*", kept, async (c) =>
+    consolePaths.test(c.req.path) ? await pages.page(c, "console", head) : await c.notFound(),
+  );
 }
+
+/** As `web/console/routes.tsx` has them. */
+const consolePaths =
+  /^\/console(\/(launch|data|webhooks|account|operator|design|collections\/[^/]+\/[^/]+(\/[^/]+)?))?\/?$/;
 
 /** Collections of one question for figures; a page asks again for more. */
 const mostFigures = 100;

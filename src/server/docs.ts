@@ -1,6 +1,7 @@
-import type { Hono } from "hono";
+import type { Context, Hono } from "hono";
 import { html, raw } from "hono/html";
-import { guideOf } from "../errors/error-guide.ts";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { fixFor, guideOf } from "../errors/error-guide.ts";
 import { type ErrorCode, errorTable, ServiceError } from "../errors/errors.ts";
 import type { AppEnv } from "../http/app-env.ts";
 import { withCode } from "../reference/markup.ts";
@@ -25,7 +26,7 @@ export function addDocs(app: Hono<AppEnv>, pages: WebPages, chains: readonly str
   app.get("/docs/rest", (c) => c.redirect("/docs", 301));
   app.get("/docs/errors/:code", async (c) => {
     const code = c.req.param("code");
-    if (!Object.hasOwn(errorTable, code)) throw new ServiceError("not_found", "there is no error of this code");
+    if (!Object.hasOwn(errorTable, code)) throw new ServiceError("not_found", `there is no error ${code}`);
     const about = { title: `${code} – Mintyard API`, description: `What the error ${code} means and what to do.` };
     return await pages.document(c, about, errorPage(code as ErrorCode));
   });
@@ -45,6 +46,19 @@ function errorPage(code: ErrorCode) {
 <p>${withCode(cause)}</p>
 <h2>What to do</h2>
 <p>${withCode(fix)}</p>`;
+}
+
+/** An error outside the APIs for a person in a browser: what went wrong, and where to go on. */
+export async function answerInBrowser(c: Context<AppEnv>, pages: WebPages, error: ServiceError): Promise<Response> {
+  const { status, message } = error;
+  const title = status === 404 ? "There is no such page" : "This page cannot be shown";
+  const body = html`<h1>${title}</h1>
+<p>${message.charAt(0).toUpperCase()}${message.slice(1)}.</p>
+<p>${status === 404 ? "Check the link, or go on here:" : withCode(fixFor(error))}</p>
+<ul><li><a href="/console">Console</a></li><li><a href="/docs/start">Quick start</a></li><li><a href="/docs/guide">All guides</a></li><li><a href="/docs">API reference</a></li></ul>
+<p>Request <code>${c.get("requestId")}</code>, status ${status}</p>`;
+  const head = { title: `${title} – Mintyard`, description: message };
+  return await pages.document(c, head, body, "", status as ContentfulStatusCode);
 }
 
 /** `/docs/guide`: the documents of this version, in the look of the pages, with a search over their sections. */
@@ -68,7 +82,7 @@ function addGuides(app: Hono<AppEnv>, pages: WebPages): void {
   app.get("/docs/guide/:name", async (c) => {
     const guides = await pages.guides();
     const guide = guides.find(({ name }) => name === c.req.param("name"));
-    if (!guide) throw new ServiceError("not_found", "there is no guide of this name");
+    if (!guide) throw new ServiceError("not_found", `there is no guide ${c.req.param("name")}`);
     const head = { title: `${guide.title} – Mintyard`, description: guide.title };
     return await pages.page(c, "docs", head, documentFrame(raw(guide.html), sideOf(guides, guide)));
   });

@@ -6,6 +6,7 @@ import { ServiceError } from "../errors/errors.ts";
 import { exposed } from "../http/common-headers.ts";
 import { matchesEtag } from "../http/etag.ts";
 import type { ByteRange } from "../ipfs/car-storage.ts";
+import { nok } from "../rest/answer.ts";
 import type { Services } from "../services.ts";
 import { causeOf } from "../telemetry/log-once.ts";
 import type { FastFiles } from "./fast-files.ts";
@@ -208,16 +209,14 @@ const codes = {
   405: "method_not_allowed",
   406: "value_error",
   416: "value_error",
-  422: "value_error",
 } as const satisfies Record<number, ErrorCode>;
 
-/** An answer without content: a line of text, or the body that the other APIs give to those who ask for JSON. */
+/** An answer without content: a line of text, or the error of the other APIs for those who ask for JSON, with the gateway's own status. */
 export function refuse(c: Context, status: keyof typeof codes, message: string): Response {
   c.header("Cache-Control", "no-store");
   if (!/\bjson\b/i.test(c.req.header("accept") ?? "")) {
     c.header("Content-Type", "text/plain; charset=utf-8");
     return c.body(`${message}\n`, status);
   }
-  const details = { status_code: status, code: codes[status], message, request_id: c.get("requestId") };
-  return c.json({ response: "NOK", error: details }, status);
+  return nok(c, new ServiceError(codes[status], message), c.get("requestId"), status);
 }

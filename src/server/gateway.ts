@@ -58,6 +58,7 @@ export function createGateway(services: Services, files = new FastFiles()): Hono
     return await answer({ c, services, files, cid, root: read.cid, path, url, query, wanted }, read.isReadable);
   });
   app.all("*", (c) => {
+    if (["GET", "HEAD"].includes(c.req.method)) return refuse(c, 400, "/ipfs/<cid>/<path> is wanted");
     c.header("Allow", "GET, HEAD");
     return refuse(c, 405, "GET and HEAD are served here");
   });

@@ -134,17 +134,24 @@ ${preloads.map((file) => html`<link rel="modulepreload" href="/assets/${file}" /
   }
 
   /** A document in the look of the pages; without their files, which an API process may lack, the same text plainly. */
-  async document(c: Context<AppEnv>, head: PageHead, body: unknown, side: unknown = ""): Promise<Response> {
+  async document(
+    c: Context<AppEnv>,
+    head: PageHead,
+    body: unknown,
+    side: unknown = "",
+    status: ContentfulStatusCode = 200,
+  ): Promise<Response> {
     try {
-      return await this.page(c, "docs", head, documentFrame(body, side));
+      return await this.page(c, "docs", head, documentFrame(body, side), status);
     } catch (error) {
       if (!(error instanceof ServiceError) || error.code !== "service_unavailable") throw error;
-      return await c.html(html`<!doctype html>
+      const plain = html`<!doctype html>
 <html lang="en">
 <meta charset="utf-8" />
 <title>${head.title}</title>
 ${body}
-</html>`);
+</html>`;
+      return await c.html(plain, status);
     }
   }
 }

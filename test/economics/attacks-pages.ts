@@ -111,7 +111,7 @@ export const pageAttacks: Record<string, Entry> = {
   ],
   "GET /console/history": page("/console/history"),
   "GET /console": page("/console"),
-  "GET /console/*": page("/console/launches"),
+  "GET /console/*": page("/console/launch"),
   "GET /docs/guide": page("/docs/guide"),
   "GET /docs/guide/search.json": page("/docs/guide/search.json"),
   "GET /docs/guide/:name": page("/docs/guide/limits"),

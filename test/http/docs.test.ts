@@ -1,5 +1,7 @@
 import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { errorTable } from "../../src/errors/errors.ts";
@@ -77,6 +79,44 @@ test("every error has a page, in which no markup is shown as text", async () => 
     expect(status, code).toBe(200);
     expect(String(body), code).not.toMatch(/`|\[object|undefined/);
   }
+});
+
+test("a wrong link below the pages is a page with its status for browsers, and JSON for programs and below the APIs", async () => {
+  const wrong = [
+    "/docs/guide/none",
+    "/docs/guide/%22%3Cb%3E",
+    "/docs/none",
+    "/docs/errors/none",
+    "/mint/goerli",
+    "/console/none",
+  ];
+  const get = async (path: string, accept: string) => {
+    const answer = await fetch(api.url + path, { headers: { Accept: accept } });
+    return [answer.status, answer.headers.get("content-type"), await answer.text()] as const;
+  };
+  for (const path of wrong) {
+    const [status, type, page] = await get(path, "text/html,application/xhtml+xml,*/*;q=0.8");
+    expect([path, status, type]).toEqual([path, 404, "text/html; charset=UTF-8"]);
+    expect(page).toContain("<h1>There is no such page</h1>");
+    expect(page).toMatch(/<p>(There is no (guide|error) (none|&quot;&lt;b&gt;)|Nothing is served at [/\w]+)\.<\/p>/);
+    for (const link of ["/console", "/docs", "/docs/guide"]) expect(page).toContain(`<a href="${link}">`);
+    for (const accept of ["*/*", "application/json"]) {
+      const [failed, json, body] = await get(path, accept);
+      expect([path, failed, json, JSON.parse(body).error.code]).toEqual([path, 404, "application/json", "not_found"]);
+    }
+  }
+  for (const path of ["/v0/none", "/v1/none", "/auth/none", "/thumbnails/256/none"])
+    expect([path, (await get(path, "text/html"))[1]]).toEqual([path, "application/json"]);
+  // What browsers have kept is no answer to another method.
+  expect((await fetch(`${api.url}/docs`)).status).toBe(200);
+  expect((await fetch(`${api.url}/docs`, { method: "POST" })).status).toBe(404);
+});
+
+test("every path of the console's router is its page", async () => {
+  const router = readFileSync(join(import.meta.dirname, "../../web/console/routes.tsx"), "utf8");
+  const paths = [...router.matchAll(/\bpath: "([^"]+)"/g)].map(([, path]) => path);
+  expect(paths).toHaveLength(9);
+  for (const path of paths) expect([path, (await fetch(`${api.url}/console${path}`)).status]).toEqual([path, 200]);
 });
 
 test("the quick start has a way in for each kind of user, and its commands work", async () => {

@@ -174,13 +174,16 @@ test("who asks for JSON gets the error in JSON, everybody else in a line of text
   for (const accept of ["application/json", "text/plain;q=0.1, application/json"]) {
     const answer = await get(unknown, { Accept: accept });
     expect([answer.status, answer.headers.get("content-type")]).toEqual([404, "application/json"]);
-    expect(await answer.json()).toMatchObject({ response: "NOK", error: { status_code: 404, code: "not_found" } });
+    const error = { status_code: 404, code: "not_found", docs: "/docs/errors/not_found" };
+    expect(await answer.json()).toMatchObject({ response: "NOK", error: { ...error, fix: expect.any(String) } });
   }
   for (const accept of ["*/*", "text/html,application/xhtml+xml,image/avif,*/*;q=0.8"]) {
     const answer = await get(unknown, { Accept: accept });
     expect(answer.headers.get("content-type")).toBe("text/plain; charset=utf-8");
     expect(await answer.text()).toBe(`/ipfs/${unknown} is not here\n`);
   }
+  const bare = await fetch(`${server.url}/ipfs/`);
+  expect([bare.status, await bare.text()]).toEqual([400, "/ipfs/<cid>/<path> is wanted\n"]);
   const past = await get(file, { Range: "bytes=1500000-", Accept: "application/json" });
   expect([past.status, await past.json()]).toMatchObject([416, { error: { status_code: 416, code: "value_error" } }]);
 });
