@@ -13,7 +13,11 @@ import { documentFrame, type WebPages } from "./web-pages.ts";
 
 /** `/docs`: the reference of both APIs; `/docs/openapi.json`: that of REST for programs. */
 export function addDocs(app: Hono<AppEnv>, pages: WebPages, chains: readonly string[]): void {
-  app.get("/", (c) => c.json({ title: "Mintyard", description: "NFT launch and data service", version: "0.2.0" }));
+  app.get("/", (c) =>
+    c.req.header("accept")?.includes("text/html")
+      ? c.redirect("/console")
+      : c.json({ title: "Mintyard", description: "NFT launch and data service", version: "0.2.0" }),
+  );
   app.get("/docs", async (c) => {
     const { side, main } = renderReference({ chains, served: true });
     const head = {

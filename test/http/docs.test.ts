@@ -94,6 +94,9 @@ test("a wrong link below the pages is a page with its status for browsers, and J
     const answer = await fetch(api.url + path, { headers: { Accept: accept } });
     return [answer.status, answer.headers.get("content-type"), await answer.text()] as const;
   };
+  const first = await fetch(api.url, { headers: { Accept: "text/html" }, redirect: "manual" });
+  expect([first.status, first.headers.get("location")]).toEqual([302, "/console"]);
+  expect(JSON.parse((await get("/", "*/*"))[2])).toMatchObject({ title: "Mintyard" });
   for (const path of wrong) {
     const [status, type, page] = await get(path, "text/html,application/xhtml+xml,*/*;q=0.8");
     expect([path, status, type]).toEqual([path, 404, "text/html; charset=UTF-8"]);
