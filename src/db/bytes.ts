@@ -1,10 +1,10 @@
 import type { Address, Hash, Hex } from "viem";
 
 /**
- * An address, hash or call data as its column holds it.
+ * The bytes of an address, hash or call data, as a column stores them.
  *
  * @param hex `0x` and an even number of digits.
- * @throws Error for anything else: cut bytes would be another address.
+ * @throws Error for anything else: a truncated value would be another address.
  */
 export function toBytes(hex: string): Buffer {
   const bytes = Buffer.from(hex.slice(2), "hex");
@@ -12,7 +12,7 @@ export function toBytes(hex: string): Buffer {
   return bytes;
 }
 
-/** Bytes of a column as lower-case `0x…`. */
+/** A column's bytes as lower-case `0x…`. */
 export function toHex(bytes: Buffer): Hex {
   return `0x${bytes.toString("hex")}`;
 }

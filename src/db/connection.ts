@@ -1,10 +1,10 @@
 import pg from "pg";
 
 /**
- * Does work over a connection of its own, which ends with it.
+ * Runs `work` on a connection of its own and closes the connection afterwards.
  *
- * @param name shown in `pg_stat_activity` behind `mintyard-`.
- * @throws what `work` throws, and pg's errors when there is no connection.
+ * @param name shown in `pg_stat_activity` after `mintyard-`.
+ * @throws what `work` throws, and pg's errors when it cannot connect.
  */
 export async function withConnection<T>(
   databaseUrl: string,
@@ -20,7 +20,7 @@ export async function withConnection<T>(
   }
 }
 
-/** Does work in one transaction. A connection whose transaction failed is closed, which takes the transaction back. */
+/** Runs `work` in one transaction. If the transaction fails, its connection is closed, which rolls it back. */
 export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   let failed = true;

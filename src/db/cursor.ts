@@ -4,20 +4,20 @@ import { ServiceError } from "../errors/errors.ts";
 const macLength = 16;
 
 /**
- * Makes an opaque cursor of a keyset position. It is signed, so a position that we did not hand out
- * never reaches the database, and bound to its list.
+ * Makes an opaque cursor of a keyset position. It is signed, so a position that we did not issue never reaches the
+ * database, and bound to its list.
  *
  * @param secret `config.keyPepper`.
- * @param list names the list, with whatever makes its positions meaningless elsewhere.
+ * @param list identifies the list, including everything without which its positions mean something else.
  */
 export function sealCursor(secret: string, list: string, position: Buffer): string {
   return Buffer.concat([position, macOf(secret, list, position)]).toString("base64url");
 }
 
 /**
- * Reads a position back.
+ * Reads the position from a cursor.
  *
- * @param length bytes that a position of this list has.
+ * @param length of this list's positions, in bytes.
  * @throws ServiceError `invalid_continuation_string` for anything that `sealCursor` did not make for this list.
  */
 export function openCursor(secret: string, list: string, cursor: string, length: number): Buffer {

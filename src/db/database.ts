@@ -6,7 +6,7 @@ import type { NftViews } from "./tables/nft.ts";
 import type { RelayTables } from "./tables/relay.ts";
 import type { UploadTables } from "./tables/uploads.ts";
 
-/** Every relation the service reads or writes, by its qualified name. */
+/** Every relation that the service reads or writes, by its qualified name. */
 export interface Database
   extends AccountTables,
     UploadTables,

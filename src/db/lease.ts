@@ -2,22 +2,25 @@ import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Database } from "./database.ts";
 
 /**
- * A table whose rows are work for any number of workers. Each row has a time at which it is due. A claim moves
- * that time to the end of the lease: a worker that dies needs no successor to notice it, the row is due again by itself.
- * Columns are named without the table.
+ * A table whose rows are jobs for any number of workers. Each row has a time at which it is due. A claim moves that
+ * time to the end of the lease, so when a worker dies, nobody has to notice: the row becomes due again. Column names
+ * come without the table's name.
  */
 export interface WorkQueue {
   table: keyof Database & string;
-  /** Columns that have one value for all rows that are claimed together, with that value. */
+  /** Columns that have one value in all rows that are claimed in one statement, with that value. */
   scope?: Readonly<Record<string, unknown>>;
-  /** Columns that name a row within the scope. */
+  /** Columns that identify a row within the scope. */
   key: readonly string[];
-  /** Which rows are work at all; all of them unless given. */
+  /** Condition for a row to be a job at all; all rows unless given. */
   open?: RawBuilder<SqlBool>;
   due: string;
   /** Counts the claims of a row. */
   attempts?: string;
-  /** Whether `lease_id` and `lease_until` name the claim. Where they do not, the number of attempts tells it from a later one. */
+  /**
+   * Whether `lease_id` and `lease_until` identify the claim. Otherwise the number of attempts distinguishes it from
+   * later claims.
+   */
   named?: boolean;
 }
 
@@ -29,13 +32,13 @@ export interface HeldRow {
   lease: string | number;
 }
 
-/** What a finished row has in a queue with named claims. */
+/** The lease columns of a finished row, in a queue with named claims. */
 export const noLease = { lease_id: null, lease_until: null } as const;
 
 /**
- * Rows that are due, those that wait longest first. Rows that another claim is taking at this moment are passed over.
+ * Rows that are due, longest-waiting first. Rows that another claim is taking at this moment are skipped.
  *
- * @param more narrows the rows further; the queue's table is `q` there.
+ * @param more narrows the rows further; refers to the queue's table as `q`.
  */
 export function dueRows(
   queue: WorkQueue,
@@ -50,10 +53,11 @@ export function dueRows(
 }
 
 /**
- * The statement that claims rows; alone or in a `WITH`. The queue's table is `m` in `seconds` and `returning`.
+ * The statement that claims rows; runs alone or within a `WITH`. `seconds` and `returning` refer to the queue's table
+ * as `m`.
  *
  * @param due made by `dueRows`, with the columns of the key.
- * @param lease its seconds, and its id where claims of the queue are named.
+ * @param lease its duration in seconds, and its id where the queue's claims are named.
  */
 export function claimRows<Row>(
   queue: WorkQueue,
@@ -69,22 +73,22 @@ export function claimRows<Row>(
     ...(queue.named ? [sql`lease_id = ${lease.id}, lease_until = ${end}`] : []),
   ];
   const same = queue.key.map((column) => sql`AND ${sql.ref(`m.${column}`)} = ${sql.ref(`due.${column}`)}`);
-  // Materialised, since a join may run a subquery once per row: each run would pass over what the statement has updated
-  // so far and take the next, so that more rows were claimed than the limit allows.
+  // Materialised, because a join may run a subquery once per row: each run would skip what the statement has updated so
+  // far and take the next rows, and so claim more than the limit.
   return sql<Row>`WITH due AS MATERIALIZED (${due})
     UPDATE ${sql.table(queue.table)} AS m SET ${sql.join(changes)}
     FROM due WHERE ${inScope(queue, "m.")} ${sql.join(same, sql` `)}
     RETURNING ${returning}`;
 }
 
-/** Whether a row is still this claim's: a later claim may have taken it when the lease was over. */
+/** Whether a row still belongs to this claim: once the lease is over, another claim may have taken the row. */
 export function isHeld(queue: WorkQueue, { key, lease }: HeldRow): RawBuilder<SqlBool> {
   const same = queue.key.map((column, index) => sql`AND ${sql.ref(column)} = ${key[index]}`);
   const fence = sql.ref(queue.named ? "lease_id" : (queue.attempts ?? ""));
   return sql<SqlBool>`${inScope(queue, "")} ${sql.join(same, sql` `)} AND ${fence} = ${lease}`;
 }
 
-/** Lets a claim that is still held last longer, from now on. */
+/** Extends a claim that is still valid, counted from now. */
 export async function renewLease(db: Kysely<Database>, queue: WorkQueue, row: HeldRow, seconds: number): Promise<void> {
   const end = inSeconds(seconds);
   const until = queue.named ? sql`, lease_until = ${end}` : sql``;
@@ -100,7 +104,7 @@ export function inSeconds(seconds: number | RawBuilder<unknown>): RawBuilder<Dat
 
 function inScope({ scope = {}, open }: WorkQueue, table: "" | "q." | "m."): RawBuilder<SqlBool> {
   const parts = Object.entries(scope).map(([column, value]) => sql`${sql.ref(table + column)} = ${value}`);
-  // Unqualified: no claim joins another table with such a column before the rows are chosen.
+  // Unqualified: until the rows are chosen, no claim joins another table with such a column.
   if (open && table !== "m.") parts.push(open);
   return sql<SqlBool>`${parts.length === 0 ? sql`TRUE` : sql.join(parts, sql` AND `)}`;
 }

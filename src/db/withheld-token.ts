@@ -1,8 +1,8 @@
 /**
- * One token as its newest withheld range (ERC-2309) has it, in the columns of `nft.tokens` that reads of a token use: a
- * token that has not moved by a log of its own has no row there (docs/indexing.md). At most one row.
+ * One token by its newest withheld range (ERC-2309), with the columns of `nft.tokens` that reads of a token use: a
+ * token without a log of its own has no row there (docs/indexing.md). One row at most.
  *
- * Ranges are 10,000 tokens wide at most, which is what the index of a contract's ranges is read for.
+ * Ranges are at most 10,000 tokens wide, and the lookup in the index of a contract's ranges relies on that.
  *
  * @param key SQL expressions.
  */
@@ -21,11 +21,11 @@ export function withheldToken(key: { chainId: string; contract: string; tokenId:
     ORDER BY r.block_number DESC, r.log_index DESC LIMIT 1)`;
 }
 
-/** The same for a key that a statement has as columns `chain_id`, `contract` and `token_id` of this alias. */
+/** The same for a key in the columns `chain_id`, `contract` and `token_id` of a statement's alias. */
 export function withheldTokenOf(alias: string): string {
   return withheldToken({ chainId: `${alias}.chain_id`, contract: `${alias}.contract`, tokenId: `${alias}.token_id` });
 }
 
-/** Contracts that have withheld tokens, in the columns of `nft.contracts` that name one; it may be there too. */
+/** Contracts with withheld tokens, with the identifying columns of `nft.contracts`; they may have rows there too. */
 export const withheldContracts =
   "(SELECT f.chain_id, f.contract AS address, 'ERC721'::text AS standard FROM nft.contract_flags f WHERE f.flag = 'withheld')";

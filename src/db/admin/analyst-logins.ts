@@ -9,18 +9,18 @@ const namePattern = new RegExp(analystNamePattern);
 const insufficientPrivilege = "42501";
 
 /**
- * Makes a login for one analyst, or gives an existing one a new password. By itself, where the service's user may make
- * roles; else through the functions that an administrator made with `mintyard analyst sql`.
+ * Creates a login for one analyst, or gives an existing login a new password: directly where the service's user may
+ * create roles, otherwise through the functions that an administrator created with `mintyard analyst sql`.
  *
  * @param name lower-case letters, digits and `_`; the role is `mintyard_analyst_<name>`.
- * @returns the connection string, the only time its password can be seen.
- * @throws Error that says what an administrator has to run, when neither is allowed.
+ * @returns the connection string. The password can never be seen again.
+ * @throws Error that says what an administrator has to run, when the service may do neither.
  */
 export async function createAnalystLogin(databaseUrl: string, name: string): Promise<{ role: string; url: string }> {
   const role = loginRole(name);
   const password = randomBytes(24).toString("base64url");
   await withConnection(databaseUrl, "analyst", async (client) => {
-    // The verifier instead of the password: statements can end up in the server's log.
+    // The verifier, not the password: statements can end up in the server's log.
     const verifier = scramVerifier(password);
     if (await isLent(client, "create_analyst(text, text)"))
       await client.query(`SELECT ${administratorSchema}.create_analyst($1, $2)`, [name, verifier]);
@@ -38,7 +38,7 @@ async function makeLogin(client: pg.Client, role: string, verifier: string): Pro
   await client.query("BEGIN");
   if (!(await roleExists(client, analystRole))) throw new MissingRight();
   if (!(await roleExists(client, role))) await client.query(`CREATE ROLE ${quoted}`);
-  // No attribute is taken away here: a new role has none, and saying so takes a superuser.
+  // No attribute is revoked here: a new role has none, and revoking attributes takes a superuser.
   await client.query(
     `ALTER ROLE ${quoted} LOGIN CONNECTION LIMIT ${analystConnectionLimit} PASSWORD ${client.escapeLiteral(verifier)}`,
   );
@@ -62,7 +62,7 @@ async function checkLogin(client: pg.Client, role: string): Promise<void> {
     );
 }
 
-/** The service's user may not make roles. */
+/** The service's user may not create roles. */
 class MissingRight extends Error {}
 
 function askAdministrator(databaseUrl: string): (error: unknown) => never {
@@ -73,12 +73,12 @@ function askAdministrator(databaseUrl: string): (error: unknown) => never {
     throw new Error(
       `${decodeURIComponent(username)} may not make roles; an administrator of the database runs this once, then the command works: ` +
         `npm run -s mintyard -- analyst sql | psql -U postgres -d ${decodeURIComponent(pathname.slice(1))}`,
-      // Without its cause: a command explains a failure by the database's code where it finds one.
+      // The cause is left out: a command explains an error by the database's code if there is one.
     );
   };
 }
 
-/** Whether an administrator has made this function, and we may call it. */
+/** Whether an administrator has created this function and the service may call it. */
 async function isLent(client: pg.Client, signature: string): Promise<boolean> {
   const { rows } = await client.query<{ lent: boolean | null }>(
     `SELECT has_schema_privilege(n.oid, 'USAGE') AND has_function_privilege(p.oid, 'EXECUTE') AS lent
@@ -90,8 +90,8 @@ async function isLent(client: pg.Client, signature: string): Promise<boolean> {
 }
 
 /**
- * The service's user looks at the analyst's sessions and ends those that hinder it, for which PostgreSQL wants the
- * privileges of their role. It gets nothing by them: all that analysts may, it may anyway.
+ * The service's user looks at analysts' sessions and ends those that get in its way. PostgreSQL requires the privileges
+ * of the analyst's role for that. The service gains nothing else by them: it may already do all that analysts may.
  */
 async function letServiceEnd(client: pg.Client, role: string): Promise<void> {
   const { rows } = await client.query<{ owner: string; version: number }>(
@@ -104,7 +104,7 @@ async function letServiceEnd(client: pg.Client, role: string): Promise<void> {
   await client.query(`GRANT ${login} TO ${owner}${service.version >= 160_000 ? " WITH INHERIT TRUE, SET FALSE" : ""}`);
 }
 
-/** Ends the analyst's sessions and removes the login. @returns false when there was none. */
+/** Ends the analyst's sessions and drops the login. @returns false when there was no such login. */
 export async function dropAnalystLogin(databaseUrl: string, name: string): Promise<boolean> {
   const role = loginRole(name);
   return await withConnection(databaseUrl, "analyst", async (client) => {
@@ -133,7 +133,7 @@ function loginRole(name: string): string {
   return `${analystRole}_${name}`;
 }
 
-/** What PostgreSQL stores of a password (RFC 5803); ASCII passwords need no normalisation. */
+/** What PostgreSQL stores for a password (RFC 5803). ASCII passwords need no normalisation. */
 function scramVerifier(password: string): string {
   const [salt, iterations] = [randomBytes(16), 4096];
   const salted = pbkdf2Sync(password, salt, iterations, 32, "sha256");

@@ -8,15 +8,15 @@ import {
 } from "../../../schema/analyst-role.ts";
 import { withConnection } from "../connection.ts";
 
-/** Any constant does; processes that start together take turns. */
+/** An arbitrary constant: processes that start at the same time take turns. */
 const lockKey = 7_241_903_157;
 
 /**
- * Makes the role of analysts and closes what PUBLIC may do in this database, as far as the service's
- * user is allowed to. Safe at every start, from several processes and several databases of one cluster
- * (a role belongs to all of them): only what is missing is changed.
+ * Creates the analysts' role and revokes what PUBLIC may do in this database, as far as the service's user may. Safe at
+ * every start, from several processes and from several databases of one cluster, which share the role: only what is
+ * missing is changed.
  *
- * @returns what is still open or missing, in words for an operator; empty when nothing is open.
+ * @returns what is still open or missing, worded for an operator; empty when nothing is.
  */
 export async function ensureAnalystRole(databaseUrl: string): Promise<string[]> {
   return await withConnection(databaseUrl, "analyst-role", async (client) => {
@@ -43,7 +43,7 @@ export async function roleExists(client: pg.Client, role: string): Promise<boole
   return (await client.query("SELECT FROM pg_roles WHERE rolname = $1", [role])).rowCount === 1;
 }
 
-/** @returns the settings that could not be made, except those that only a superuser can make. */
+/** @returns the settings that could not be applied, except those that only a superuser can apply. */
 export async function applySettings(client: pg.Client, role: string): Promise<string[]> {
   const missing = async (settings: Readonly<Record<string, string>>) => {
     const { rows } = await client.query<{ setting: string }>(
@@ -60,7 +60,7 @@ export async function applySettings(client: pg.Client, role: string): Promise<st
   return Object.keys(await missing(analystSettings)).map((name) => `role ${role}: ${name} is not set`);
 }
 
-/** Powers that the role was given by hand, and other roles that it was put into. */
+/** Powers that somebody granted the role by hand, and other roles that it was made a member of. */
 async function checkPowers(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ gap: string }>(
     `SELECT 'role ' || rolname || ' has an attribute that passes every wall' AS gap FROM pg_roles
@@ -74,8 +74,8 @@ async function checkPowers(client: pg.Client): Promise<string[]> {
 }
 
 /**
- * 42501: not ours to do. 42710, 23505, XX000 ("tuple concurrently updated"): a process of another
- * database does the same right now. The caller checks the result.
+ * 42501: this login may not do it. 42710, 23505, XX000 ("tuple concurrently updated"): a process of another database is
+ * doing the same right now. The caller checks the result.
  */
 const expected = ["42501", "42710", "23505", "XX000"];
 

@@ -1,10 +1,10 @@
 import pg from "pg";
 import { isAnalystSql } from "../../../schema/analyst-role.ts";
 
-/** Why a session of an analyst is in the service's way. */
+/** How an analyst's session gets in the service's way. */
 export type Hindrance = "blocks_service" | "notification_queue" | "old_transaction" | "transaction_ids";
 
-/** PostgreSQL refuses `NOTIFY` to nobody, and each one uses a transaction id: thousands a second from one session. */
+/** PostgreSQL lets every role `NOTIFY`, and each one uses a transaction id: one session can use thousands a second. */
 const notifies = String.raw`(^|;)\s*(/\*[^*]*\*/\s*|--[^\n]*\n\s*)*notify\M`;
 
 interface HinderingSession {
@@ -12,22 +12,25 @@ interface HinderingSession {
   role: string;
   database: string;
   reason: Hindrance;
-  /** Age of its transaction; null when that just ended. */
+  /** Age of its transaction; null when the transaction has just ended. */
   seconds: number | null;
-  /** Its last statement, cut. */
+  /** Its last statement, truncated. */
   statement: string;
 }
 
-/** A share of the queue of notifications, which the whole server has in common; full, every commit that notifies fails. */
+/**
+ * A share of the notification queue, which all databases of the server have in common. Once it is full, every commit
+ * that notifies fails.
+ */
 export const fullestQueue = 0.1;
 
-/** A session of the service that waits longer than this for an analyst's lock has waited long enough. */
+/** How long a session of the service may wait for an analyst's lock. */
 const longestWaitSeconds = 1;
 
 /**
- * The analysts' sessions, in any database of the server, that hold a transaction open for too long (it keeps dead rows
- * and transaction ids of everybody), keep the queue of notifications from being emptied, or hold a lock that another
- * session of this database waits for, or that use transaction ids, of which a server has two thousand million.
+ * The analysts' sessions, in any database of the server, that keep a transaction open for too long (so that nobody's
+ * dead rows and transaction ids can be cleaned up), keep the notification queue from being emptied, hold a lock that
+ * another session of this database waits for, or use up transaction ids, of which a server has two thousand million.
  *
  * @returns `queueUsage` is from 0 to 1.
  */
@@ -58,10 +61,12 @@ export async function findHinderingAnalysts(client: pg.ClientBase, transactionSe
   return { sessions, queueUsage: rows[0]?.usage ?? 0 };
 }
 
-/** Usually a few milliseconds; a client that does not read its answers takes longer, and is ended all the same. */
+/** Usually a few milliseconds. A client that does not read its answers takes longer, but its session ends too. */
 const endWithinMs = 2_000;
 
-/** Ends a session and waits until it is gone, two seconds at most. @returns false when this login may not end that session. */
+/**
+ * Ends a session and waits up to two seconds until it is gone. @returns false when this login may not end that session.
+ */
 export async function endSession(client: pg.ClientBase, pid: number): Promise<boolean> {
   try {
     await client.query("SELECT pg_terminate_backend($1, $2)", [pid, endWithinMs]);

@@ -3,41 +3,42 @@ import pg from "pg";
 import { isAnalystSql } from "../../../schema/analyst-role.ts";
 import { endSession } from "./analyst-sessions.ts";
 
-/** Several looks in the shortest try. */
+/** Short enough for several looks within the shortest try. */
 const lookEveryMs = 150;
-/** A statement was given up because of `lock_timeout`. */
+/** SQLSTATE: a statement was given up because of `lock_timeout`. */
 const lockNotAvailable = "55P03";
-/** PostgreSQL chose this transaction to be the one that gives up. */
+/** SQLSTATE: PostgreSQL chose this transaction as the deadlock's victim. */
 const deadlockDetected = "40P01";
 
 export interface LockWait {
-  /** Of one try. */
+  /** For one try. */
   seconds: number;
   tries: number;
-  /** Tries before these that give up sooner. */
+  /** Earlier tries that give up sooner. */
   shortTries?: number;
 }
 
-/** Two minutes in all. */
+/** Two minutes in total. */
 const usualLockWait: LockWait = { seconds: 5, tries: 12, shortTries: 20 };
 /**
- * Of a short try. A reader may hold one of the relations and wait for another that this transaction has taken. PostgreSQL
- * looks for such circles once a reader has waited for a second (`deadlock_timeout`), and ends it. By then this transaction
- * has given up, and the reader goes on. Only the longer tries, when all short ones were in vain, may cost a reader.
+ * The lock wait of a short try. A reader may hold a lock on one of the relations and wait for another that this
+ * transaction has locked. PostgreSQL looks for such deadlocks once a reader has waited for a second
+ * (`deadlock_timeout`), and then ends the reader. By then this transaction has given up, and the reader goes on. Only
+ * the longer tries, made when all short ones have failed, may cost a reader its statement.
  */
 const shortSeconds = 0.6;
 
-/** Runs a statement that keeps readers of a relation out until the transaction ends. */
+/** Runs a statement that locks readers of a relation out until the transaction ends. */
 export type Exclusively = (sql: string) => Promise<void>;
 
 /**
- * Changes relations that others read, in one transaction. A try waits for locks for a short time, since all readers wait
- * behind it, and is then made again from its beginning: `work` may run several times, and only its last run counts.
+ * Changes relations that others read, in one transaction. A try waits for locks only briefly, because all readers queue
+ * behind it, and then starts again from the beginning: `work` may run several times, and only its last run counts.
  *
  * @param what for the error's text, such as `migration 0200_….sql`.
- * @param work has the statements that lock readers out run by `exclusively`; their waits together are as long as one try.
+ * @param work runs the statements that lock readers out through `exclusively`; their waits add up to one try at most.
  * @param options `turn`: an advisory lock, for which processes of the service wait as long as it takes.
- * @throws Error naming process id, user and statement of another session that kept its lock for too long.
+ * @throws Error with process id, user and statement of another session that kept its lock for too long.
  */
 export async function changeRelations<T>(
   client: pg.Client,
@@ -66,14 +67,14 @@ export async function changeRelations<T>(
 }
 
 /**
- * @param waitMs for the locks of all statements, from when the first one is run. PostgreSQL counts it anew for each lock
- *   of one statement, of which only `DROP … CASCADE` has several.
+ * @param waitMs for the locks of all statements, counted from the first statement. PostgreSQL starts the time-out anew
+ * for each lock of a statement, but only `DROP … CASCADE` takes several.
  */
 function exclusively(client: pg.Client, waitMs: number): Exclusively {
   let until = 0;
   return async (sql) => {
     until ||= performance.now() + waitMs;
-    // 0 would be no limit at all.
+    // 0 would mean no limit.
     const left = Math.max(1, Math.floor(until - performance.now()));
     await client.query(`SET LOCAL lock_timeout = '${left}ms'`);
     await client.query(sql);
@@ -87,11 +88,11 @@ function hasCode(error: unknown, codes: readonly string[]): boolean {
 interface Blocker {
   pid: number;
   analyst: boolean;
-  /** Who it is and what it does, for people. */
+  /** Who the session belongs to and what it runs, for people. */
   text: string;
 }
 
-/** Meanwhile a second connection looks at who is in the way of `run`: an analyst's session is ended. */
+/** While `run` runs, a second connection looks for sessions that block it; those of analysts are ended. */
 async function withClearLocks<T>(client: pg.Client, what: string, run: () => Promise<T>): Promise<T> {
   const { rows } = await client.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
   const watch = watchBlockers(client, rows[0]?.pid ?? 0);
@@ -122,11 +123,11 @@ function watchBlockers(waiting: pg.Client, pid: number) {
       [pid],
     );
     for (const { pid: blocker, analyst } of rows) if (analyst) await endSession(watcher, blocker);
-    // Between two tries nobody is in the way; the error is about those of the last one.
+    // Between two tries nobody blocks; the error names those who blocked the last try.
     if (rows.length > 0) last = rows;
   };
   const timer = setInterval(() => {
-    // Most changes are through before the first look; a look that fails is none.
+    // Most changes are done before the first look; failed looks are ignored.
     looking = looking.then(() => (ended ? undefined : look().catch(() => undefined)));
   }, lookEveryMs);
   timer.unref();

@@ -2,10 +2,10 @@ import { closeSync, createReadStream, fsyncSync, openSync, writeSync } from "nod
 import { join } from "node:path";
 import pg from "pg";
 
-/** Where a backup keeps the rows of a table. */
+/** The file of a backup with a table's rows. */
 const fileOf = (folder: string, name: string) => join(folder, "service", `${name}.copy`);
 
-/** What node-postgres asks of a statement that runs in a mode of its own. */
+/** The interface that node-postgres requires of a statement with a protocol mode of its own, such as COPY. */
 interface CopyConnection {
   query(text: string): void;
   sendCopyFromChunk(chunk: Buffer): void;
@@ -14,7 +14,7 @@ interface CopyConnection {
   stream: NodeJS.WritableStream & { writableNeedDrain: boolean };
 }
 
-/** Writes all rows of a table of schema `service` into the folder. @returns how many. */
+/** Writes all rows of a table of schema `service` into the folder. @returns the number of rows. */
 export async function copyOut(client: pg.Client, name: string, folder: string): Promise<number> {
   const file = openSync(fileOf(folder, name), "wx", 0o600);
   try {
@@ -28,7 +28,7 @@ export async function copyOut(client: pg.Client, name: string, folder: string): 
   }
 }
 
-/** Puts the folder's rows of a table back. @returns how many. */
+/** Loads a table's rows from the folder. @returns the number of rows. */
 export async function copyIn(client: pg.Client, name: string, folder: string): Promise<number> {
   return await copy(
     client,
@@ -44,7 +44,7 @@ export async function copyIn(client: pg.Client, name: string, folder: string): P
   );
 }
 
-/** Runs one COPY. @returns how many rows it moved. */
+/** Runs one COPY. @returns the number of rows. */
 function copy(
   client: pg.Client,
   text: string,
@@ -78,10 +78,10 @@ function copy(
 }
 
 /**
- * Writes all of `bytes`: one write may take less, on a full disk for example, without failing.
+ * Writes all of `bytes`: one write may take fewer without failing, for example on a full disk.
  *
  * @param write as `fs.writeSync`.
- * @throws whatever the write throws; Error when it takes nothing at all.
+ * @throws what `write` throws; Error when a write takes nothing at all.
  */
 export function writeWhole(
   file: number,

@@ -6,25 +6,27 @@ import { changeRelations, type LockWait } from "./change-relations.ts";
 import { forServer } from "./postgresql-15.ts";
 
 const ownFolder = new URL("../../../schema/migrations/", import.meta.url);
-/** Any constant does; two processes that start together take turns. */
+/** An arbitrary constant: two processes that start at the same time take turns. */
 const lockKey = 7_241_903_155;
 
-/** A migration of this name leaves nothing that an older version could work with (docs/operations.md, "Upgrades"). */
+/**
+ * A migration whose name ends so leaves nothing that an older version could work with (docs/operations.md, "Upgrades").
+ */
 const breaking = ".breaking.sql";
 
 interface MigrateOptions {
   folder?: URL;
   lockWait?: LockWait;
-  /** Applies these alone: what another version had. */
+  /** Applies only these: the migrations that another version had. */
   only?: ReadonlySet<string>;
-  /** Is called with the migrations of a newer version that the database has, and that this version can work with. */
+  /** Called with the migrations of a newer version that the database has and this version can work with. */
   onNewer?: (names: readonly string[]) => void;
 }
 
-/** The oldest server that tests run on. */
+/** The oldest server version that the tests run on. */
 const oldestServer = 150_000;
 
-/** @returns the number of its version. */
+/** @returns the number of the server's version. */
 async function requireServer(client: pg.Client): Promise<number> {
   const { rows } = await client.query<{ number: string; version: string }>(
     "SELECT current_setting('server_version_num') AS number, current_setting('server_version') AS version",
@@ -36,14 +38,14 @@ async function requireServer(client: pg.Client): Promise<number> {
 }
 
 /**
- * Brings schema `service` up to the newest of `schema/migrations/NNNN_subject.sql`, in order, each in
- * its own transaction. Forward only: an applied file must not change any more. An analyst's session that holds a lock in
- * its way is ended.
+ * Brings schema `service` up to the newest of `schema/migrations/NNNN_subject.sql`, in order, each in a transaction of
+ * its own. Forward only: an applied file must never change. An analyst's session whose lock blocks a migration is
+ * ended.
  *
- * @returns the names applied now.
- * @throws Error for a server that is too old, when an applied migration is no longer the file it was, when a newer version has
- *   changed the database so that this one cannot work with it, and when a session that is no analyst's keeps a lock for too
- *   long: it is named.
+ * @returns the names of the migrations applied now.
+ * @throws Error for a server that is too old; when the file of an applied migration has changed; when a newer version
+ * has changed the database so that this version cannot work with it; and when a session that is not an analyst's keeps
+ * a lock for too long, with that session's details.
  */
 export async function migrate(
   databaseUrl: string,
@@ -74,7 +76,7 @@ export async function migrate(
   });
 }
 
-/** The migrations that this version has, in their order. */
+/** This version's migrations, in order. */
 export async function migrationNames(folder = ownFolder): Promise<string[]> {
   return (await readdir(folder)).filter((file) => file.endsWith(".sql")).sort();
 }

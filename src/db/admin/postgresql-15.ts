@@ -1,9 +1,10 @@
-/** The first server that knows all that the migrations say. */
+/** The first server version with all the syntax that the migrations use. */
 const knowsAll = 160_000;
 
 /**
- * `IS JSON` for a server without it. One that is upgraded keeps the function, which gives the same answers. A parallel worker
- * has no subtransactions, hence no `PARALLEL SAFE`. Too deep a text is an error of both.
+ * `IS JSON` as a function, for a server that lacks it. A server that is upgraded later keeps the function, which gives
+ * the same answers. It is not `PARALLEL SAFE`, because a parallel worker has no subtransactions. Text that is nested
+ * too deep is an error in both.
  */
 const isJson = `CREATE OR REPLACE FUNCTION service.is_json(document text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $is_json$
 BEGIN
@@ -14,11 +15,11 @@ END $is_json$;
 `;
 
 /**
- * Says a migration in the words of PostgreSQL 15, which has neither `STORAGE` in `CREATE TABLE`, where it only saves a
- * compression, nor `IS JSON`.
+ * Rewrites a migration for PostgreSQL 15, which has neither `STORAGE` in `CREATE TABLE` (there it only avoids
+ * compression) nor `IS JSON`.
  *
- * @param server number of its version, such as 150008.
- * @returns the migration as it is for a newer server.
+ * @param server version number, such as 150008.
+ * @returns the migration unchanged for a newer server.
  */
 export function forServer(sql: string, server: number): string {
   if (server >= knowsAll) return sql;
@@ -26,7 +27,7 @@ export function forServer(sql: string, server: number): string {
   if (!plain.includes("clean IS JSON")) return plain;
   const adapted = plain
     .replaceAll("clean IS JSON", "service.is_json(clean)")
-    // What calls it runs where it may.
+    // Its caller cannot be PARALLEL SAFE then either.
     .replace(/(FUNCTION service\.readable_json\([^)]*\) RETURNS json LANGUAGE plpgsql IMMUTABLE) PARALLEL SAFE/, "$1");
   return isJson + adapted;
 }

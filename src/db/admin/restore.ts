@@ -7,13 +7,13 @@ import { copyIn } from "./copy-table.ts";
 import { migrate, migrationNames } from "./migrate.ts";
 
 /**
- * Fills a fresh database and data folder from a backup, also one of an older version: the rows go into that version's
- * tables, which are then brought up to this version. It takes the rights of the database's owner and no more; a
- * superuser works as that owner, so that the service's own login can use what it finds.
+ * Fills a fresh database and data folder from a backup, which may be of an older version: the rows are loaded into that
+ * version's tables, which are then migrated to this version. It works with the rights of the database's owner and no
+ * more. A superuser acts as that owner, so that the service's own login can use what was restored.
  *
- * @param options.upgrade false leaves an older version's tables as that version had them.
- * @throws Error when the folder is no backup, the database holds accounts already, the login may not take the owner's
- *   rights, or the backup is of a newer version. The database then has no row of the backup.
+ * @param options.upgrade false keeps an older version's tables as they were.
+ * @throws Error when the folder is no backup, the database already has accounts, the login may not act as the owner, or
+ * the backup is of a newer version. The database then has no row of the backup.
  */
 export async function restoreBackup(
   databaseUrl: string,
@@ -43,9 +43,10 @@ export async function restoreBackup(
 }
 
 /**
- * The tables that rows go back to are made by the migrations that the backup names. Those of later versions follow.
+ * The rows are loaded into tables made by the migrations that the backup names; migrations of later versions are
+ * applied afterwards.
  *
- * @throws Error when this version does not have one of them.
+ * @throws Error when this version does not have one of the named migrations.
  */
 async function requireKnown({ migrations }: Manifest): Promise<void> {
   const known = await migrationNames();
@@ -67,9 +68,9 @@ async function readManifest(folder: string): Promise<Manifest> {
 }
 
 /**
- * The login's URL; a superuser's with the role of the database's owner in it.
+ * The login's URL. For a superuser, it also has the role of the database's owner.
  *
- * @throws Error when the database is not empty, or the login may not make a schema there.
+ * @throws Error when the database is not empty, or the login may not create a schema there.
  */
 async function asOwner(databaseUrl: string): Promise<string> {
   return await withConnection(databaseUrl, "restore", async (client) => {
@@ -102,8 +103,8 @@ async function requireEmpty(client: pg.Client): Promise<void> {
 }
 
 /**
- * In one transaction, without the triggers that watch how rows come to be. References are taken away and made again,
- * which checks them: turning their own triggers off takes a superuser.
+ * In one transaction, without the triggers that check how rows are written. Foreign keys are dropped and created again,
+ * which checks them, because only a superuser can disable their triggers.
  */
 async function putRowsBack(client: pg.Client, manifest: Manifest, folder: string): Promise<void> {
   const tables = manifest.tables.map(({ name }) => `service.${pg.escapeIdentifier(name)}`);
@@ -124,7 +125,7 @@ async function putRowsBack(client: pg.Client, manifest: Manifest, folder: string
     await client.query(`ALTER TABLE ${on_table} ADD CONSTRAINT ${name} ${definition}`);
 }
 
-/** Identity columns go on behind the highest row. */
+/** Identity columns continue after the highest row. */
 const setSequences = `
   SELECT setval(s.name, greatest((xpath('/row/max/text()', query_to_xml(
     format('SELECT max(%I) AS max FROM service.%I', s.attname, $1::text), false, true, '')))[1]::text::bigint, 1))

@@ -7,27 +7,29 @@ import { endSession, findHinderingAnalysts, fullestQueue, type Hindrance } from 
 const roundMs = 10_000;
 
 /**
- * Ends analysts' sessions that hinder the service. PostgreSQL lets a session lift its own time-outs, so none of them
- * is a bound; this one is. Several processes may watch: what one ended the others do not find.
+ * Ends analysts' sessions that get in the service's way. An analyst can lift a session's own time-outs in PostgreSQL,
+ * so only this watch is a real bound. Several processes may watch at once: each ends what the others have left.
  */
 export class AnalystWatch {
   readonly #databaseUrl: string;
   readonly #transactionSeconds: number;
   readonly #log: Logger;
-  /** Sessions that may not be ended and were reported; each is reported once. */
+  /** Sessions that could not be ended for lack of rights and were reported; each is reported once. */
   readonly #untouchable = new Set<number>();
   readonly ended = new Map<Hindrance, number>();
-  /** Share of the queue of notifications, 0 to 1, at the last look; null before it. */
+  /** Share of the notification queue in use at the last look, 0 to 1; null before the first look. */
   queueUsage: number | null = null;
 
-  /** @param databaseUrl the owner's: analysts' logins are granted to that user, which may look at them and end them. */
+  /**
+   * @param databaseUrl the owner's: that user is granted the analysts' logins, so it can see and end their sessions.
+   */
   constructor(databaseUrl: string, transactionSeconds: number, log: Logger) {
     this.#databaseUrl = databaseUrl;
     this.#transactionSeconds = transactionSeconds;
     this.#log = log;
   }
 
-  /** Looks every ten seconds until the signal; a database that is away is asked again. */
+  /** Looks every ten seconds until the signal; tries again when the database is away. */
   async run(rounds: Rounds): Promise<void> {
     const round = async () => {
       await this.look();
@@ -37,7 +39,7 @@ export class AnalystWatch {
     await rounds.repeat(round, { periodMs: roundMs }, { log: this.#log, failing });
   }
 
-  /** @throws pg.DatabaseError, and errors of the connection. */
+  /** @throws pg.DatabaseError, and connection errors. */
   async look(): Promise<void> {
     const client = new pg.Client({
       connectionString: this.#databaseUrl,
@@ -67,7 +69,7 @@ export class AnalystWatch {
           );
         }
       }
-      // Asking how full the queue is also drops what is no longer waited for: the next commit finds room.
+      // Asking how full the queue is also drops entries that nobody waits for, so the next commit has space.
       if (sessions.some(({ reason }) => reason === "notification_queue"))
         this.queueUsage = (await findHinderingAnalysts(client, this.#transactionSeconds)).queueUsage;
     } finally {
@@ -76,7 +78,7 @@ export class AnalystWatch {
   }
 }
 
-/** Shows what the watch did and saw. */
+/** Exports the watch's counters. */
 export function watchAnalystSessions({ registry }: Metrics, watch: AnalystWatch): void {
   exportCounter(registry, {
     name: "mintyard_analyst_sessions_ended_total",

@@ -13,16 +13,19 @@ import {
   type WireValue,
 } from "./wire.ts";
 
-/** Statements that a connection keeps prepared. Then a new one replaces it: which of them are still used is not known. */
+/**
+ * Statements that a connection keeps prepared. After that, a new connection replaces it, because it is not known which
+ * of them are still used.
+ */
 const maxPrepared = 300;
-/** A connection that gives no answer for so long has lost its server, where each statement ends in time. */
+/** A connection without an answer for so long has lost its server, because the server ends every statement in time. */
 const stuckAfterMs = ({ statement_timeout: limitMs }: pg.ClientConfig) => 10_000 + (limitMs || 15_000);
 const idleMs = 60_000;
 
-/** In the words of pg, by which `asUnavailable` knows it. */
+/** Worded as `pg` does: `asUnavailable` recognises it by that. */
 export const lateError = () => new Error("timeout exceeded when trying to connect");
 
-/** What is asked, who waits for it, and what has come of it. */
+/** One read: its statement, its caller, and its result so far. */
 export interface Question {
   text: string;
   values: readonly WireValue[];
@@ -42,9 +45,9 @@ export class PipelinedConnection {
   readonly #stuckMs: number;
   readonly #onRoom: () => void;
   readonly #onGone: (error: Error) => void;
-  /** Asked and not answered, in the order in which they are answered. */
+  /** Sent or about to be sent, and not answered; in the order of their answers. */
   readonly #questions: Question[] = [];
-  /** Of the questions above. */
+  /** Messages of the questions above that are not written yet. */
   readonly #unsent: Buffer[] = [];
   readonly #prepared = new Map<string, string>();
   #stream: Socket | null = null;
@@ -55,7 +58,7 @@ export class PipelinedConnection {
     this.#onGone = onGone;
     this.#stuckMs = stuckAfterMs(options);
     const client = new pg.Client({ ...options, stream: () => new SteadySocket() });
-    // A connection that breaks closes its stream too, which is where it is seen here.
+    // A connection that breaks also closes its stream, and that is handled here.
     client.on("error", () => undefined);
     client.connect().then(
       () => this.#open(client.connection.stream),
@@ -72,8 +75,8 @@ export class PipelinedConnection {
       question.reject(new Error("rows of tenants are not read over a pipelined connection"));
       return;
     }
-    // Built before the question counts as asked: an answer belongs to the oldest question, so one that was never sent
-    // would take the answer of the next, and so on.
+    // Built before the question is queued. An answer belongs to the oldest question in the queue, so a question that
+    // was never sent would take the next one's answer, and so on.
     let messages: readonly Buffer[];
     try {
       messages = this.#messagesOf(question);
@@ -81,12 +84,12 @@ export class PipelinedConnection {
       question.reject(error instanceof Error ? error : new Error(String(error)));
       return;
     }
-    // How long it waited for a connection says nothing of this one's server.
+    // The time that it waited for a connection says nothing about this connection's server.
     question.askedAt = performance.now();
     this.#questions.push(question);
     this.#unsent.push(...messages);
     this.#guarded(() => {
-      // Only a pending read keeps the process running.
+      // Only a pending read keeps the process alive.
       if (this.#questions.length === 1) this.#stream?.ref();
       this.#flush();
     });
@@ -97,7 +100,7 @@ export class PipelinedConnection {
     this.#stream?.end(terminateMessage);
   }
 
-  /** Ends a connection that is idle or whose server does not answer. */
+  /** Closes a connection that is idle or whose server does not answer. */
   check(now: number): void {
     const [oldest] = this.#questions;
     if (oldest && now - oldest.askedAt > this.#stuckMs) this.#stream?.destroy();
@@ -113,7 +116,7 @@ export class PipelinedConnection {
     stream.removeAllListeners("data");
     const reader = new MessageReader((kind, body) => this.#hear(kind, body));
     const take = (chunk: Buffer, length: number) => this.#guarded(() => reader.take(chunk, length));
-    // With TLS, `pg` has put another stream around it.
+    // With TLS, `pg` has wrapped it in another stream.
     if (stream instanceof SteadySocket) stream.onBytes = take;
     else stream.on("data", (chunk: Buffer) => take(chunk, chunk.length));
     stream.once("close", () => this.#fail(new Error("Connection terminated unexpectedly")));
@@ -125,7 +128,7 @@ export class PipelinedConnection {
     this.#guarded(() => this.#flush());
   }
 
-  /** What asks a question, and records that its statement is prepared. */
+  /** The messages for a question; records that its statement is prepared. */
   #messagesOf({ text, values, once }: Question): readonly Buffer[] {
     const known = this.#prepared.get(text);
     if (known !== undefined) return [runMessage(known, values)];
@@ -139,7 +142,7 @@ export class PipelinedConnection {
   #flush(): void {
     const stream = this.#stream;
     if (!stream || this.#unsent.length === 0) return;
-    // What comes in one turn of the event loop goes out in one write: each wakes the server.
+    // All messages of one turn of the event loop go out in one write, because each write wakes the server.
     if (!this.#corked) {
       this.#corked = true;
       stream.cork();
@@ -151,7 +154,7 @@ export class PipelinedConnection {
     for (const message of this.#unsent.splice(0)) stream.write(message);
   }
 
-  /** After a failure in between, answers cannot be matched with reads: the connection ends, with all reads on it. */
+  /** After a failure in `run`, answers can no longer be matched with reads: the connection ends, with all its reads. */
   #guarded(run: () => void): void {
     try {
       run();
@@ -176,13 +179,14 @@ export class PipelinedConnection {
       this.#stream?.unref();
     }
     if (question.error) {
-      // Whether the statement is prepared now is not known, and a changed view spoils it for good: a new connection
-      // starts afresh. What was sent behind it is still answered here. Values do not spoil anything.
+      // Whether the statement is prepared now is not known, and a changed view makes it fail for good, so a new
+      // connection replaces this one. Questions already sent are still answered here. Errors of values (22) and
+      // cancelled statements (57014) do no such harm.
       if (!/^(22|57014)/.test(question.error.code ?? "")) this.usable = false;
       question.reject(question.error);
     } else question.resolve(question.row);
     if (!this.usable && this.#questions.length === 0) this.end();
-    // The server begins with the next one only now.
+    // Only now the server begins with the next one.
     const [next] = this.#questions;
     if (next) next.askedAt = performance.now();
     this.#onRoom();
@@ -203,15 +207,18 @@ function databaseError(body: Buffer): pg.DatabaseError {
   return Object.assign(new pg.DatabaseError(message, message.length, "error"), { code, detail });
 }
 
-/** As much as one read of Node takes. */
+/** As much as one read of Node returns at most. */
 const bufferBytes = 65_536;
 
 /**
- * A socket that reads into the same memory again and again. Of any other, Node allocates 64 KB for each read, and copies what
- * came into memory of its length.
+ * A socket that reads into the same buffer again and again. For any other socket, Node allocates 64 KB for each read
+ * and copies the bytes to memory of their length.
  */
 class SteadySocket extends Socket {
-  /** Called with what came, which is gone when it returns; until it is set, `data` is emitted as of any socket. */
+  /**
+   * Called with the bytes read, which are overwritten once it returns. Until it is set, `data` is emitted as by any
+   * socket.
+   */
   onBytes: ((bytes: Buffer, length: number) => void) | null = null;
 
   constructor() {

@@ -12,28 +12,28 @@ import type { WireValue } from "./wire.ts";
 /** Runs reads whose answer is one row. */
 export interface PipelinedConnections {
   /**
-   * @param text of a statement without rows of tenants: a pipelined connection belongs to no account.
+   * @param text of a statement that reads no tenant's rows: a pipelined connection belongs to no account.
    * @returns null: no row.
-   * @param once the text will hardly come again: it is not kept prepared.
-   * @throws ServiceError `read_timeout`; pg.DatabaseError, or an Error in `pg`'s words when the connection cannot be
-   *   made or breaks.
+   * @param once the text is unlikely to come again, so the statement is not kept prepared.
+   * @throws ServiceError `read_timeout`; pg.DatabaseError, or an Error worded as `pg` does when the connection cannot
+   * be made or breaks.
    */
   first(text: string, values: readonly WireValue[], once?: boolean): Promise<RawRow | null>;
   close(): void;
 }
 
 const maxConnections = 6;
-/** Reads on one connection at a time: the server has the next one when it ends one, and a slow read delays few others. */
+/** Reads on one connection at a time: the server always has the next one at hand, and a slow read delays few others. */
 const depth = 4;
 const tickMs = 1_000;
 
 /**
- * Connections for fast-path reads. Up to `depth` reads are pipelined on one connection, sent without waiting for each other's
- * answers, so the server goes from one to the next without being woken; and values are handed on as bytes. Further
- * ones wait for whichever connection has room first.
+ * Connections for fast-path reads. Up to `depth` reads are pipelined on one connection, that is, sent without waiting
+ * for each other's answers, so the server goes from one to the next without being woken. Values are passed on as bytes.
+ * Further reads wait for the first connection that has capacity.
  *
- * @param options of the pool beside it: the same login, role and time-outs.
- * @param limitMs how long a read may take, and how long it waits for a connection.
+ * @param options of the pool for other reads: the same login, role and time-outs.
+ * @param limitMs how long a read may take, and how long it may wait for a connection.
  */
 export function openPipelinedConnections(
   options: pg.ClientConfig,
@@ -55,7 +55,7 @@ export function openPipelinedConnections(
     if (best && (best.waiting === 0 || connections.size >= maxConnections)) return best.waiting < depth ? best : null;
     const connection = new PipelinedConnection(options, serve, (error) => {
       connections.delete(connection);
-      // With no other connection left it is the database that is away, and those that wait need not find out one by one.
+      // When no other connection is left, the database is away: all waiting reads fail now instead of one by one.
       if (connections.size === 0) for (const { reject } of queue.splice(0)) reject(error);
       else serve();
     });
@@ -76,7 +76,7 @@ export function openPipelinedConnections(
   }
 
   return {
-    // The one promise of a read: each further one costs as much as a value of its row.
+    // Only one promise per read: each further one costs as much as a value of the row.
     first(text, values, once = false) {
       return new Promise((resolve, reject) => {
         if (closed) return reject(closedError());
@@ -107,5 +107,5 @@ export function openPipelinedConnections(
   };
 }
 
-// In the words of pg, by which `asUnavailable` knows them.
+// Worded as `pg` does: `asUnavailable` recognises it by that.
 const closedError = () => new Error("Connection terminated: the reader is closed");

@@ -1,11 +1,11 @@
 import { pageMemory, pooledBytes } from "../../buffer-pool.ts";
 
 /*
- * The few messages of PostgreSQL's protocol (version 3) that reading one row takes. `pg` makes a string of
- * every value; here a value stays the bytes that came, however the network has cut them.
+ * The few messages of PostgreSQL's protocol (version 3) that are needed to read one row. `pg` makes a string of every
+ * value. Here values stay the bytes received, however the network has split them.
  */
 
-/** A value of a parameter: text, bytes, or null. */
+/** A parameter's value: text, bytes, or null. */
 export type WireValue = string | Buffer | null;
 
 /** A value as `pg` would send it, arrays of texts included. */
@@ -20,7 +20,10 @@ export function parseMessage(name: string, sql: string): Buffer {
   return message("P", Buffer.from(`${name}\0${sql}\0\0\0`));
 }
 
-/** Bind, Execute and Sync: runs a prepared statement; its results come as text. One allocation, since it is sent for each read. */
+/**
+ * Bind, Execute and Sync: runs a prepared statement, with results as text. One allocation, because it is sent for each
+ * read.
+ */
 export function runMessage(name: string, values: readonly WireValue[]): Buffer {
   const nameLength = Buffer.byteLength(name);
   let length = 4 + 1 + nameLength + 1 + 2 + 2 * values.length + 2 + 4 * values.length + 2;
@@ -59,7 +62,10 @@ function byteLengthOf(value: WireValue): number {
   return typeof value === "string" ? Buffer.byteLength(value) : value.length;
 }
 
-/** One message of the server: its letter, and its body, which is bytes of its own; where it is long, of `pageMemory`. */
+/**
+ * One message of the server: its type letter, and its body, which is a copy of its own; long ones are from
+ * `pageMemory`.
+ */
 export type OnMessage = (kind: number, body: Buffer) => void;
 
 const headLength = 5;
@@ -70,7 +76,7 @@ function bodyOf(length: number): Buffer {
   return length < pooledBytes ? Buffer.allocUnsafe(length) : pageMemory.take(length);
 }
 
-/** Takes the server's bytes as they come, copies them once, and gives whole messages. */
+/** Takes the server's bytes as they arrive, copies them once, and emits whole messages. */
 export class MessageReader {
   readonly #onMessage: OnMessage;
   readonly #head = Buffer.alloc(headLength);
@@ -82,7 +88,7 @@ export class MessageReader {
     this.#onMessage = onMessage;
   }
 
-  /** @param chunk may be used again when this returns. @param end of what came in it. */
+  /** @param chunk may be reused once this returns. @param end of the received bytes in `chunk`. */
   take(chunk: Buffer, end: number = chunk.length): void {
     let at = 0;
     while (at < end) {
@@ -108,7 +114,7 @@ export class MessageReader {
   }
 }
 
-/** The columns of a DataRow, as parts of its bytes; null for NULL. */
+/** The columns of a DataRow, as slices of its bytes; null for NULL. */
 export function columnsOf(body: Buffer): (Buffer | null)[] {
   let at = 2;
   return Array.from({ length: body.readInt16BE(0) }, () => {
@@ -120,7 +126,7 @@ export function columnsOf(body: Buffer): (Buffer | null)[] {
   });
 }
 
-/** What an ErrorResponse says, by the letters of its fields: `C` code, `M` message, … */
+/** The fields of an ErrorResponse by their letters: `C` code, `M` message, … */
 export function errorFields(body: Buffer): Record<string, string> {
   const fields: Record<string, string> = {};
   for (const part of body.toString().split("\0")) if (part) fields[part[0] ?? ""] = part.slice(1);

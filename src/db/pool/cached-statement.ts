@@ -5,9 +5,9 @@ const numbers = new WeakMap<object, number>();
 let numbered = 0;
 
 /**
- * A statement's text, written once: putting a long text together costs more than running some of them.
+ * A statement's text, composed once: composing a long text costs more than running some of these statements.
  *
- * @param variant and `parts`, objects that stay the same from call to call: all that the text depends on.
+ * @param variant and `parts` (objects that are the same ones in each call): all that the text depends on.
  */
 export function cachedStatement(variant: string, parts: readonly (object | undefined)[], write: () => string): string {
   let key = variant;

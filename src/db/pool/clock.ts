@@ -3,26 +3,31 @@ import type { Logger } from "../../telemetry/log.ts";
 import { withConnection } from "../connection.ts";
 
 /**
- * Clocks that differ by more are called wrong. What the service decides goes by the database's clock and by blocks; the
- * times of its logs, certificates and the ages that people read go by this machine's.
+ * Clocks that differ by more are reported as wrong. The service's decisions follow the database's clock and blocks.
+ * Timestamps in its logs, validity of certificates, and ages shown to people follow this machine's clock.
  */
 export const clockToleranceSeconds = 60;
 
-/** @returns by how many seconds this machine's clock is ahead of the database's, less what the question took. */
+/**
+ * @returns by how many seconds this machine's clock is ahead of the database's, not counting the duration of the query.
+ */
 export async function readClockLead(client: Pick<pg.ClientBase, "query">): Promise<number> {
   const askedAt = Date.now();
   const { rows } = await client.query<{ now: number }>("SELECT extract(epoch FROM clock_timestamp())::float8 AS now");
   return clockLead(rows[0]?.now ?? Number.NaN, askedAt, Date.now());
 }
 
-/** @param databaseSeconds what the database's clock showed between the two moments, in ms of this machine's clock. */
+/**
+ * @param databaseSeconds the database's clock at some moment between the two others, which are in ms of this machine's
+ * clock.
+ */
 export function clockLead(databaseSeconds: number, askedAt: number, answeredAt: number): number {
-  // The database was asked at an unknown moment in between, so as much as that took is no difference.
+  // The database read its clock at an unknown moment in between, so a difference within that interval counts as none.
   const [early, late] = [askedAt / 1_000 - databaseSeconds, answeredAt / 1_000 - databaseSeconds];
   return early <= 0 && late >= 0 ? 0 : Math.round(early > 0 ? early : late);
 }
 
-/** How the clocks differ; null while they agree. */
+/** Describes how the clocks differ; null while they agree. */
 export function clockTrouble(leadSeconds: number): string | null {
   if (Math.abs(leadSeconds) <= clockToleranceSeconds) return null;
   const difference = `${Math.abs(leadSeconds)} s ${leadSeconds > 0 ? "ahead of" : "behind"}`;

@@ -11,23 +11,24 @@ interface Bucket {
 
 interface Budget {
   name: string;
-  /** Milliseconds at once, and as many that come back in a period. */
+  /** Milliseconds available at once; as many are refilled in a period. */
   most: number;
   periodMs: number;
-  /** In words, and as a client's code reads it. */
+  /** What it is, in words, and the value that clients' code reads. */
   what: string;
   detail: string;
 }
 
 const maxAccounts = 40_000;
 const minuteMs = 60_000;
-/** Of a free account's day, as many minutes' worth: half of them at once, and the others as the day goes on. */
+/** A free account's budget for a day, in minutes' budgets: half of it at once, the rest as the day goes on. */
 export const freeMinutesOfDay = 60;
 const dayMs = 86_400_000;
 
 /**
- * What accounts may have of the database's time in a minute, by plan, for statements that may touch many rows. A statement's
- * time is known when it has ended: an account that has any left may overdraw it, and waits for that much longer.
+ * How much of the database's time accounts may use per minute, by plan, for statements that may touch many rows. A
+ * statement's cost is known only when it has ended: an account with any budget left may overdraw it, and then waits
+ * longer for the refill.
  */
 export class DatabaseTime {
   readonly #times: HeavyTimes;
@@ -37,7 +38,7 @@ export class DatabaseTime {
     this.#times = times;
   }
 
-  /** Why this reader may begin no statement now; null: it may. */
+  /** Why this reader may not begin a statement now; null: it may. */
   refusal(reader: Reader | null): ServiceError | null {
     if (!reader) return null;
     for (const budget of this.#budgetsOf(reader)) {

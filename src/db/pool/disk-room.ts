@@ -6,28 +6,28 @@ import { ServiceError } from "../../errors/errors.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import { readCached } from "../../telemetry/metrics.ts";
 
-/** How long one measurement is used; the marks are far enough from the end for what is written meanwhile. */
+/** How long one measurement is reused. The marks leave enough space for what is written meanwhile. */
 const keptMs = 5_000;
 
-/** Which mark is passed, for logs and readiness. */
+/** Which mark is exceeded, for logs and readiness. */
 type PassedMark = "data_folder" | "database" | "free_accounts";
 
 export interface DiskStatus {
-  /** Of the file system of the data folder. */
+  /** Free space on the data folder's file system. */
   freeBytes: number;
-  /** Size of it; 0 while it cannot be measured. */
+  /** Size of that file system; 0 while it cannot be measured. */
   sizeBytes: number;
-  /** Null while it is not asked for, or not known. */
+  /** Null when it is not measured, or not known. */
   databaseBytes: number | null;
-  /** Uploads and lists of all accounts of tier free; null while not known. */
+  /** Uploads and allowlists of all free-tier accounts; null while not known. */
   freeAccountsBytes: number | null;
   full: PassedMark[];
 }
 
 /**
- * Whether there is room for more: on the file system of the data folder, in the database, and for free accounts together.
- * What would take more is refused before the disk is full, since PostgreSQL and the relayer need the rest for work
- * that is under way.
+ * Whether there is space for more: on the data folder's file system, in the database, and in the total of free
+ * accounts. Requests that would take more are refused before the disk is full, because PostgreSQL and the relayer need
+ * the rest for work under way.
  */
 export class DiskRoom {
   readonly #limits: Config["disk"];
@@ -35,7 +35,7 @@ export class DiskRoom {
   readonly #pool: pg.Pool;
   readonly #log: Logger;
   #reported = "";
-  /** Never fails: what cannot be measured passes no mark, and the write itself says what is wrong. */
+  /** Never fails: what cannot be measured exceeds no mark, and the write itself then reports what is wrong. */
   readonly status = readCached(keptMs, () => this.#measure());
 
   constructor(config: Pick<Config, "disk" | "dataDir">, pool: pg.Pool, log: Logger) {
@@ -46,9 +46,9 @@ export class DiskRoom {
   }
 
   /**
-   * Says no to a write that would keep more. Reads, and what was accepted before, go on.
+   * Refuses a write that would store more. Reads, and work that was already accepted, go on.
    *
-   * @param ofFreeAccount whether what is kept would be a free account's: these share a bound of their own.
+   * @param ofFreeAccount whether a free account would own the data: these share a bound of their own.
    * @throws ServiceError `storage_full`.
    */
   async requireRoom(ofFreeAccount: boolean): Promise<void> {
@@ -105,7 +105,7 @@ export class DiskRoom {
   }
 }
 
-/** A folder that is not there yet will be on the file system of its parent. */
+/** A folder that does not exist yet will be on its parent's file system. */
 async function measure(folder: string): Promise<Pick<DiskStatus, "freeBytes" | "sizeBytes">> {
   for (let path = folder; ; path = dirname(path)) {
     const info = await statfs(path).catch(() => null);

@@ -8,7 +8,7 @@ import type { DatabaseTime } from "./database-time.ts";
 import { connectionOptions, createPool } from "./pool.ts";
 import { ReadConnections } from "./read-connections.ts";
 
-/** The connections of one server that read the index, by what the reads cost. */
+/** The connections to one server for reads of the index, by the cost of the reads. */
 export interface Reads {
   pipelined: PipelinedConnections;
   reads: ReadConnections;
@@ -17,20 +17,22 @@ export interface Reads {
 
 /** Connections for reads that are neither on the fast path nor heavy. */
 const maxReads = 4;
-/** Heavy reads: one for free accounts, and one that they never have. */
+/** At least two heavy reads: one for free accounts, and one that they never get. */
 const leastHeavy = 2;
-/** Reads of one kind that wait for a connection, of free accounts and of all others each. */
+/** Reads of one kind that may wait for a connection: so many of free accounts, and as many of all others. */
 const maxWaiting = 256;
-/** A cancel request ends a read in time; the server does when no such request arrives. */
+/** A cancel request usually ends a read in time. If none arrives, the server ends it this much later. */
 const cancelMs = 1_000;
 
 /**
- * Opens them, each kind separate from the others and from the writing pool, so that none waits for a dearer one.
+ * Opens them, each kind separate from the others and from the writing pool, so that no read waits for a more expensive
+ * one.
  *
- * @param heavyReads that run at once, two at least. Each takes one core of the database. Free accounts have half of them.
+ * @param heavyReads that run at once, at least two. Each takes one core of the database. Free accounts get half of
+ * them.
  * @param limits how long reads may take.
- * @param time what accounts may have of the database for heavy reads; null: nobody is charged.
- * @param lowerPriority the server's processes run on this machine: those of heavy reads have the processor after others.
+ * @param time each account's budget of database time for heavy reads; null: nobody is charged.
+ * @param lowerPriority the server runs on this machine: its processes for heavy reads get a lower CPU priority.
  */
 export function openReads(
   databaseUrl: string,
@@ -73,32 +75,33 @@ export async function closeReads({ pipelined, reads, heavy }: Reads): Promise<vo
 }
 
 /**
- * Lets the server's process behind a connection have the processor after everybody else, so that a statement that takes a
- * whole core for seconds delays no answer. Only for a server on this machine, under this login; never
- * fails. It still gets some of each core, since fast-path reads may wait for what it holds. Only a statement that ends
- * within its time may have this: what has to keep up with a chain would fall behind for as long as other programs are busy.
+ * Lowers the CPU priority of the server process behind a connection, so that a statement that takes a whole core for
+ * seconds delays no other answer. Works only for a server on this machine under this login; never fails. The process
+ * still gets a share of each core, because fast-path reads may wait for a lock that it holds. Only for statements that
+ * end within their time: anything that has to keep up with a chain would fall behind for as long as other programs are
+ * busy.
  */
 async function lowerBackendPriority(client: pg.ClientBase): Promise<void> {
   const { processID: pid } = client as pg.ClientBase & { processID?: number | null };
   if (!pid) return;
-  // A server in another container numbers its own processes: the same number may be another program's here.
+  // A server in another container has its own process ids: the same id may be another program's here.
   if (process.platform === "linux" && !(await nameOf(pid)).startsWith("postgres")) return;
   try {
     await lowerSession(pid);
   } catch {
-    // It has ended already.
+    // The process has ended already.
   }
 }
 
 /**
- * Linux divides the processor between sessions first (autogroups), and a nice value counts only within one, so the session
- * of the server's process gets the same value.
+ * Linux first divides the CPU between sessions (autogroups), and a nice value only counts within a session. So the
+ * session of the server process gets the same value.
  */
 async function lowerSession(pid: number): Promise<void> {
   const nice = constants.priority.PRIORITY_BELOW_NORMAL;
   setPriority(pid, nice);
   if (process.platform !== "linux") return;
-  // The kernel takes one such request in a tenth of a second from those who are not root (EAGAIN).
+  // The kernel takes one such request per tenth of a second from processes that are not root (EAGAIN).
   for (let tries = 0; tries < 10; tries += 1) {
     const done = await writeFile(`/proc/${pid}/autogroup`, String(nice)).then(
       () => true,

@@ -7,25 +7,25 @@ import type { Database } from "../database.ts";
 import { bindToTenant } from "../tenancy/tenant.ts";
 import "./int8-as-bigint.ts";
 
-/** The role of the HTTP process: bound to the rows of one tenant at a time. */
+/** The HTTP process's role: bound to the rows of one tenant at a time. */
 const apiRole = "mintyard_api";
 
 export interface ConnectionOptions {
-  /** Every connection works under the role that sees one tenant's rows only. */
+  /** Every connection uses the role that sees one tenant's rows only. */
   tenants: boolean;
   /** Milliseconds after which the server ends a statement. */
   statementTimeout?: number;
   /**
-   * For reads of the index: a statement takes one core of the server and ends with its connection, and idle connections do
-   * not keep the process.
+   * For reads of the index: a statement uses one core of the server and ends with its connection, and idle connections
+   * do not keep the process alive.
    */
   reads?: true;
 }
 
-/** The server looks whether a statement's connection still is, and ends what nobody waits for. */
+/** The server checks whether a statement's connection still exists, and ends statements that nobody waits for. */
 const readSettings = ["max_parallel_workers_per_gather=0", "client_connection_check_interval=1s"];
 
-/** How a process connects; see `createPool`. */
+/** A process's connection options; see `createPool`. */
 export function connectionOptions(
   databaseUrl: string,
   name: string,
@@ -57,9 +57,10 @@ export function createPool(
     ...connectionOptions(databaseUrl, name, options),
     ...{ max, idleTimeoutMillis: 30_000, allowExitOnIdle: options.reads === true },
   });
-  // An idle connection that Postgres closes (restart, failover) raises here; the next query opens a new one.
+  // When PostgreSQL closes an idle connection (restart, failover), the error is raised here. The next query opens a new
+  // one.
   pool.on("error", () => undefined);
-  // While a connection is lent out, losing it raises here instead; its user sees the query fail.
+  // When a connection in use breaks, the error is raised here too; its query fails by itself.
   pool.on("connect", (client) => client.on("error", () => undefined));
   if (options.tenants) pool.on("connect", bindToTenant);
   keepContext(pool);
@@ -68,8 +69,8 @@ export function createPool(
 }
 
 /**
- * `pool.query` that has to wait is run from within whatever gives its connection back, which is another
- * request: of another tenant, and of another trace.
+ * A `pool.query` that has to wait runs in the async context of whatever returns its connection: another request, with
+ * another tenant and trace.
  */
 function keepContext(pool: pg.Pool): void {
   const connect = pool.connect.bind(pool) as (callback?: (...args: unknown[]) => void) => unknown;
@@ -77,7 +78,7 @@ function keepContext(pool: pg.Pool): void {
     connect(callback && AsyncResource.bind(callback))) as typeof pool.connect;
 }
 
-/** Whether this login may work under the role of the HTTP process. */
+/** Whether this login may switch to the HTTP process's role. */
 export async function hasApiRole(databaseUrl: string): Promise<boolean> {
   return await withConnection(databaseUrl, "api-role", async (client) => {
     const { rows } = await client.query(

@@ -1,27 +1,30 @@
 import { JsonText } from "../../json/json-text.ts";
 
-/** The first row of a result. Columns are counted from 0, in the order of the statement. */
+/** The first row of a result. Columns are numbered from 0, in the statement's order. */
 export class RawRow {
   readonly #columns: readonly (Buffer | null)[];
   readonly #giveBack: (() => void) | undefined;
 
-  /** @param giveBack the memory of the columns. */
+  /** @param giveBack releases the columns' memory. */
   constructor(columns: readonly (Buffer | null)[], giveBack?: () => void) {
     this.#columns = columns;
     this.#giveBack = giveBack;
   }
 
-  /** Gives back its memory: nothing may read its columns any more. Who never calls it leaves that to the collector. */
+  /**
+   * Releases its memory: its columns must not be read afterwards. If it is never called, the garbage collector frees
+   * the memory.
+   */
   release(): void {
     this.#giveBack?.();
   }
 
-  /** Whether there is a value. */
+  /** Whether the column is not NULL. */
   has(column: number): boolean {
     return this.#columns[column] != null;
   }
 
-  /** Whether any of its values has this byte. */
+  /** Whether any of its values contains this byte. */
   includes(byte: number): boolean {
     return this.#columns.some((value) => value?.includes(byte) === true);
   }
@@ -30,7 +33,7 @@ export class RawRow {
     return this.#columns[column]?.toString() ?? null;
   }
 
-  /** The bytes of a text, one character for each: what is only passed on need not be decoded. */
+  /** The bytes of a text, as one character each: text that is only passed on need not be decoded. */
   latin1(column: number): string | null {
     return this.#columns[column]?.toString("latin1") ?? null;
   }
@@ -39,14 +42,14 @@ export class RawRow {
     return this.#columns[column] ?? null;
   }
 
-  /** JSON that PostgreSQL wrote, as its bytes. */
+  /** JSON written by PostgreSQL, as bytes. */
   json(column: number): JsonText | null {
     const bytes = this.#columns[column];
     return bytes ? new JsonText([bytes]) : null;
   }
 }
 
-/** A row whose values came as texts. */
+/** A row made of values that arrived as strings. */
 export function textRow(values: readonly (string | null)[]): RawRow {
   return new RawRow(values.map((value) => (value === null ? null : Buffer.from(value))));
 }

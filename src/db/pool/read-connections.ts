@@ -8,25 +8,25 @@ import { type Reader, requestEnd, requestReader } from "../tenancy/tenant.ts";
 import type { DatabaseTime } from "./database-time.ts";
 import { isCancelled, readNotBegun, readTimeout, tooManyReads } from "./read-errors.ts";
 
-/** Statements of one plan; `none`: of this process itself. */
+/** The plan that a statement runs for; `none`: for this process itself. */
 type ReaderPlan = Tier | "none";
 export type PlanLoad = ReadonlyMap<ReaderPlan, { running: number; waiting: number }>;
 
-/** What answers statements, each by itself. */
+/** Runs single statements, without transactions. */
 export type StatementRunner = Pick<ReadConnections, "byPlan" | "query" | "end">;
 
 interface Places {
-  /** Statements that run at once. */
+  /** Statements that may run at once. */
   most: number;
-  /** Of these, those of free accounts and of whoever has no key, together; absent: all. */
+  /** How many of these may be of free accounts and clients without a key, in total; absent: all. */
   mostOfFree?: number;
-  /** Statements that wait, of free accounts and of all others each. */
+  /** Statements that may wait: so many of free accounts, and as many of all others. */
   waiting: number;
-  /** How long a statement may take that brings no limit of its own. */
+  /** How long a statement without a limit of its own may take. */
   limitMs?: number;
-  /** How long all statements of a request may wait together. */
+  /** How long a request's statements may wait in total. */
   waitMs?: number;
-  /** What accounts may have of the database; absent: nobody is charged. */
+  /** Each account's budget of database time; absent: nobody is charged. */
   time?: DatabaseTime | null;
 }
 
@@ -36,17 +36,17 @@ interface Turn {
   refuse: (reason: Error) => void;
 }
 
-/** A statement that was cancelled and does not end is given up after so long, with its connection. */
+/** A cancelled statement that does not end is given up after so long, with its connection. */
 const stuckMs = 2_000;
-/** A request to cancel may overtake the statement, and the server forgets one that finds nothing to end. */
+/** A cancel request may overtake its statement, and the server drops one when there is nothing to cancel. */
 const cancelAgainMs = 100;
 
 const isFree = (reader: Reader | null) => reader?.tier === "free";
 
 /**
- * A small number of connections for reads of one kind. Further statements wait in bounded queues in which accounts
- * take turns: those of paying plans first, and of free ones only so many run that others find a connection. A statement
- * whose time is over, or whose client has gone, is cancelled; one that still waits is never begun.
+ * A small number of connections for reads of one kind. Further statements wait in bounded queues in which accounts take
+ * turns. Paying plans come first, and free accounts may use only some of the connections, so that others find one free.
+ * A statement whose time is over, or whose client has gone, is cancelled; if it still waits, it is never begun.
  */
 export class ReadConnections {
   readonly #pool: pg.Pool;
@@ -57,7 +57,7 @@ export class ReadConnections {
   #running = 0;
   #runningFree = 0;
 
-  /** @param pool of `most` connections, for nothing else. */
+  /** @param pool of `most` connections, used for nothing else. */
   constructor(pool: pg.Pool, places: Places) {
     this.#pool = pool;
     const { read: limitMs, wait: waitMs } = usualReadLimits;
@@ -79,9 +79,9 @@ export class ReadConnections {
   }
 
   /**
-   * @param limitMs of the statement, from when it is begun; absent: as long as a read may take.
-   * @throws ServiceError `read_timeout`, `read_not_begun`, `service_unavailable` for a queue that is full,
-   *   `rate_limit_exceeded` for an account that has had its time; pg's errors.
+   * @param limitMs of the statement, counted from its beginning; absent: the usual limit of a read.
+   * @throws ServiceError `read_timeout`, `read_not_begun`, `service_unavailable` for a full queue,
+   * `rate_limit_exceeded` for an account that has used up its time; pg's errors.
    */
   async query<R extends pg.QueryResultRow>(
     query: pg.QueryConfig,
@@ -101,7 +101,7 @@ export class ReadConnections {
         if (over) return;
         over = reason;
         settle();
-        // The caller gets the error at once; the connection is free when its server has ended the statement.
+        // The caller gets the error at once; the connection becomes free when the server has ended the statement.
         failed(reason);
         onOver();
       };
@@ -143,7 +143,7 @@ export class ReadConnections {
       };
       const turn: Turn = {
         reader,
-        // It may be begun when another request ends, whose tenant and span are not its own.
+        // It may be begun when another request ends, which has another tenant and span.
         begin: AsyncResource.bind(() => {
           leave();
           begin();
@@ -178,7 +178,7 @@ export class ReadConnections {
       const mayBeFree = this.#runningFree < this.#places.mostOfFree;
       const turn = this.#paid.shift() ?? (mayBeFree ? this.#free.shift() : undefined);
       if (!turn) return;
-      // Those before it may have used its account's time up.
+      // Earlier statements may have used up the account's time.
       const refusal = this.#places.time?.refusal(turn.reader);
       if (refusal) turn.refuse(refusal);
       else turn.begin();
@@ -192,7 +192,7 @@ export class ReadConnections {
     return load;
   }
 
-  /** @param watch takes what cancels the statement; gives the reason when it need not be begun. */
+  /** @param watch gets the function that cancels the statement; returns a reason if the statement need not be begun. */
   async #run<R extends pg.QueryResultRow>(
     query: pg.QueryConfig,
     watch: (cancel: () => void) => Error | null,
@@ -223,7 +223,7 @@ export class ReadConnections {
 
 const timeoutMs = 2_000;
 
-/** What `pg` knows of a connection and does not name in its types. */
+/** Properties of a connection that `pg` has but does not declare. */
 interface Connected {
   host?: string;
   port?: number;
@@ -232,15 +232,16 @@ interface Connected {
 }
 
 /**
- * Asks the server to end the statement that a connection runs: a CancelRequest over a connection of its own, which takes
- * nothing of `max_connections`. Never fails: a statement that it does not reach ends by its `statement_timeout`.
+ * Asks the server to end the statement that a connection runs: a CancelRequest on a connection of its own, which does
+ * not count for `max_connections`. Never fails: if the request does not arrive, the statement ends by its
+ * `statement_timeout`.
  */
 function cancelStatement(client: pg.ClientBase): void {
   const { host, port, processID, secretKey } = client as pg.ClientBase & Connected;
   if (!host || !port || !processID || secretKey == null) return;
   const bytes = Buffer.alloc(16);
   bytes.writeInt32BE(16, 0);
-  // The number that stands for a CancelRequest instead of a protocol version.
+  // The number that marks a CancelRequest, in the position of the protocol version.
   bytes.writeInt32BE(80_877_102, 4);
   bytes.writeInt32BE(processID, 8);
   bytes.writeInt32BE(secretKey, 12);

@@ -1,6 +1,6 @@
 import { ServiceError } from "../../errors/errors.ts";
 
-/** What a read that took too long fails with. */
+/** The error of a read that took too long. */
 export function readTimeout(limitMs: number, cause?: unknown): ServiceError {
   return new ServiceError("read_timeout", `this read was ended after ${limitMs / 1000} s`, {
     retryAfterSeconds: 1,
@@ -8,7 +8,7 @@ export function readTimeout(limitMs: number, cause?: unknown): ServiceError {
   });
 }
 
-/** What a read fails with for which no connection became free in time. */
+/** The error of a read for which no connection became free in time. */
 export function readNotBegun(waitMs: number): ServiceError {
   return new ServiceError(
     "read_not_begun",
@@ -17,14 +17,14 @@ export function readNotBegun(waitMs: number): ServiceError {
   );
 }
 
-/** What a read fails with that would wait behind too many others. */
+/** The error of a read that finds the queue full. */
 export function tooManyReads(): ServiceError {
   return new ServiceError("service_unavailable", "too many reads of this cost are waiting; try again in a moment", {
     retryAfterSeconds: 1,
   });
 }
 
-/** PostgreSQL's own `statement_timeout`, and an answer to a cancel request. */
+/** Raised by PostgreSQL's own `statement_timeout` and by a cancel request. */
 export function isCancelled(error: unknown): boolean {
   return error instanceof Error && (error as Error & { code?: unknown }).code === "57014";
 }

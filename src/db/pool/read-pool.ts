@@ -11,9 +11,9 @@ import { isCancelled } from "./read-errors.ts";
 
 const betweenLooksMs = 1_000;
 
-/** The ways to ask one server. */
+/** The connections to one server. */
 export interface Server {
-  /** For what every read waits for: how far the index is. */
+  /** For the index's position, which every read waits for. */
   pool: Pick<pg.Pool, "query" | "end">;
   pipelined: PipelinedConnections;
   /** Reads that are not on the fast path. */
@@ -26,12 +26,12 @@ export interface Server {
 const asText = { getTypeParser: () => (text: string) => text };
 
 /**
- * Answers reads of the index: in turn from the replicas that are fit to, else from the primary. What fails
- * at a replica is asked again at the primary, so losing one costs a request time and nothing else.
+ * Answers reads of the index: in turn from the replicas that are fit for it, otherwise from the primary. A read that
+ * fails on a replica is repeated on the primary, so losing a replica costs a request time and nothing else.
  *
- * Has the interface of `pg.Pool` for Kysely and of `PipelinedConnections` for fast-path reads. Every statement finds a server of its own, so there
- * are no transactions, and a page may come from a server that is up to `REPLICA_MAX_LAG_SECONDS` older than
- * the page before.
+ * Implements the interface of `pg.Pool` for Kysely, and `PipelinedConnections` for fast-path reads. Every statement may
+ * run on another server, so there are no transactions, and a page may come from a server that is up to
+ * `REPLICA_MAX_LAG_SECONDS` behind the previous page's.
  */
 export class ReadPool implements PostgresPool, PipelinedConnections {
   readonly options = {};
@@ -41,7 +41,7 @@ export class ReadPool implements PostgresPool, PipelinedConnections {
   #turn = 0;
   #timer: NodeJS.Timeout | null = null;
   #ended = false;
-  /** Reads that a replica failed and the primary answered. */
+  /** Reads that failed on a replica and that the primary answered. */
   fallbacks = 0;
 
   constructor(primary: Server, replicas: readonly Replica[] = [], positions: PrimaryPositions | null = null) {
@@ -58,7 +58,7 @@ export class ReadPool implements PostgresPool, PipelinedConnections {
   /**
    * A read that may touch many rows.
    *
-   * @param limitMs that of reports; absent: that of any read.
+   * @param limitMs for reports; absent: the usual limit of a read.
    * @param options `current`: from the primary.
    */
   heavy<R extends pg.QueryResultRow>(
@@ -71,7 +71,7 @@ export class ReadPool implements PostgresPool, PipelinedConnections {
       : this.#ask(({ heavy }) => heavy.query<R>(query, limitMs));
   }
 
-  /** Such a read whose answer is one row of JSON; see `first`. */
+  /** A read that may touch many rows, with one row of JSON as its answer; see `first`. */
   async heavyFirst(text: string, values: readonly WireValue[]): Promise<RawRow | null> {
     const query: pg.QueryArrayConfig = { text, values: [...values], rowMode: "array", types: asText };
     const { rows } = await this.heavy(query);
@@ -84,8 +84,8 @@ export class ReadPool implements PostgresPool, PipelinedConnections {
   }
 
   /**
-   * The same question to every replica that answers reads, or will before the next look; without one, to the
-   * primary. What all of them say holds for whichever answers a read; the primary is never behind them.
+   * The same query on every replica that answers reads now or after the next look; without one, on the primary. What
+   * all of them agree on holds for whichever server answers a read, because the primary is never behind them.
    */
   async askEach<R extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<R[][]> {
     const asked = this.#replicas
@@ -106,7 +106,7 @@ export class ReadPool implements PostgresPool, PipelinedConnections {
     return this.#replicas.map(({ status }) => status);
   }
 
-  /** Reads that may touch many rows, at each server. */
+  /** Reads that may touch many rows, by server. */
   heavyReads(): PlanLoad[] {
     return [this.#primary.heavy.byPlan, ...this.#replicas.map(({ heavyReads }) => heavyReads)];
   }
@@ -115,7 +115,7 @@ export class ReadPool implements PostgresPool, PipelinedConnections {
     this.#primary.pipelined.close();
   }
 
-  /** Ends all connections. */
+  /** Closes all connections. */
   async end(): Promise<void> {
     this.#ended = true;
     if (this.#timer) clearTimeout(this.#timer);
@@ -135,7 +135,7 @@ export class ReadPool implements PostgresPool, PipelinedConnections {
     try {
       return await replica.ask(question);
     } catch (error) {
-      // What took too long there would take as long again.
+      // A read that took too long on the replica would take as long again.
       if (isCancelled(error) || error instanceof ServiceError) throw error;
       if (isGone(error)) replica.giveUp();
       this.fallbacks += 1;
@@ -154,7 +154,8 @@ export class ReadPool implements PostgresPool, PipelinedConnections {
   }
 
   async #watch(positions: PrimaryPositions): Promise<void> {
-    // The primary first: what a replica has replayed by then may be newer, and is not behind.
+    // The primary first: what a replica has replayed by then may be newer than that position, which does not count as
+    // behind.
     await positions.look();
     await Promise.all(this.#replicas.map((replica) => replica.look(positions)));
     if (this.#ended) return;
@@ -163,14 +164,14 @@ export class ReadPool implements PostgresPool, PipelinedConnections {
   }
 }
 
-/** Whether an error says that the server is away, and not that it did not like a statement. */
+/** Whether an error means that the server is away, and not that it refused the statement. */
 function isGone(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) return /^(08|57P)/.test(error.code ?? "");
-  // All of the pool's connections are lent out: the server is busy, and there.
+  // All of the pool's connections are in use: the server is busy, but there.
   return !(error instanceof Error && error.message.startsWith("timeout exceeded when trying to connect"));
 }
 
-/** A connection as Kysely sees one. */
+/** A connection with the interface that Kysely expects. */
 class ReadClient implements PostgresPoolClient {
   readonly #pool: ReadPool;
 

@@ -10,13 +10,13 @@ import type { PlanLoad } from "../pool/read-connections.ts";
 export type ReplicaTrouble =
   /** It does not answer, or refuses the login. */
   | "unreachable"
-  /** It lacks what the primary had longer ago than `REPLICA_MAX_LAG_SECONDS`. */
+  /** It lacks data that the primary has had for more than `REPLICA_MAX_LAG_SECONDS`. */
   | "behind"
-  /** It takes writes: it was promoted, or never was a standby. */
+  /** It accepts writes: it was promoted, or never was a standby. */
   | "not_a_standby"
   /** It follows another primary. */
   | "another_database"
-  /** Good again; it gets reads with the next look. */
+  /** Fit again; it gets reads after the next look. */
   | "joining";
 
 export interface ReplicaStatus {
@@ -28,7 +28,7 @@ export interface ReplicaStatus {
   reads: number;
 }
 
-/** How a pool is made: see `createPool`. */
+/** How its pools are made: see `createPool`. */
 export interface ReplicaOptions {
   processName: string;
   tenants: boolean;
@@ -37,7 +37,7 @@ export interface ReplicaOptions {
   limits: ReadLimits;
   time: DatabaseTime | null;
   maxLagSeconds: number;
-  /** Called whenever a replica begins to get reads (null) and whenever it gets none any more. */
+  /** Called whenever a replica starts to get reads (null) and whenever it stops to. */
   report?: (replica: string, trouble: ReplicaTrouble | null) => void;
 }
 
@@ -49,13 +49,16 @@ const text = `SELECT pg_is_in_recovery() AS standby,
   pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::text AS position,
   (SELECT system_identifier FROM pg_control_system())::text AS system`;
 
-/** One streaming standby and what is known of it. */
+/** One streaming standby, and its known state. */
 export class Replica {
   readonly #url: string;
   readonly #options: ReplicaOptions;
   readonly #probe: Probe<Row>;
   #server: Server;
-  /** Who waits for an answer; they fail at once when the server is gone, as a socket may take minutes to. */
+  /**
+   * Reads that wait for an answer; they fail at once when the server is gone, because its sockets may take minutes to
+   * fail.
+   */
   readonly #waiting = new Set<(error: Error) => void>();
   #state: ReplicaStatus;
   #reported: ReplicaTrouble | null | undefined;
@@ -72,7 +75,7 @@ export class Replica {
     return { ...this.#state };
   }
 
-  /** Its heavy reads, under way and waiting. */
+  /** Its heavy reads, running and waiting. */
   get heavyReads(): PlanLoad {
     return this.#server.heavy.byPlan;
   }
@@ -81,7 +84,7 @@ export class Replica {
     return this.#state.trouble === null;
   }
 
-  /** It answers reads, or will in a second: what holds for every server has to hold for it. */
+  /** It answers reads, or will in a second: a statement about all servers has to include it. */
   get counts(): boolean {
     return this.answersReads || this.#state.trouble === "joining";
   }
@@ -97,7 +100,7 @@ export class Replica {
     return answer;
   }
 
-  /** Finds out whether it may answer reads. After a trouble it takes two looks. */
+  /** Checks whether it may answer reads. After a trouble, two looks have to succeed. */
   async look(primary: PrimaryPositions): Promise<void> {
     const row = await this.#probe.ask().catch(() => null);
     if (!row) return this.giveUp();
@@ -118,12 +121,12 @@ export class Replica {
   #troubleOf(row: Row, system: string | null, lagSeconds: number | null): ReplicaTrouble | null {
     if (!row.standby) return "not_a_standby";
     if (system !== null && row.system !== system) return "another_database";
-    // Before the primary answered once, no replica can be compared with it.
+    // Before the primary has answered once, no replica can be compared with it.
     if (system === null || lagSeconds === null || lagSeconds > this.#options.maxLagSeconds) return "behind";
     return null;
   }
 
-  /** It is gone: everybody who waits for it is sent elsewhere, and its connections are dropped. */
+  /** It is gone: all reads that wait for it are sent elsewhere, and its connections are dropped. */
   giveUp(): void {
     const known = this.#state.trouble === "unreachable";
     this.#state.trouble = "unreachable";
@@ -146,7 +149,7 @@ export class Replica {
     const { processName, tenants, heavyReads, limits, time } = this.#options;
     const name = `${processName}-replica`;
     return {
-      // For looks at the index' head only: one at a time.
+      // Only for reads of the index's head: one at a time.
       pool: createPool(this.#url, name, 1, { tenants }),
       ...openReads(this.#url, name, { tenants, heavyReads, limits, time }),
     };
@@ -159,18 +162,18 @@ interface Sample {
   at: number;
 }
 
-/** Samples are kept for as long as anybody could be behind and still be asked for how far. */
+/** Samples are kept for as long as a replica's lag may be asked for. */
 const keptMs = 600_000;
 
 /**
- * Where the primary's log was at which time of this process's clock. A replica that has not replayed a
- * position yet is as old as that sample at least: no clock of another machine is believed, and a primary
- * where nothing is written lets no replica fall behind.
+ * The position of the primary's log at times of this process's clock. A replica that has not replayed a position yet is
+ * at least as old as that sample. So no other machine's clock is trusted, and while the primary writes nothing, no
+ * replica falls behind.
  */
 export class PrimaryPositions {
   readonly #probe: Probe<{ position: string; system: string }>;
   #samples: Sample[] = [];
-  /** Identifier that the primary shares with its standbys alone; null before it answered once. */
+  /** System identifier that only the primary and its standbys share; null before the primary has answered once. */
   system: string | null = null;
 
   constructor(databaseUrl: string, name: string) {
@@ -182,7 +185,7 @@ export class PrimaryPositions {
     );
   }
 
-  /** Records the position now. A primary that does not answer writes nothing that a replica could lack. */
+  /** Records the current position. A primary that does not answer writes nothing that a replica could lack. */
   async look(): Promise<void> {
     const row = await this.#probe.ask().catch(() => null);
     if (!row) return;
@@ -190,18 +193,19 @@ export class PrimaryPositions {
     this.note(BigInt(row.position));
   }
 
-  /** The primary's log is at this position now. */
+  /** Records that the primary's log is at this position now. */
   note(position: bigint): void {
     const now = performance.now();
     const newest = this.#samples.at(-1)?.position;
-    // A standby took over that lacked the log's end. No replica will ever have that, so none is compared with it.
+    // A standby was promoted that lacked the end of the log. No replica will ever have that part, so none is compared
+    // with it.
     this.#samples = this.#samples.filter((sample) => sample.position <= position);
     if (newest !== position) this.#samples.push({ position, at: now });
-    // The newest one stays, however old: a replica that lacks it lacks it still.
+    // The newest sample stays, however old: a replica that lacks it still lacks it.
     this.#samples = this.#samples.filter(({ at }, index, all) => at > now - keptMs || index === all.length - 1);
   }
 
-  /** How long ago the primary was at a position that the replica has not reached, in seconds; 0: it lacks nothing. */
+  /** Seconds since the primary was at a position that the replica has not reached; 0: the replica lacks nothing. */
   lagOf(replayed: bigint): number {
     const lacking = this.#samples.find(({ position }) => position > replayed);
     return lacking ? (performance.now() - lacking.at) / 1_000 : 0;
@@ -215,12 +219,12 @@ export class PrimaryPositions {
 const probeMs = 1_000;
 
 /**
- * Asks one server one question again and again, over a connection of its own: a pool that is busy must not
- * look like a server that is dead.
+ * Sends one server the same query again and again, on a connection of its own: a busy pool must not look like a dead
+ * server.
  */
 class Probe<R extends pg.QueryResultRow> {
   readonly #text: string;
-  /** Of one connection, which is made anew after a question that failed. */
+  /** Of one connection, which is opened anew after a query that failed. */
   readonly #pool: pg.Pool;
 
   constructor(url: string, name: string, text: string) {
@@ -229,7 +233,7 @@ class Probe<R extends pg.QueryResultRow> {
       ...{ connectionString: url, application_name: name, keepAlive: true, max: 1, idleTimeoutMillis: 0 },
       ...{ connectionTimeoutMillis: probeMs, query_timeout: probeMs },
     });
-    // Raised when the server closes it between two questions; the next one finds out by itself.
+    // Raised when the server closes the connection between two queries; the next query fails or reconnects by itself.
     this.#pool.on("error", () => undefined);
   }
 
@@ -241,7 +245,7 @@ class Probe<R extends pg.QueryResultRow> {
   }
 
   async end(): Promise<void> {
-    // A socket that leads nowhere says no goodbye.
+    // A connection whose server is gone may never finish closing.
     await Promise.race([this.#pool.end(), sleep(200)]);
   }
 }

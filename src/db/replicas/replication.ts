@@ -4,10 +4,11 @@ import type { Logger } from "../../telemetry/log.ts";
 import { withConnection } from "../connection.ts";
 
 /**
- * How a primary's standbys follow it; the login needs `pg_monitor` to see which of them are synchronous.
+ * How standbys follow a primary; the login needs `pg_monitor` to see which of them are synchronous.
  *
  * @param client of the primary.
- * @returns `synchronous`: a commit waits for one of them, so that none of what was answered is lost when it takes over.
+ * @returns `synchronous`: a commit waits for a standby, so nothing that was answered is lost when that standby takes
+ * over.
  */
 export async function readReplication(client: pg.ClientBase | pg.Pool) {
   const { rows } = await client.query<{ standbys: number; named: boolean; waits: boolean }>(
@@ -20,11 +21,11 @@ export async function readReplication(client: pg.ClientBase | pg.Pool) {
 }
 
 /**
- * What is checked before a process works with accounts and money.
+ * Checked before a process works with accounts and money.
  *
- * @param failover whether another server may take over from the one in `databaseUrl` by itself (`DATABASE_FAILOVER`). If not,
- *   standbys that follow asynchronously are only warned of: they may be there for reads.
- * @throws ConfigError when one may, and could lack what was answered.
+ * @param failover whether another server may take over from the one in `databaseUrl` automatically
+ * (`DATABASE_FAILOVER`). If not, asynchronous standbys only cause a warning: they may be there for reads.
+ * @throws ConfigError when a standby may take over and could lack what was answered.
  */
 export async function requireSynchronous(databaseUrl: string, failover: boolean, log: Logger): Promise<void> {
   const { standbys, synchronous } = await withConnection(databaseUrl, "replication", readReplication);

@@ -37,7 +37,7 @@ interface ApiKeyTable {
   expires_at: Date | null;
   revoked_at: Date | null;
   last_used_at: Date | null;
-  /** The wallet that signed in; null: a key, no session. */
+  /** The wallet that signed in; null: this is a key and no session. */
   wallet: ColumnType<Buffer | null, Buffer | undefined, never>;
   created_at: Generated<Date>;
 }
@@ -52,7 +52,7 @@ interface KeySecretTable {
   created_at: Generated<Date>;
 }
 
-/** `chain_id` is 0 for a wallet that signs by its own private key. */
+/** `chain_id` is 0 for a wallet that signs with its own private key. */
 interface WalletLoginTable {
   address: Buffer;
   chain_id: number;
@@ -60,14 +60,14 @@ interface WalletLoginTable {
   created_at: Generated<Date>;
 }
 
-/** SHA-256 of the nonce, and of the cookie of the browser that asked for it. */
+/** SHA-256 of the nonce, and of the cookie of the browser that requested it. */
 interface SignInNonceTable {
   digest: Buffer;
   browser: Buffer;
   expires_at: Date;
 }
 
-/** The policy of a tier; null is no limit. See the migration for what each means. */
+/** A tier's policy; null: no limit. The migration documents each column. */
 export interface PlanTable {
   tier: Tier;
   reads_per_second: number | null;
@@ -98,7 +98,7 @@ export interface PlanTable {
   whole_chain_webhooks: boolean;
 }
 
-/** Kept by triggers on `service.upload` and `service.allowlist`; no row: nothing was stored. */
+/** Maintained by triggers on `service.upload` and `service.allowlist`; no row: nothing is stored. */
 interface AccountStorageTable {
   account_id: string;
   bytes: bigint;

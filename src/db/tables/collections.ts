@@ -6,14 +6,14 @@ export interface CollectionTables {
   "service.listed_contract": ListedContractTable;
 }
 
-/** Contracts whose withheld ranges (ERC-2309) an operator lets in. */
+/** Contracts whose withheld ranges (ERC-2309) an operator has chosen to index. */
 interface ListedContractTable {
   chain_id: number;
   address: Buffer;
   created_at: Generated<Date>;
 }
 
-/** The collections that are on their chain, as of the last update that the service sent. */
+/** The collections that exist on their chain, as of the last update that the service sent. */
 interface CollectionView {
   id: string;
   tenant_id: string;
@@ -29,7 +29,7 @@ interface CollectionView {
   updated_at: Date | null;
 }
 
-/** A collection that the creator's own wallet deploys: what was handed out, and where it was found. */
+/** A collection that the creator's own wallet deploys: the transaction that was handed out, and where it was mined. */
 interface SelfDeploymentTable {
   id: string;
   tenant_id: string;
@@ -49,7 +49,7 @@ interface SelfDeploymentTable {
   block_number: Generated<bigint | null>;
   block_hash: Generated<Buffer | null>;
   finalized: Generated<boolean>;
-  /** Wallets that the account named as senders, the newest last. */
+  /** Wallets that the account named as senders, newest last. */
   senders: Generated<Buffer[]>;
   reported_tx: Generated<Buffer | null>;
 }

@@ -8,7 +8,7 @@ export type WebhookState = "enabled" | "paused" | "disabled";
 
 interface WebhookTable {
   id: Generated<string>;
-  /** Null: the operator's. */
+  /** Null: the operator's endpoint. */
   account_id: string | null;
   url: string;
   description: string;
@@ -27,7 +27,7 @@ interface WebhookTable {
   previous_until: Generated<Date | null>;
   signing_key: Buffer;
   since: bigint;
-  /** Events up to this one are done, or stand in `service.webhook_delivery`; so do those in `ahead`. */
+  /** Events up to this one are done, or have a row in `service.webhook_delivery`; so do those in `ahead`. */
   cursor: Generated<bigint>;
   ahead: Generated<bigint[]>;
   /** The newest event that the filter matched. */
@@ -40,14 +40,14 @@ interface WebhookTable {
   lease_until: Generated<Date | null>;
   failures: Generated<number>;
   slow: Generated<boolean>;
-  /** It has answered quickly once. */
+  /** Whether it has ever answered quickly. */
   proven: Generated<boolean>;
   failing_since: Generated<Date | null>;
-  /** When it answered its challenge; null: it has not, and is sent nothing else. */
+  /** When it answered its challenge; null: not yet, and nothing else is sent to it. */
   verified_at: Generated<Date | null>;
-  /** Tries since its owner asked last. */
+  /** Tries since its owner last asked for a challenge. */
   challenges: Generated<number>;
-  /** The last one, as a try of a delivery. */
+  /** The last try of the challenge, in the form of a delivery's try. */
   challenge_try: ColumnType<unknown, never, null>;
   created_at: Generated<Date>;
   changed_at: Generated<Date>;

@@ -10,7 +10,7 @@ export interface MetadataTables {
 
 export type MetadataStatus = "pending" | "fresh" | "failed";
 
-/** What was read of a token or a contract, and the job of reading it. */
+/** What was read for a token or a contract, and the job of reading it. */
 interface ReadingColumns {
   chain_id: number;
   status: Generated<MetadataStatus>;
@@ -18,7 +18,7 @@ interface ReadingColumns {
   next_attempt_at: Generated<Date | null>;
   lease_id: string | null;
   lease_until: Date | null;
-  /** The row is stale until it was read at this block or a later one. */
+  /** The row is stale until it has been read at this block or a later one. */
   wanted_block: bigint | null;
   fetched_block: bigint | null;
   attempted_at: Date | null;
@@ -31,7 +31,7 @@ interface ReadingColumns {
   rendered_as: string | null;
 }
 
-/** What is known behind a token's URI. Key: chain, contract, token id. */
+/** What is known from a token's URI. Key: chain, contract, token id. */
 interface TokenMetadataTable extends ReadingColumns {
   contract: Buffer;
   token_id: string;
@@ -46,9 +46,9 @@ interface TokenMetadataTable extends ReadingColumns {
   cached_image: string | null;
   cached_animation: string | null;
   id_in_metadata: string | null;
-  /** What was left out of the document, as MEMBER:REASON. */
+  /** What was left out of the document, each as MEMBER:REASON. */
   warnings: string[] | null;
-  /** The same of its traits; made by a trigger. */
+  /** The same for its traits; made by a trigger. */
   trait_warnings: string[] | null;
   file_width: number | null;
   file_height: number | null;
@@ -57,7 +57,7 @@ interface TokenMetadataTable extends ReadingColumns {
   file_error: string | null;
 }
 
-/** Name, symbol and contractURI of a contract as the contract tells them. Key: chain, address. */
+/** Name, symbol and contractURI, as the contract returns them. Key: chain, address. */
 interface ContractMetadataTable extends ReadingColumns {
   address: Buffer;
   symbol: string | null;
@@ -66,9 +66,9 @@ interface ContractMetadataTable extends ReadingColumns {
   cached_thumbnail_url: string | null;
   cached_banner_url: string | null;
   royalty_bps: number | null;
-  /** Readings in a row that found nothing new; each doubles the time to the next. */
+  /** Consecutive readings without a change; each doubles the time until the next. */
   unchanged: Generated<number>;
-  /** It is an ERC-20 whose logs look like ERC-721's; null: not asked yet. */
+  /** Whether it is an ERC-20 whose logs look like ERC-721's; null: not checked yet. */
   fungible: boolean | null;
   refresh_requested_at: Date | null;
   refresh_applied_at: Date | null;
@@ -79,7 +79,7 @@ interface ContractMetadataTable extends ReadingColumns {
   announced_at: Date | null;
   /** When a reader first asked for it; null: only its first tokens are read. */
   demanded_at: Date | null;
-  /** When all tokens that it had were queued because of that. */
+  /** When all tokens that it had then were queued for that reason. */
   queued_at: Date | null;
 }
 
@@ -90,7 +90,7 @@ interface MetadataCursorTable {
   swept_at: Date | null;
 }
 
-/** Bytes that no column holds as they were. Key: hash. */
+/** Original bytes of documents that no column stores unchanged. Key: hash. */
 interface RawDocumentTable {
   /** sha256 of all bytes. */
   hash: Buffer;
@@ -100,7 +100,7 @@ interface RawDocumentTable {
   kept_at: Generated<Date>;
 }
 
-/** One trait of a token, kept by a trigger on `service.token_metadata`. */
+/** One trait of a token, maintained by a trigger on `service.token_metadata`. */
 interface TokenTraitTable {
   chain_id: number;
   contract: Buffer;

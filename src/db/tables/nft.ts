@@ -1,18 +1,18 @@
 /**
- * The union views over the live chains' schemas: what readers see of the index. All are read-only
- * here; the indexer's launcher makes them. Addresses and hashes are raw bytes (Buffer); numeric
- * columns (token ids, amounts) arrive as decimal text, bigint columns as bigint.
+ * The union views over the live chains' schemas: the index as readers see it. All are read-only here; the indexer's
+ * launcher creates them. Addresses and hashes are raw bytes (Buffer), numeric columns (token ids, amounts) arrive as
+ * decimal text, and bigint columns as bigint.
  */
 export interface NftViews {
   "nft.transfers": TransferView;
-  /** As `nft.transfers`, with what is left out of it because its contract is of ERC-20. */
+  /** As `nft.transfers`, with the rows that it leaves out because their contract is an ERC-20. */
   "nft.transfer_rows": TransferView;
   "nft.tokens": TokenView;
   "nft.holdings": HoldingView;
-  /** As `nft.holdings`, with rows whose owner is null or amount zero: filter them. Made for keyset pages. */
+  /** As `nft.holdings`, plus rows whose owner is null or whose amount is zero: filter them. Made for keyset pages. */
   "nft.holding_rows": Omit<HoldingView, "owner"> & {
     owner: Buffer | null;
-    /** Of ERC-721 alone; null beside a holding of ERC-1155, whose token's row has them. */
+    /** ERC-721 only; null for a holding of ERC-1155, where the token's row has them. */
     creator: Buffer | null;
     mint_timestamp: bigint | null;
   };
@@ -25,7 +25,7 @@ export interface NftViews {
   "nft.rejected_logs": RejectedLogView;
   "nft.token_ranges": TokenRangeView;
   "nft.metadata_updates": MetadataUpdateView;
-  /** ERC-7572 ContractURIUpdated: what the contract says of itself has changed. */
+  /** ERC-7572 ContractURIUpdated: the contract's own metadata has changed. */
   "nft.contract_updates": LogView;
   "nft.heads": HeadView;
 }
@@ -42,7 +42,7 @@ interface LogView {
   contract: Buffer;
 }
 
-/** One token moved: a row per token id, also for ERC-1155 batches (`batch_index` counts inside the log). */
+/** One token transferred: a row per token id, also for ERC-1155 batches (`batch_index` counts within the log). */
 export interface TransferView extends LogView {
   batch_index: number;
   block_hash: Buffer;
@@ -50,9 +50,9 @@ export interface TransferView extends LogView {
   /** Sender of the transaction. */
   tx_from: Buffer;
   token_id: string;
-  /** The zero address: a mint. */
+  /** The zero address means a mint. */
   from_address: Buffer;
-  /** The zero address: a burn. */
+  /** The zero address means a burn. */
   to_address: Buffer;
   /** ERC-1155 operator; null for ERC-721. */
   operator: Buffer | null;
@@ -60,25 +60,27 @@ export interface TransferView extends LogView {
   standard: Standard;
 }
 
-/** Every token that was ever seen, burned ones too (`supply` 0). Key: chain, contract, token id. */
+/** Every token ever seen, including burned ones (`supply` 0). Key: chain, contract, token id. */
 interface TokenView {
   chain_id: number;
   contract: Buffer;
   token_id: string;
   standard: Standard;
   supply: string;
-  /** Holder of a live ERC-721 token; null for a burned one and for ERC-1155. */
+  /** Holder of a live ERC-721 token; null for a burned token and for ERC-1155. */
   owner: Buffer | null;
-  /** Position of the first mint; null when the mint lies before the first indexed block. */
+  /** Position of the first mint; null when the token was minted before the first indexed block. */
   mint_block: bigint | null;
   mint_log_index: number | null;
   mint_batch_index: number | null;
   mint_timestamp: bigint | null;
   mint_tx: Buffer | null;
-  /** Sender of the minting transaction; in a product contract its first owner. Null where the mint is unknown. */
+  /**
+   * Sender of the minting transaction; in a product contract, the token's first owner. Null when the mint is unknown.
+   */
   creator: Buffer | null;
   transfer_count: bigint;
-  /** Position of the last ERC-721 movement: how the owner came to it. */
+  /** Position of the last ERC-721 transfer, by which the owner received it. */
   last_block: bigint | null;
   last_log_index: number | null;
   last_batch_index: number | null;
@@ -99,18 +101,18 @@ interface ContractView {
   address: Buffer;
   standard: Standard;
   first_block: bigint;
-  /** Tokens with a supply above zero now. */
+  /** Tokens whose supply is above zero now. */
   token_count: bigint;
-  /** Tokens that were ever seen. */
+  /** Tokens ever seen. */
   token_count_ever: bigint;
   transfer_count: bigint;
 }
 
-/** A contract that we deployed for a client. */
+/** A contract that this installation deployed for a client. */
 interface DeployedView {
   chain_id: number;
   address: Buffer;
-  /** At the deployment. */
+  /** At deployment. */
   owner: Buffer;
   intent_id: Buffer;
   block_number: bigint;
@@ -122,10 +124,10 @@ interface DeployedView {
 /** Collections that our factory created. */
 type CollectionView = DeployedView & { factory: Buffer };
 
-/** Contracts that an operator deployed for clients, to mint in them; their owner is the creator of their tokens. */
+/** Contracts that an operator deployed for clients, to mint in; a token's owner at its mint is its creator. */
 type ProductView = DeployedView & { operator: Buffer };
 
-/** Number of holdings per owner and standard: the totals of account pages without counting. */
+/** Number of holdings per owner and standard: account pages get their totals without counting. */
 interface AccountTotalView {
   chain_id: number;
   owner: Buffer;
@@ -139,7 +141,7 @@ interface MetadataUpdateView extends LogView {
   to_token_id: string;
 }
 
-/** The last block the index has taken in, per chain. */
+/** The last indexed block, per chain. */
 interface HeadView {
   chain_id: number;
   block_number: bigint;
@@ -147,17 +149,19 @@ interface HeadView {
   block_timestamp: bigint;
 }
 
-/** Contracts of ERC-20 whose logs look like ERC-721's: their tokens and movements are in no other view. */
+/** ERC-20 contracts whose logs look like ERC-721's: no other view has their tokens and transfers. */
 interface FungibleContractView {
   chain_id: number;
   contract: Buffer;
-  /** Token ids below this one are left out; `Infinity`: all. 0: it turned out to be a collection. */
+  /** Token ids below this one are left out; `Infinity`: all. 0: the contract turned out to be a collection. */
   below: string;
   /** Rows of `nft.transfer_rows` that are left out. */
   transfers: bigint;
 }
 
-/** Warnings about a contract (`inconsistent`, `undecodable`, `suspended`, `withheld`, `fungible`), and how often it happened. */
+/**
+ * Warnings about a contract (`inconsistent`, `undecodable`, `suspended`, `withheld`, `fungible`), with their counts.
+ */
 interface ContractFlagView {
   chain_id: number;
   contract: Buffer;
@@ -165,7 +169,7 @@ interface ContractFlagView {
   count: bigint;
 }
 
-/** A log that reported a range of two tokens or more (ERC-2309); both ends belong to it. Key: chain, block, log. */
+/** A log that reported a range of two tokens or more (ERC-2309), both ends inclusive. Key: chain, block, log. */
 interface TokenRangeView extends LogView {
   tx_hash: Buffer;
   tx_from: Buffer;
@@ -174,7 +178,7 @@ interface TokenRangeView extends LogView {
   from_address: Buffer;
   to_address: Buffer;
   tokens: bigint;
-  /** Whether each token of it has rows; else only those that moved otherwise have. */
+  /** Whether each of its tokens has a row; otherwise only those have that other logs moved. */
   listed: boolean;
 }
 

@@ -13,7 +13,10 @@ export interface RelayTables {
   "service.external_transaction": ExternalTransactionTable;
 }
 
-/** What a request asks for: a collection or its update, or an act on a product contract (src/transactions/chain/request-call.ts). */
+/**
+ * What a request asks for: a collection or its update, or an operation on a product contract
+ * (src/transactions/chain/request-call.ts).
+ */
 export type IntentKind =
   | "deploy"
   | "update"
@@ -24,10 +27,10 @@ export type IntentKind =
   | "burn"
   | "transfer";
 
-/** What a transaction of ours calls: a factory, a collection, or the operator of product contracts. */
+/** What our transaction calls: a factory, a collection, or the operator of product contracts. */
 export type CallKind = "deploy" | "update" | "operate";
 
-/** The edges between these lie in service.intent_edge; a trigger refuses all others. */
+/** service.intent_edge has the allowed transitions between these; a trigger refuses all others. */
 export type IntentState =
   | "queued"
   | "held"
@@ -51,14 +54,14 @@ type Wei = ColumnType<string, bigint, bigint>;
 
 interface AllowlistTable {
   id: string;
-  /** Whose; null for lists of before 0201 that no request refers to. */
+  /** The owner's account; null for lists older than migration 0201 that no request refers to. */
   tenant_id: string | null;
   root: Buffer;
-  /** Of its entries, set by a trigger. */
+  /** Size of its entries, set by a trigger. */
   bytes: Generated<bigint>;
-  /** Spelling and order as sent, repeats dropped. */
+  /** Spelling and order as sent, without repeats. */
   entries: string[];
-  /** Its Merkle tree and where each wallet is in it (`StoredTree`); null until they were built. */
+  /** Its Merkle tree and each wallet's position in it (`StoredTree`); null until they are built. */
   tree: Generated<Buffer | null>;
   members: Generated<Buffer | null>;
   created_at: Generated<Date>;
@@ -74,7 +77,7 @@ interface IntentTable {
   req_hash: Buffer;
   chain_id: number;
   kind: IntentKind;
-  /** The request as accepted: see `DeploymentPayload` and `OperationPayload`; of an update `{contract, changes}`. */
+  /** The request as accepted: see `DeploymentPayload` and `OperationPayload`; for an update `{contract, changes}`. */
   payload: ColumnType<unknown, string, string>;
   allowlist_id: string | null;
   factory: Buffer;
@@ -82,15 +85,18 @@ interface IntentTable {
   owner: Buffer;
   init_data: Buffer;
   salt: Buffer;
-  /** Where CREATE2 puts the collection or product contract, or the one that is acted on; not to be shown as its address before `confirmed`. */
+  /**
+   * CREATE2 address of the collection or product contract, or the address of the contract that is operated on; must not
+   * be shown as its address before `confirmed`.
+   */
   predicted_addr: Buffer;
   state: Generated<IntentState>;
   hold_reason: Generated<string | null>;
-  /** The reason in words, with what the contract or the node answered. */
+  /** The hold reason in words, with the answer of the contract or node. */
   hold_detail: Generated<string | null>;
   version: Generated<number>;
   reserved_wei: ColumnType<string, bigint | undefined, bigint>;
-  /** See `CountedGas`; null in rows of before, and of retries the ceiling alone is kept. */
+  /** See `CountedGas`; null in older rows. Retries have only the ceiling. */
   gas: ColumnType<bigint | null, bigint | null | undefined, never>;
   gas_ceiling: ColumnType<bigint | null, bigint | null | undefined, never>;
   created_at: Generated<Date>;
@@ -100,13 +106,13 @@ interface IntentTable {
   /** Order of acceptance. */
   seq: Generated<bigint>;
   cancel_requested_at: Generated<Date | null>;
-  /** The transaction that made the collection, where it is none of the intent's own nonce. */
+  /** The transaction that made the collection, if it is not one of the intent's own nonce. */
   found_tx: Generated<Buffer | null>;
-  /** Its block; of another transaction than a batch's it was final when it was recorded. Null in rows of before. */
+  /** Its block. Unless the transaction is a batch's, the block was final when it was recorded. Null in older rows. */
   found_block: Generated<bigint | null>;
-  /** Of a member of a batch: the intent whose transaction it is in, or was in once. */
+  /** For a batch member: the intent whose transaction includes it, or once did. */
   batch_lead: Generated<string | null>;
-  /** Of the lead of a batch: the operator's whole call. */
+  /** For a batch's lead: the operator's whole call. */
   batch_call: Generated<Buffer | null>;
 }
 
@@ -126,17 +132,17 @@ interface RelayerWalletTable {
   genesis_hash: Buffer;
   next_nonce: bigint;
   state: Generated<"open" | "paused_funds" | "reconcile" | "halted">;
-  /** What its next transaction needs, while it is paused for funds. */
+  /** What the wallet's next transaction needs, while the wallet is paused for funds. */
   needed_wei: ColumnType<string | null, bigint | null | undefined, bigint | null>;
-  /** The request that it was paused for. Null also where an earlier version paused it. */
+  /** The request that it was paused for. Null also when an earlier version paused it. */
   needed_for: ColumnType<string | null, never, string | null>;
-  /** The database (`service.incarnation()`) in which the mempools were last asked for this wallet's nonces. */
+  /** The database (`service.incarnation()`) that last asked the mempools for this wallet's nonces. */
   basis: Generated<string | null>;
-  /** Since when that is so. */
+  /** Since when `basis` has its value. */
   basis_at: ColumnType<Date | null, never, Date>;
 }
 
-/** What a worker read of the factory last. */
+/** The roles that a worker last read from the factory. */
 interface WalletRoleTable {
   chain_id: number;
   addr: Buffer;
@@ -153,7 +159,7 @@ interface ExternalTransactionTable {
   kind: CallKind;
   root_id: string | null;
   seen_at: Generated<Date>;
-  /** Its request came again: it was this installation's, whose rows were lost. Set by a trigger. */
+  /** Its request came again, so it was this installation's own, whose rows were lost. Set by a trigger. */
   explained: Generated<boolean>;
 }
 
@@ -170,9 +176,9 @@ interface NonceReservationTable {
   mined_attempt: Generated<Buffer | null>;
   mined_cost_wei: ColumnType<string | null, bigint | null | undefined, bigint | null>;
   created_at: Generated<Date>;
-  /** The nonce was found in use, and nobody remembered by whom. */
+  /** The nonce was found in use, with no row that says for what. */
   found: Generated<boolean>;
-  /** Root of the request that the transaction found there deploys. */
+  /** Root of the request whose deployment the found transaction is. */
   found_root: Generated<string | null>;
 }
 
@@ -186,10 +192,10 @@ interface AttemptTable {
   max_fee: Wei;
   tip: Wei;
   gas: bigint;
-  /** Most that the chain below was to take for its data. */
+  /** Upper bound of the data fee of the chain below (L1). */
   data_wei: ColumnType<string, bigint | undefined, bigint>;
   created_at: Generated<Date>;
-  /** The newest block when it was signed. */
+  /** The newest block at signing. */
   head_block: Generated<bigint | null>;
 }
 

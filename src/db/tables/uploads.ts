@@ -10,7 +10,7 @@ export interface UploadTables {
   "service.upload": UploadTable;
 }
 
-/** int8: arrives as bigint, may be written as a number. */
+/** int8: read as bigint; may be written as a number. */
 type Int8 = ColumnType<bigint, bigint | number, bigint | number>;
 
 interface CarTable {
@@ -18,12 +18,12 @@ interface CarTable {
   root: string;
   file: string;
   size: Int8;
-  /** False: content_entry has none of its files, they are found by their blocks. */
+  /** False: `content_entry` lists none of its files, which are found by their blocks instead. */
   listed: Generated<boolean>;
-  /** When a worker reads it again. */
+  /** When a worker is to read it again. */
   check_after: Generated<Date>;
   checked_at: Date | null;
-  /** What was wrong when it was read last. */
+  /** What was wrong at the last reading. */
   damage: string | null;
   created_at: Generated<Date>;
 }
@@ -52,7 +52,7 @@ interface UploadTable {
   file_name: string | null;
   content_type: string | null;
   size: Int8;
-  /** What it counts for in the account's storage, where that is more than its bytes; null for one of before. */
+  /** What it counts for in the account's storage, if that is more than its bytes; null in older rows. */
   counted: ColumnType<bigint | null, bigint | number | null | undefined, bigint | number | null>;
   profile: string;
   pin_state: PinState;

@@ -3,16 +3,16 @@ import type pg from "pg";
 import { ServiceError } from "../../errors/errors.ts";
 import type { Tier } from "../tables/accounts.ts";
 
-/** Who asks, as far as the database has to know. */
+/** The client of a read, as far as the database has to know it. */
 export interface Reader {
-  /** Empty: nobody that is known. */
+  /** Empty: an unknown client. */
   account: string;
-  /** Nobody has what free accounts have. */
+  /** Unknown clients have a free account's tier. */
   tier: Tier;
 }
 
 interface Scope extends Reader {
-  /** The account that the running request belongs to, as soon as that is known: whose rows it sees. */
+  /** The account of the running request, once it is known: its rows are visible. */
   tenant: string;
   end: RequestEnd | null;
   ownWrites?: true;
@@ -20,17 +20,17 @@ interface Scope extends Reader {
 
 const running = new AsyncLocalStorage<Scope>();
 
-/** Runs one request: what it asks the database is bound to the account that `setTenant` names within. */
+/** Runs one request: its statements are bound to the account that `setTenant` sets within. */
 export function withTenantScope<T>(run: () => T, end: RequestEnd | null = null): T {
   return running.run({ tenant: "", account: "", tier: "free", end }, run);
 }
 
-/** Runs reads of the index for an account. They see no tenant's rows, its own neither. */
+/** Runs reads of the index for an account. They see no tenant's rows, not even the account's own. */
 export function withReadScope<T>({ account, tier }: Reader, end: RequestEnd, run: () => T): T {
   return running.run({ tenant: "", account, tier, end }, run);
 }
 
-/** @param tier of its plan: what its reads may have of the database. */
+/** @param tier of the account's plan: what its reads may use of the database. */
 export function setTenant(accountId: string, tier: Tier = "free"): void {
   const scope = running.getStore();
   if (!scope) return;
@@ -39,32 +39,32 @@ export function setTenant(accountId: string, tier: Tier = "free"): void {
   scope.tier = tier;
 }
 
-/** Empty: the request has no key, or it is no request. */
+/** Empty: the request has no key, or no request is running. */
 export function requestAccount(): string {
   return running.getStore()?.account ?? "";
 }
 
-/** Null: it is no request, but this process itself. */
+/** Null: no request is running; the statement is this process's own. */
 export function requestReader(): Reader | null {
   const scope = running.getStore();
   return scope ? { account: scope.account, tier: scope.tier } : null;
 }
 
-/** When the client of the running request waits no more; null: it is no request. */
+/** Signals when the running request's client no longer waits; null: no request is running. */
 export function requestEnd(): RequestEnd | null {
   return running.getStore()?.end ?? null;
 }
 
 /**
- * Runs what others wait for as well: as the running request's account, whatever that request signs up as afterwards, and not
- * ended with its client.
+ * Runs work that others wait for as well: as the running request's account, even if that request sets another account
+ * later, and not cancelled when its client goes.
  */
 export function withoutEnd<T>(run: () => T): T {
   const scope = running.getStore();
   return scope ? running.run({ ...scope, end: null }, run) : run();
 }
 
-/** From here on the running request is answered by the primary: a replica may not have yet what it waited for. */
+/** From here on, the primary answers the running request: a replica may not yet have what the request waited for. */
 export function readOwnWrites(): void {
   const scope = running.getStore();
   if (scope) scope.ownWrites = true;
@@ -83,10 +83,10 @@ interface Statement {
   name?: string;
 }
 
-/** By name of a prepared statement: texts of reads are long, and looking through one costs as much as sending it. */
+/** By name of the prepared statement: texts of reads are long, and searching one costs as much as sending it. */
 const owned = new Map<string, boolean>();
 
-/** @param name of the statement, if it is prepared: its answer is kept. */
+/** @param name of the statement, if it is prepared: the result is cached. */
 export function touchesOwned(text: string, name?: string): boolean {
   if (name === undefined) return ownedRelation.test(text);
   const known = owned.get(name);
@@ -97,14 +97,13 @@ export function touchesOwned(text: string, name?: string): boolean {
 }
 
 /**
- * Sets whose request a connection serves, before each statement on tenants' rows. It
- * costs a round trip only when the tenant is another than the connection's last, and none for reads of
- * the index.
+ * Before each statement on tenants' rows, sets the tenant of the request that the connection serves. That costs a round
+ * trip only when the connection's last tenant was another, and nothing for reads of the index.
  */
 export function bindToTenant(client: pg.ClientBase): void {
   const query = client.query.bind(client) as (...args: unknown[]) => unknown;
   let bound: string | null = null;
-  /** Under way; whatever is asked meanwhile comes after it. */
+  /** The setting under way; statements sent meanwhile come after it. */
   let binding: Promise<void> | null = null;
   client.query = ((...args: unknown[]) => {
     const [first] = args;
@@ -114,14 +113,14 @@ export function bindToTenant(client: pg.ClientBase): void {
       bound = tenant;
       binding = bind(tenant, binding);
     }
-    // A transaction that is taken back takes the setting back.
+    // A rollback also undoes the setting.
     if (name === undefined && /^\s*rollback/i.test(text)) bound = null;
     const answer = binding ? queryAfter(binding, args) : query(...args);
     if (name === undefined && /^\s*commit/i.test(text)) forgetUnlessCommitted(answer);
     return answer;
   }) as typeof client.query;
 
-  /** Rejects with pg's errors, and then the statement is not sent: the connection may still have another tenant's rows. */
+  /** Rejects with pg's errors. The statement is then not sent: the connection may still be bound to another tenant. */
   function bind(tenant: string, before: Promise<void> | null): Promise<void> {
     const run = async () => {
       await before?.catch(() => undefined);
@@ -131,7 +130,7 @@ export function bindToTenant(client: pg.ClientBase): void {
       bound = null;
       throw error;
     });
-    // As the first of what waits for it: no statement can come between the setting and those that it is for.
+    // Runs before everything else that waits for it: no statement can get between the setting and those that it is for.
     const settle = () => {
       if (binding === own) binding = null;
     };
@@ -139,7 +138,7 @@ export function bindToTenant(client: pg.ClientBase): void {
     return own;
   }
 
-  /** One after the other: pg is to have one statement of a connection at a time. */
+  /** One after another: pg should have one statement of a connection at a time. */
   function queryAfter(before: Promise<void>, args: unknown[]): unknown {
     const last = args.at(-1);
     if (typeof last !== "function") return before.then(() => query(...args));
@@ -150,7 +149,7 @@ export function bindToTenant(client: pg.ClientBase): void {
     return undefined;
   }
 
-  /** A transaction with a failed statement is taken back by its commit too. Runs before the caller hears of it. */
+  /** A commit also rolls back a transaction with a failed statement. Runs before the caller gets the result. */
   function forgetUnlessCommitted(answer: unknown): void {
     if (!(answer instanceof Promise)) {
       bound = null;
@@ -167,7 +166,7 @@ export function bindToTenant(client: pg.ClientBase): void {
   }
 }
 
-/** The answer of a request, as Node's server has it. */
+/** A request's response, as Node's server has it. */
 export interface Answer {
   readonly destroyed: boolean;
   readonly writableFinished: boolean;
@@ -175,30 +174,30 @@ export interface Answer {
 }
 
 /**
- * Whether a client still waits for a request's answer: until its client has gone, or its time is over. It costs
- * nothing until it is listened to.
+ * Whether a client still waits for a request's answer: until the client has gone, or the request's time is over. It
+ * costs nothing until a listener is added.
  */
 export class RequestEnd {
   readonly #answer: Answer | null;
   #listeners: Set<(reason: Error) => void> | null = null;
   #reason: Error | null = null;
   #watching = false;
-  /** Statements that wait for a connection now, since when one does, and for how long one did before. */
+  /** Statements that wait for a connection now, since when at least one does, and for how long one did before that. */
   #waiting = 0;
   #waitingSince = 0;
   #waitedMs = 0;
 
-  /** @param answer null: the request has no client that could go. */
+  /** @param answer null: the request has no client that could go away. */
   constructor(answer: Answer | null) {
     this.#answer = answer;
   }
 
-  /** Why the client waits no more; null: it does. */
+  /** Why the client no longer waits; null: it still does. */
   get reason(): Error | null {
     return this.#reason ?? (this.#isGone() ? goneError() : null);
   }
 
-  /** @returns takes the listener back. */
+  /** @returns a function that removes the listener. */
   onEnd(listener: (reason: Error) => void): () => void {
     const listeners = this.#listeners ?? new Set();
     this.#listeners = listeners.add(listener);
@@ -211,12 +210,12 @@ export class RequestEnd {
     return () => listeners.delete(listener);
   }
 
-  /** For how long any statement of the request has waited for a connection. */
+  /** For how long at least one statement of the request has waited for a connection. */
   get waitedMs(): number {
     return this.#waitedMs + (this.#waiting > 0 ? performance.now() - this.#waitingSince : 0);
   }
 
-  /** Says that a statement waits for a connection. @returns says that it does so no more; once. */
+  /** Records that a statement waits for a connection. @returns a function that records its end; call it once. */
   wait(): () => void {
     if (this.#waiting === 0) this.#waitingSince = performance.now();
     this.#waiting += 1;
@@ -229,7 +228,7 @@ export class RequestEnd {
     };
   }
 
-  /** The client waits no more: every statement of the request that runs is cancelled. */
+  /** The client no longer waits: every running statement of the request is cancelled. */
   end(reason: Error): void {
     if (this.#reason) return;
     this.#reason = reason;
@@ -243,5 +242,5 @@ export class RequestEnd {
   }
 }
 
-// Never read: the client has gone.
+// Nobody reads this: the client has gone.
 const goneError = () => new ServiceError("service_unavailable", "the client has gone");
