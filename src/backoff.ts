@@ -2,19 +2,22 @@
 export interface Backoff {
   /** After the first failure. */
   firstMs: number;
-  /** However many failures there were. */
+  /** Upper bound, however many failures there were. */
   mostMs: number;
-  /** How many times as long each pause is as the one before; 2 unless given. */
+  /** Factor between two consecutive pauses; 2 unless given. */
   factor?: number;
-  /** Part of the pause by which it is longer or shorter at random, for those that fail together; 0 unless given. */
+  /**
+   * Share of the pause to add or subtract at random, so that those that fail at the same time do not retry at the same
+   * time; 0 unless given.
+   */
   jitter?: number;
 }
 
 /**
  * The pause before the next try: exponential, with an upper bound.
  *
- * @param failures in a row, the last one included; less than one counts as one.
- * @returns milliseconds. The jitter is applied last: with it the pause may be longer than `mostMs`.
+ * @param failures in a row, including the last; less than one counts as one.
+ * @returns milliseconds. Jitter is applied last, so the pause may be longer than `mostMs`.
  */
 export function backoffMs(failures: number, { firstMs, mostMs, factor = 2, jitter = 0 }: Backoff): number {
   const pauseMs = Math.min(firstMs * factor ** (Math.max(failures, 1) - 1), mostMs);

@@ -1,24 +1,24 @@
-/** Shorter memory is cheaper to make than to keep. */
+/** Smaller buffers are cheaper to allocate than to keep. */
 const shortest = 16_384;
-/** Longer memory is made for its use alone. */
+/** Larger buffers are allocated for one use. */
 const longest = 1_048_576;
-/** What is kept while nobody uses it, in bytes. */
+/** Bytes kept while unused. */
 const mostKept = 16 * 1_048_576;
 
 /**
- * Memory for what is made and sent thousands of times a second. Memory outside of the heap costs page faults when it is made,
- * and the collector runs for it long before the heap is full.
+ * Buffers for data that is made and sent thousands of times a second. Memory outside the heap costs page faults when it
+ * is allocated, and makes the garbage collector run long before the heap is full.
  *
- * Who takes a buffer gives it back once nothing reads it any more, or never: then it is collected like any other.
+ * The user of a buffer returns it once nothing reads it any more, or never: then it is garbage-collected.
  */
 export class BufferPool {
   /** By length: powers of two. */
   readonly #free = new Map<number, ArrayBuffer[]>();
-  /** Nothing else is taken back, and nothing twice: two would write into it. */
+  /** Only these are taken back, and only once: otherwise two users would write into one buffer. */
   readonly #taken = new WeakSet<ArrayBufferLike>();
   #kept = 0;
 
-  /** @returns a buffer of this length; what is in it is of others. */
+  /** @returns a buffer of this length with arbitrary old content. */
   take(length: number): Buffer {
     if (length > longest) return Buffer.allocUnsafeSlow(length);
     const size = length <= shortest ? shortest : 1 << (32 - Math.clz32(length - 1));
@@ -41,7 +41,7 @@ export class BufferPool {
   }
 }
 
-/** From so many bytes on, memory of the pool costs less than memory of one's own. */
+/** From so many bytes on, a pooled buffer is cheaper than a fresh one. */
 export const pooledBytes = 8_192;
-/** Of rows that came, and of pages that go out. */
+/** For rows received and pages sent. */
 export const pageMemory = new BufferPool();

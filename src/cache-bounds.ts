@@ -1,13 +1,13 @@
 /**
- * Bounds of an `LRUCache` by the number of its entries. Its memory grows with what is in it, while the library's `max`
- * reserves room for all entries at once: two megabytes for twice 50,000.
+ * Bounds an `LRUCache` by its number of entries. Its memory grows with its content, while the library's `max` reserves
+ * space for all entries at once: two megabytes for twice 50,000.
  */
 export function entryBound(most: number) {
   return { maxSize: most, sizeCalculation: () => 1 };
 }
 
-/** Bounds of an `LRUCache` by the bytes of its values. A value that alone is larger is not kept. */
+/** Bounds an `LRUCache` by the bytes of its values. A value that is larger than the bound is not kept. */
 export function byteBound(most: number) {
-  // Content may be empty, and the library refuses a size of nothing.
+  // Content may be empty, and the library refuses a size of 0.
   return { maxSize: most, sizeCalculation: (value: { length: number }) => Math.max(value.length, 1) };
 }

@@ -8,7 +8,7 @@ export interface Operator {
   block: bigint;
 }
 
-/** Every operator of a chain, the one that new contracts get first. */
+/** All operators of a chain; the first one is used for new contracts. */
 export function operatorsOf({ operator }: Pick<Chain, "operator">): readonly Operator[] {
   return operator ? [operator, ...(operator.before ?? [])] : [];
 }
@@ -19,80 +19,80 @@ export interface Chain {
   name: string;
   /** EIP-155 id. A local stand-in never carries a real network's id: signatures for it could be replayed. */
   id: number;
-  /** True for a chain that this installation started itself. */
+  /** Whether this installation started the chain itself. */
   local: boolean;
   /** JSON-RPC endpoints, best first; empty when the chain is only known by name. */
   rpcUrls: readonly string[];
   /** Base of transaction links, without a slash at the end: `https://polygonscan.com/tx`. */
   explorerTxUrl: string;
-  /** Symbol of its own coin, which pays gas and mints; it has 18 decimals. */
+  /** Symbol of its native coin, which pays gas and mints; it has 18 decimals. */
   coin: string;
-  /** An endpoint that anybody may know, for wallets that have to add the chain; null: none. */
+  /** A public endpoint for wallets that have to add the chain; null: none. */
   walletRpcUrl: string | null;
   /** Collection factory of the service and the block it was deployed in; null: no deployments on this chain. */
   factory: { address: Address; block: bigint } | null;
   /**
-   * Operator of the product contracts, the block it was deployed in, the contract of easy mints, and the operators of
-   * before, which go on with the contracts that they deployed; null: no minting on a client's behalf on this chain.
+   * Operator of the product contracts, its deployment block, the contract of easy mints, and earlier operators, which
+   * keep working for the contracts that they deployed; null: no minting on a client's behalf on this chain.
    */
   operator: { address: Address; block: bigint; easyContract: Address | null; before?: readonly Operator[] } | null;
-  /** Private key of the wallet that pays deployments; null: no deployments on this chain. */
+  /** Private key of the wallet that pays for deployments; null: no deployments on this chain. */
   relayerKey: Hex | null;
-  /** Blocks until a deployment counts as confirmed, the one that holds it included: 1 is as soon as it is mined. */
+  /** Blocks until a deployment counts as confirmed, including its own: 1 means as soon as it is mined. */
   confirmations: number;
   /** First block to index. */
   startBlock: number;
   relay: RelayPolicy;
   /** Which contracts are indexed: all, only what our factory created, or those listed (lower case). */
   indexScope: "all" | "factory" | readonly Address[];
-  /** How much of what the nodes say the indexer proves (src/indexing/verified-chain.ts). */
+  /** How much of the nodes' answers the indexer verifies (src/indexing/verified-chain.ts). */
   verification: "proofs" | "logs" | "off";
-  /** Requests per second that each endpoint takes from the indexer; 0: no limit. */
+  /** Requests per second that the indexer sends to each endpoint; 0: no limit. */
   requestsPerSecond: number;
-  /** Deploying here books a fee and needs a paid tier (service.md, Limits). */
+  /** Deploying here charges a fee and needs a paid tier (service.md, Limits). */
   paidTierOnly: boolean;
 }
 
-/** How the relay pays and when it believes a chain. */
+/** What the relay may pay, and when it trusts a chain. */
 export interface RelayPolicy {
-  /** Wallets beside `relayerKey` that may deploy; each needs the factory's RELAYER_ROLE. */
+  /** Further wallets that may deploy, in addition to `relayerKey`'s; each needs the factory's RELAYER_ROLE. */
   moreKeys: readonly Hex[];
-  /** Wallets whose keys are elsewhere (src/signing/), lower case, the first one first; then there is no key here. */
+  /** Wallets whose keys are elsewhere (src/signing/), lower case, the first one first; there are no keys here then. */
   wallets: readonly Address[];
   /** Encrypted key files (V3 JSON), instead of keys in the environment. */
   keystores: readonly { path: string; passwordFile: string }[];
   /** Nothing is ever signed with a higher fee per gas. */
   maxFeeWei: bigint;
-  /** No transaction offers a smaller tip for a gas: below the least that nodes take they drop it without a word. */
+  /** No transaction offers a smaller tip per gas: nodes drop transactions below their minimum silently. */
   minTipWei: bigint;
-  /** Whether lists of roles of product contracts, and the end of the service's rights, are signed here. */
+  /** Whether role lists of product contracts, and the end of the service's rights, may be signed here. */
   signsRoles: boolean;
   /** An unmined transaction is replaced after this many blocks. */
   bumpAfterBlocks: number;
-  /** More pending transactions of one wallet than this, and nodes begin to drop them. */
+  /** Pending transactions per wallet; with more, nodes begin to drop them. */
   maxPending: number;
-  /** `tag`: what the node calls finalized. A number: that many blocks on top. */
+  /** `tag`: the node's finalized block. A number: so many blocks on top. */
   finality: "tag" | number;
   /** Endpoints that have to agree before a deployment counts as final. */
   quorum: number;
-  /** Hash of block 0, when it is pinned. */
+  /** Expected hash of block 0; null: not pinned. */
   genesisHash: Hash | null;
-  /** Most one account may reserve and spend here in a day, and all in an hour and in a day. */
+  /** Most that one account may reserve and spend here in a day, and all accounts in an hour and in a day. */
   tenantDayWei: bigint;
   chainHourWei: bigint;
   chainDayWei: bigint;
-  /** What the chain's coin is taken to be worth, in millionths of a euro; 0: nothing. */
+  /** Assumed price of the chain's coin, in millionths of a euro; 0: worthless. */
   coinMicroEur: bigint;
-  /** Most one free account may cost in a day; null: the coin is worth nothing, or free accounts do not deploy here. */
+  /** Most one free account may cost in a day; null: the coin is worthless, or free accounts cannot deploy here. */
   freeAccountDayWei: bigint | null;
-  /** The same in a month. */
+  /** The same for a month. */
   freeAccountMonthWei: bigint | null;
 }
 
 const gwei = 10n ** 9n;
 const ether = 10n ** 18n;
 
-/** Of chains whose coin is not ether. */
+/** Chains whose native coin is not ether. */
 const coins: Readonly<Record<number, string>> = {
   25: "CRO",
   56: "BNB",
@@ -110,16 +110,17 @@ const coins: Readonly<Record<number, string>> = {
   80094: "BERA",
 };
 
-/** What a chain's own coin is called where its operator does not say. @param name that of a local stand-in counts too. */
+/** Symbol of a chain's native coin, unless its operator sets one. @param name counts for a local stand-in too. */
 export const defaultCoin = (id: number, name: string): string => coins[id] ?? (name === "polygon" ? "POL" : "ETH");
 
-/** Euros of 2025, rounded up; a coin that nobody priced is taken for the dearest of them. */
+/** In euros of 2025, rounded up; a coin without a price counts as the dearest of them. */
 const dearestCoinMicroEur = 4_000_000_000n;
 const coinsMicroEur: Readonly<Record<number, bigint>> = { 1: dearestCoinMicroEur, 5: 0n, 137: 500_000n };
 
 /**
- * On Polygon and its test network Amoy nodes take no transaction that tips less than 25 gwei, some none below 30. Elsewhere blocks
- * tell what is paid; on a chain whose base fee is a hundredth of a gwei, a tenth for a tip would be most of the price.
+ * On Polygon and its test network Amoy, nodes take no transaction with a tip below 25 gwei, some none below 30.
+ * Elsewhere blocks show what is paid; on a chain whose base fee is a hundredth of a gwei, a tip of a tenth would be
+ * most of the price.
  */
 const minTipsWei: Readonly<Record<number, bigint>> = {
   1: gwei / 10n,
@@ -129,7 +130,7 @@ const minTipsWei: Readonly<Record<number, bigint>> = {
 };
 const leastTipWei = gwei / 1_000n;
 
-/** The policy of a chain whose operator sets nothing. Amounts are in the chain's own coin, which differs in worth. */
+/** The policy of a chain without settings. Amounts are in the chain's native coin, so they differ in value. */
 export function defaultRelayPolicy(chainId: number, local: boolean): RelayPolicy {
   const base: RelayPolicy = {
     moreKeys: [],
@@ -166,7 +167,7 @@ export function defaultRelayPolicy(chainId: number, local: boolean): RelayPolicy
   return base;
 }
 
-/** What the well-known names stand for; everything can be overridden in the environment. */
+/** Defaults of the well-known names; the environment can override everything. */
 export const knownChains: Record<
   string,
   { id: number; explorerTxUrl: string; confirmations: number; paidTierOnly?: boolean }
@@ -179,11 +180,12 @@ export const knownChains: Record<
 /** Chain ids of the local stand-ins that `npm start` runs. */
 export const localChainIds: Record<string, number> = { goerli: 31337, polygon: 31338, ethereum: 31339 };
 
-/** The test chain went by this name before; requests that use it get it echoed. */
+/** Former name of the test chain; requests that use it get it echoed. */
 export const chainAliases: Record<string, string> = { rinkeby: "goerli" };
 
 /**
- * The chains that an environment names, by what follows `RPC_URL_` in a variable: the well-known ones first, then by name.
+ * The chains that an environment configures, by what follows `RPC_URL_` in a variable: the well-known ones first, then
+ * by name.
  */
 export function configuredSuffixes(env: Readonly<Record<string, string | undefined>>): string[] {
   const prefix = "RPC_URL_";
@@ -196,7 +198,7 @@ export function configuredSuffixes(env: Readonly<Record<string, string | undefin
     .sort((a, b) => byName(a.toLowerCase(), b.toLowerCase()));
 }
 
-/** The names a request may use, aliases included, for error messages. */
+/** The names that a request may use, including aliases, for error messages. */
 function chainNames(chains: readonly Chain[]): string[] {
   const names = chains.map((chain) => chain.name);
   const aliases = Object.entries(chainAliases).filter(([, target]) => names.includes(target));
@@ -204,10 +206,10 @@ function chainNames(chains: readonly Chain[]): string[] {
 }
 
 /**
- * Finds the chain a request names.
+ * Finds the chain of a request.
  *
- * @throws ServiceError `invalid_enumeration` for a name of no chain, `chain_not_supported` for a
- *   well-known chain that this installation does not serve.
+ * @throws ServiceError `invalid_enumeration` for an unknown name, `chain_not_supported` for a well-known chain that
+ * this installation does not serve.
  */
 export function findChain(chains: readonly Chain[], name: string): Chain {
   const wanted = chainAliases[name] ?? name;

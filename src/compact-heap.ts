@@ -2,9 +2,9 @@ import { Session } from "node:inspector/promises";
 import { setFlagsFromString } from "node:v8";
 
 /**
- * Gives back the memory that loading the program took: half of its heap is garbage then, which V8 would keep as
- * room to grow, about 60 MiB in each process. Nothing else runs for a third of a second: call it before the
- * first request.
+ * Gives back the memory that loading the program took: half of its heap is garbage then, which V8 would keep as space
+ * to grow, about 60 MiB in each process. It blocks the process for a third of a second: call it before the first
+ * request.
  */
 export async function compactHeap(): Promise<void> {
   const session = new Session();
@@ -14,10 +14,10 @@ export async function compactHeap(): Promise<void> {
 }
 
 /**
- * The same for good: the young generation goes back to its least size and stays there. By itself it grows by what
- * survives in it, however slowly that comes together, and all of it is touched in turn. The old generation grows by
- * little beyond what lives in it (not for a process that answers: it collects several times as often, see
- * docs/measurements/uploads.md). For a process whose great work is done.
+ * The same permanently: the young generation shrinks to its minimum and stays there. By default it grows with what
+ * survives in it, however slowly that accumulates, and all of it gets touched. The old generation grows little beyond
+ * its live objects. Only for a process whose main work is done, not for one that answers requests: collections are
+ * several times as frequent (docs/measurements/uploads.md).
  */
 export async function keepHeapSmall(): Promise<void> {
   setFlagsFromString("--memory-saver-mode");
@@ -25,7 +25,7 @@ export async function keepHeapSmall(): Promise<void> {
   await compactHeap();
 }
 
-/** Takes `keepHeapSmall` back: great work begins again. */
+/** Undoes `keepHeapSmall`, before more work of that size. */
 export function letHeapGrow(): void {
   setFlagsFromString("--no-memory-saver-mode");
   setFlagsFromString("--semi-space-growth-factor=2");
@@ -34,20 +34,20 @@ export function letHeapGrow(): void {
 const settledMs = 10_000;
 
 /**
- * One of the above in a while, for a process in which nobody waits for an answer: its first work has made its garbage by
- * then, and the processor is not wanted by the parts that still start.
+ * Runs one of the above later, for a process in which nobody waits for an answer: by then its first work has left its
+ * garbage, and the parts that are still starting no longer need the CPU.
  */
 export function compactHeapLater(compact = compactHeap): void {
   setTimeout(() => void compact(), settledMs).unref();
 }
 
-/** Two arenas for the C library's memory, where it would make one for every few threads and keep what each had at most. */
+/** Two malloc arenas for the C library; by default it makes one for every few threads, and each keeps its peak size. */
 export const fewArenas = { MALLOC_ARENA_MAX: "2" };
 
 /**
- * The same for what is not JavaScript's, as variables for a process in which nobody waits for an answer. By itself the C
- * library keeps what large buffers took (sources, compiled code) as room for others, in an arena for every few
- * threads. For glibc; other C libraries do not know these.
+ * The same for native memory, as variables for a process in which nobody waits for an answer. By default the C library
+ * keeps the memory of freed large buffers (sources, compiled code) for later use, in an arena for every few threads.
+ * For glibc; other C libraries ignore these variables.
  */
 export const returnMemory = {
   ...fewArenas,

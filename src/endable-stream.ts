@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * A stream that ends as soon as its reader leaves, also while the reader waits for the next value. A generator by itself
- * hears of `return` only at its next `yield`, so one that polls for a change would poll on without a reader.
+ * A stream that ends as soon as its reader leaves, even while the reader waits for the next value. A plain generator
+ * sees `return` only at its next `yield`, so one that polls for a change would go on polling without a reader.
  *
- * @param produce stops soon after its signal is aborted, without an error of its own for that.
- * @param onEnd runs once, whichever way the stream ends, also when it was never read.
+ * @param produce stops soon after its signal is aborted, without throwing because of that.
+ * @param onEnd runs once, however the stream ends, even if it was never read.
  */
 export function endableStream<T>(
   produce: (signal: AbortSignal) => AsyncGenerator<T, void>,
@@ -36,7 +36,7 @@ export function endableStream<T>(
     },
     return: async () => {
       end();
-      // It waits for what is under way, and whoever leaves does not wait with it.
+      // `return` waits for the step under way; the reader that leaves does not.
       values.return().catch(() => undefined);
       return done;
     },
@@ -51,18 +51,18 @@ export function endableStream<T>(
 const watchMs = 30 * 60_000;
 
 interface Watching<T> {
-  /** Between two readings. */
+  /** Pause between two readings. */
   pollMs: number;
-  /** Nothing that a reader would see has changed. */
+  /** Whether nothing has changed that a reader would see. */
   isSame(one: T, other: T): boolean;
-  /** Nothing follows this one. */
+  /** Whether this is the last value. */
   isLast?(value: T): boolean;
 }
 
 /**
- * A value now and after each change, until its last one, half an hour has passed, or nobody listens any more.
+ * A value now and after each change, until the last value, half an hour has passed, or the reader leaves.
  *
- * @param onEnd as of `endableStream`.
+ * @param onEnd as in `endableStream`.
  */
 export function watchChanges<T>(
   first: T,

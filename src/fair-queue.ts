@@ -1,4 +1,4 @@
-/** What waits, by the account that asked: accounts take turns, so that one that asks for much makes only itself wait. */
+/** Waiting items by account. Accounts take turns, so an account with many items delays only itself. */
 export class FairQueue<T> {
   readonly #most: number;
   readonly #mostOfOne: number;
@@ -7,7 +7,7 @@ export class FairQueue<T> {
   #length = 0;
 
   /**
-   * @param most items in all.
+   * @param most items in total.
    * @param mostOfOne items of one account.
    */
   constructor(most: number, mostOfOne = Math.ceil(most / 2)) {
@@ -19,7 +19,7 @@ export class FairQueue<T> {
     return this.#length;
   }
 
-  /** @returns false: there is no room for it. */
+  /** @returns false: the queue is full. */
   push(account: string, item: T): boolean {
     const own = this.#waiting.get(account) ?? new Set();
     if (this.#length >= this.#most || own.size >= this.#mostOfOne) return false;
@@ -32,14 +32,14 @@ export class FairQueue<T> {
   /**
    * The oldest item of the account whose turn it is.
    *
-   * @param isReady whether an account may have its turn now; one that may not keeps its position.
+   * @param isReady whether an account may have its turn now; if not, it keeps its position.
    */
   shift(isReady: (account: string) => boolean = () => true): T | undefined {
     for (const [account, own] of this.#waiting) {
       if (!isReady(account)) continue;
       for (const item of own) {
         this.#take(account, own, item);
-        // A Map keeps the order of insertion: its next turn comes after everybody else's.
+        // A Map keeps insertion order, so the account's next turn comes after everybody else's.
         if (own.size > 0) {
           this.#waiting.delete(account);
           this.#waiting.set(account, own);

@@ -2,17 +2,17 @@ import { randomInt } from "node:crypto";
 import { createServer } from "node:net";
 
 /*
- * Below the range that systems give outgoing connections (from 32768 on Linux, from 49152 elsewhere): a client
- * that keeps asking for a server that is away would sooner or later be given the very port as its own, be
- * connected to itself, and keep the server from coming back.
+ * Below the range of ephemeral ports (from 32768 on Linux, from 49152 elsewhere). Otherwise a client that keeps trying
+ * to reach a server that is down would sooner or later get the server's port as its own, connect to itself, and keep
+ * the server from coming back.
  */
 const lowest = 12_000;
 const highest = 32_767;
 
 /**
- * Ports of 127.0.0.1 that are free now, all different.
+ * Different ports of 127.0.0.1 that are free now.
  *
- * Another program may take one before it is bound: take them right before use.
+ * Another program may take one before it is bound: ask right before use.
  */
 export async function freePorts(count: number): Promise<number[]> {
   const ports = new Set<number>();
@@ -24,7 +24,7 @@ export async function freePorts(count: number): Promise<number[]> {
   return [...ports];
 }
 
-/** True when nothing listens on the port of 127.0.0.1. */
+/** Whether nothing listens on the port of 127.0.0.1. */
 export async function isFree(port: number): Promise<boolean> {
   const server = createServer();
   const listening = await new Promise<boolean>((done) =>

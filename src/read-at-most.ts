@@ -1,7 +1,7 @@
 /**
- * Collects what a stream brings until that is enough; what lies beyond is not read.
+ * Collects a stream until there is enough; the rest is not read.
  *
- * @param isEnough is asked with the number of bytes after each piece.
+ * @param isEnough is called with the number of bytes after each piece.
  */
 export async function collectUntil(
   stream: AsyncIterable<Uint8Array>,
@@ -21,7 +21,7 @@ export async function collectUntil(
 /**
  * Collects a body of at most `maxBytes`.
  *
- * @param tooLarge the error for one that is longer; the rest of that is not read.
+ * @param tooLarge the error for a longer body, the rest of which is not read.
  */
 export async function readAtMost(
   body: AsyncIterable<Uint8Array>,
@@ -34,7 +34,7 @@ export async function readAtMost(
   });
 }
 
-/** @returns the text of an answer. @throws see `readAtMost`. */
+/** @returns a response's text. @throws see `readAtMost`. */
 export async function readText({ body }: Response, maxBytes: number, tooLarge: () => Error): Promise<string> {
   if (!body) return "";
   return (await readAtMost(body as AsyncIterable<Uint8Array>, maxBytes, tooLarge)).toString("utf8");

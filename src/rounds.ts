@@ -2,50 +2,50 @@ import { backoffMs } from "./backoff.ts";
 import type { Logger } from "./telemetry/log.ts";
 import { causeOf, LogOnce } from "./telemetry/log-once.ts";
 
-/** When a loop looks again: at once, after its period, or later and later until something happens. */
+/** When a loop runs again: at once, after its period, or after pauses that grow until something happens. */
 export type Next = "again" | "soon" | "rest";
 
 export interface Pace {
-  /** Pause of a loop that has something under way, and the first one of a loop that has nothing. */
+  /** Pause of a loop with work under way, and the first pause of one without. */
   periodMs: number;
-  /** Whether it pauses longer than its period while it has nothing under way. */
+  /** Whether its pauses grow beyond its period while it has nothing under way. */
   rests?: boolean;
   /** The longest pause while it fails; the period unless given. */
   retryMs?: number;
-  /** Whether a wake-up ends the period too, and not only the part of a pause beyond it. */
+  /** Whether a wake-up also ends the period itself, and not only the part of a pause beyond it. */
   eager?: () => boolean;
-  /** Beside wake-ups: what is asked every `everyMs` of a pause, and whether it ends the pause. */
+  /** In addition to wake-ups: a check every `everyMs` of a pause, and whether it ends the pause. */
   watch?: { everyMs: number; changed: () => Promise<boolean> };
 }
 
-/** How failures are logged. */
+/** How a loop's failures are logged. */
 export interface Naming {
-  /** Its fields say which loop it is. */
+  /** Its fields identify the loop. */
   log: Logger;
   failing: string;
   fields?: (error: unknown) => Record<string, unknown>;
 }
 
 /**
- * The loops of a process, until its signal. A loop with nothing to do pauses longer and longer; a wake-up ends all
- * pauses. They grow only while notifications are known to arrive: without a listener each loop keeps its period.
+ * A process's loops, until its signal. A loop with nothing to do pauses longer and longer, and a wake-up ends all
+ * pauses. Pauses grow only while notifications are known to arrive: without a listener, each loop keeps its period.
  */
 export class Rounds {
   readonly signal: AbortSignal;
   readonly #restMs: number;
   readonly #growth: number;
   readonly #sleeping = new Set<() => void>();
-  /** Those that a wake-up ends. */
+  /** Pauses that a wake-up ends. */
   readonly #wakeable = new Set<() => void>();
   #wakes = 0;
   #listening = false;
   #eventsWanted = false;
-  /** Set by the listener, which then listens for events or stops to. */
+  /** Set by the listener; called when it should start or stop listening for events. */
   onEventsWanted: (wanted: boolean) => unknown = () => undefined;
 
   /**
-   * @param restMs the longest pause of a loop that rests: what a lost notification costs.
-   * @param growth how many times as long as the one before each of its pauses is.
+   * @param restMs the longest pause of a loop that rests: the delay that a lost notification costs.
+   * @param growth factor between two consecutive pauses.
    */
   constructor(signal: AbortSignal, { restMs = 10_000, growth = 2 } = {}) {
     this.signal = signal;
@@ -54,7 +54,7 @@ export class Rounds {
     signal.addEventListener("abort", () => this.#sleeping.forEach((end) => void end()), { once: true });
   }
 
-  /** Something happened that may be work for a loop. */
+  /** Reports that something happened that may be work for a loop. */
   wake(): void {
     this.#wakes += 1;
     for (const end of this.#wakeable) end();
@@ -64,7 +64,7 @@ export class Rounds {
   set listening(listening: boolean) {
     const isNew = this.#listening !== listening;
     this.#listening = listening;
-    // What happened meanwhile was not received.
+    // Notifications sent before it listened were not received.
     if (isNew) this.wake();
   }
 
@@ -102,7 +102,7 @@ export class Rounds {
   }
 
   /**
-   * @param wakes so many had come when the round began.
+   * @param wakes the number of wake-ups when the round began.
    * @returns whether something happened.
    */
   async #pause(wakes: number, grownMs: number, { periodMs, eager, watch }: Pace): Promise<boolean> {

@@ -19,30 +19,30 @@ import type { Thumbnails } from "./thumbnails/thumbnails.ts";
 import type { SignatureLooks } from "./transactions/accept/until-signed.ts";
 import type { RelayContext } from "./transactions/chain/context.ts";
 
-/** What use cases and workers work with; built once per process (`processes/create-services.ts`) and passed in. */
+/** The dependencies of use cases and workers; built once per process (`processes/create-services.ts`) and passed in. */
 export interface Services extends RelayContext {
   pool: pg.Pool;
-  /** For reads of the index and of metadata: a replica may answer, some seconds behind. Nothing else goes here. */
+  /** For reads of the index and of metadata, which a replica may answer, some seconds behind. For nothing else. */
   index: { pool: ReadPool; db: Kysely<Database> };
   /** Reads whose answer is JSON made by PostgreSQL. */
   reads: PipelinedConnections;
-  /** Calls of contracts that callers of the API without a deployment of their own cause. */
+  /** Budget for contract calls caused by API callers without a deployment of their own. */
   readerCalls: ReaderCalls;
-  /** What requests with a key may ask of the nodes beside those. */
+  /** Budget for further node calls of requests with a key. */
   accountCalls: AccountCalls;
-  /** Keys, rates, usage and streams of the requests of this process. */
+  /** Keys, rates, usage and streams of this process's requests. */
   auth: { keys: KeyCache; limiter: RateLimiter; usage: UsageCounter; permits: UploadPermits; streams: StreamPermits };
-  /** What becomes of requests that clients of this process wait for. */
+  /** Watches the requests that this process's clients wait for. */
   signatures: SignatureLooks;
   content: ContentStore;
-  /** Previews of its pictures. */
+  /** Previews of the content store's pictures. */
   thumbnails: Thumbnails;
-  /** Previews of pictures elsewhere. */
+  /** Previews of pictures stored elsewhere. */
   linkedPictures: LinkedPictures;
-  /** Events, for streams of this process. */
+  /** Events for this process's streams. */
   feed: EventFeed;
-  /** Whether there is room to keep more. */
+  /** Whether there is space to store more. */
   disk: DiskRoom;
-  /** What readers of this process ask for. */
+  /** Records which metadata this process's readers want. */
   demand: MetadataDemand;
 }

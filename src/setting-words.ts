@@ -1,19 +1,20 @@
 /*
- * Settings that are words. The configuration and the signer read them here: a word that is not known is refused, and never
- * taken for one that is.
+ * Settings that are words, for the configuration and the signer: an unknown word is refused and never taken for a known
+ * one.
  */
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** A wrong variable: names it, says what came and what would do. */
+/** A wrong variable: its name, its value, and what is allowed. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
 }
 
 /**
- * @param other what the setting may be beside words, as the refusal names it; `read` gives null for what it is not.
- * @returns `fallback` where the variable is unset or empty.
- * @throws ConfigError naming the variable, what it is and what it may be.
+ * @param other what the setting may be besides a word, as the error describes it; `read` returns null for anything
+ * else.
+ * @returns `fallback` if the variable is unset or empty.
+ * @throws ConfigError with the variable's name, its value and what it may be.
  */
 export function readWord<const Word extends string, Other = never>(
   env: Env,
@@ -30,18 +31,18 @@ export function readWord<const Word extends string, Other = never>(
   throw new ConfigError(`${name}: ${shown(text)} is no such word; ${wanted} is wanted`);
 }
 
-/** On or off, in either of the two ways to say it. */
+/** On or off, in either of two spellings. */
 export function readSwitch(env: Env, name: string, fallback: boolean): boolean {
   const word = readWord(env, name, ["on", "off", "true", "false"], fallback ? "on" : "off");
   return word === "on" || word === "true";
 }
 
-/** How much of the log is written; every process has one. */
+/** The log level; every process has one. */
 export function readLogLevel(env: Env) {
   return readWord(env, "LOG_LEVEL", ["fatal", "error", "warn", "info", "debug", "trace", "silent"], "info");
 }
 
-/** As the operator wrote it, but not long enough to hold a secret that was put into the wrong line. */
+/** As the operator wrote it, but cut short, so that it cannot be a secret pasted into the wrong line. */
 function shown(text: string): string {
   return JSON.stringify(text.length > 16 ? `${text.slice(0, 12)}…` : text);
 }

@@ -1,15 +1,15 @@
 import { FairQueue } from "./fair-queue.ts";
 
 interface Turn {
-  /** Whose work it is: accounts take turns. Absent: first come, first served. */
+  /** The account that the work belongs to: accounts take turns. Absent: first come, first served. */
   account?: string;
-  /** Ends the wait for a slot; work that has one is not ended by it. */
+  /** Ends the wait for a slot, but not work that already has one. */
   signal?: AbortSignal | undefined;
 }
 
-/** A bounded number of works at a time; the others wait for a slot. */
+/** Bounds the number of jobs that run at a time; the others wait for a slot. */
 export class Slots {
-  /** How many there are. Where it is lowered, works that are under way end, and those that wait already follow them. */
+  /** Number of slots. If it is lowered, running jobs still finish, and those that wait already run after them. */
   most: number;
   readonly #waiting = new FairQueue<() => void>(Number.MAX_SAFE_INTEGER);
   #running = 0;
@@ -30,7 +30,7 @@ export class Slots {
     return this.#running >= this.most;
   }
 
-  /** Runs a work in a slot. @throws what `take` and the work throw. */
+  /** Runs a job in a slot. @throws what `take` and the job throw. */
   async run<T>(work: () => Promise<T>, turn: Turn = {}): Promise<T> {
     const leave = await this.take(turn);
     try {
@@ -40,7 +40,10 @@ export class Slots {
     }
   }
 
-  /** @returns what gives the slot back, to be called once. @throws the signal's reason when that aborts before the turn. */
+  /**
+   * @returns a function that frees the slot, to be called once. @throws the signal's reason when it aborts before the
+   * turn.
+   */
   async take({ account = "", signal }: Turn = {}): Promise<() => void> {
     if (this.areTaken) await this.#wait(account, signal);
     else this.#running += 1;
@@ -64,7 +67,7 @@ export class Slots {
   }
 
   #leave(): void {
-    // The slot passes on without becoming free in between.
+    // The slot is passed on without becoming free in between.
     const next = this.#waiting.shift();
     if (next) next();
     else this.#running -= 1;

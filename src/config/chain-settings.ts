@@ -16,7 +16,7 @@ import { isSignedElsewhere } from "../signing/endpoint.ts";
 import { parseAddresses, parseKeys, readSignsRoles } from "../signing/signer-config.ts";
 import { count, type Env, evmAddress, hash32, read, readList, readWith, units, url } from "./values.ts";
 
-/** As wallets take it (EIP-3085): 2 to 6 characters in some of them. */
+/** As wallets accept it (EIP-3085); some require 2 to 6 characters. */
 const coinSymbol = z.string().regex(/^[A-Za-z0-9.]{1,11}$/, "a symbol of 1 to 11 letters and digits is wanted");
 const operators = z
   .string()
@@ -30,7 +30,7 @@ const operators = z
       return { address: address as Address, block: BigInt(block) };
     }),
   );
-/** @returns null for what is no list of addresses. */
+/** @returns null for anything but a list of addresses. */
 function addressesOf(text: string): Address[] | null {
   if (!/^0x[0-9a-fA-F]{40}(\s*,\s*0x[0-9a-fA-F]{40})*$/.test(text)) return null;
   return text
@@ -40,10 +40,7 @@ function addressesOf(text: string): Address[] | null {
     .sort();
 }
 
-/**
- * The chains this process serves: each name with an `RPC_URL_<NAME>`.
- * `CHAIN_ID_<NAME>` makes any further EVM chain known.
- */
+/** The chains that this process serves: one for each `RPC_URL_<NAME>`. `CHAIN_ID_<NAME>` adds any other EVM chain. */
 export function loadChains(env: Env): Chain[] {
   const chains = configuredSuffixes(env).map((suffix) => loadChain(env, suffix));
   return limitFreeAccounts(chains, {
@@ -52,16 +49,19 @@ export function loadChains(env: Env): Chain[] {
   });
 }
 
-/** Of what a free account may cost in a day, per cent that are gas; the rest is everything else (docs/limits.md). */
+/** Per cent of a free account's daily cost that may be gas; the rest is everything else (docs/limits.md). */
 export const gasShare = 75n;
-/** The same of a month: what is not gas adds up, since most of it has no fewer requests in a month than in thirty days. */
+/**
+ * The same for a month. The share is smaller because costs other than gas add up: for most of them a month allows as
+ * many requests as thirty days.
+ */
 export const monthGasShare = 35n;
 
 /**
- * The numbers of what a free account may cost, as gas on each chain: chains whose coin is worth something and that
- * free accounts may deploy on share them alike.
+ * Converts the cost limits of a free account to gas on each chain. Chains that free accounts may deploy on and whose
+ * coin is worth something get equal shares.
  *
- * @param microEur a day and a month, in millionths of a euro.
+ * @param microEur for a day and a month, in millionths of a euro.
  */
 function limitFreeAccounts(chains: readonly Chain[], microEur: { day: bigint; month: bigint }): Chain[] {
   const dear = chains.filter(({ relay, paidTierOnly }) => relay.coinMicroEur > 0n && !paidTierOnly);
@@ -84,7 +84,7 @@ function loadChain(env: Env, suffix: string): Chain {
   for (const item of rpcUrls)
     if (!/^(https?|wss?):\/\//.test(item) || !URL.canParse(item))
       throw new ConfigError(`RPC_URL_${suffix}: each entry must be an http(s) or ws(s) URL`);
-  // The websocket of Node sends neither.
+  // Node's WebSocket sends neither.
   if (rpcUrls.some((item) => item.startsWith("ws") && new URL(item).username + new URL(item).password !== ""))
     throw new ConfigError(
       `RPC_URL_${suffix}: a user and a password work in http(s) URLs alone; name that of the endpoint, or its ws URL with a key in the path`,
@@ -95,7 +95,7 @@ function loadChain(env: Env, suffix: string): Chain {
     throw new ConfigError(
       `RPC_QUORUM_${suffix}: ${quorum} endpoints have to agree, and RPC_URL_${suffix} names ${rpcUrls.length}; name more, or lower it`,
     );
-  // Where another process signs, this one does not even look at keys.
+  // When another process signs, this one does not even read keys.
   const elsewhere = isSignedElsewhere(env);
   const [relayerKey = null, ...moreKeys] = elsewhere ? [] : readKeys(env, suffix);
   const keystores = elsewhere ? [] : readKeystores(env, suffix);
@@ -167,7 +167,7 @@ function loadRelayPolicy(env: Env, suffix: string, id: number, local: boolean): 
   };
 }
 
-/** In the variable, then in the file. */
+/** From the variable, then from the file. */
 function readKeys(env: Env, suffix: string): Hex[] {
   const file = env[`RELAYER_KEY_FILE_${suffix}`]?.trim();
   const texts = [[`RELAYER_KEY_${suffix}`, env[`RELAYER_KEY_${suffix}`] ?? ""]];

@@ -27,7 +27,7 @@ import {
   url,
 } from "./values.ts";
 
-/** What `loadConfig` reads, parsed once. See `.env.example` for each variable. */
+/** The result of `loadConfig`. See `.env.example` for each variable. */
 export type Config = ReturnType<typeof loadConfig>;
 
 /**
@@ -51,70 +51,73 @@ export function loadConfig(env: Env = process.env) {
   const kuboUrl = read<string | null>(env, "KUBO_RPC_URL", url, null);
   if (pinataJwt && kuboUrl) throw new ConfigError("KUBO_RPC_URL: PINATA_JWT is set too; pin with one of them");
   return {
-    /** Folder of every file the service writes. */
+    /** Folder of all files that the service writes. */
     dataDir,
     host: env["HOST"]?.trim() || "127.0.0.1",
     port,
     /** Base of URLs that point at this server, without a slash at the end. */
     publicUrl: read(env, "PUBLIC_URL", url, `http://127.0.0.1:${port}`),
     databaseUrl,
-    /** Logins of single processes, by process name; the others, and migrations, use `databaseUrl`. */
+    /** Logins of individual processes, by process name; the others, and migrations, use `databaseUrl`. */
     databaseUrls: Object.fromEntries(
       ["api", "worker", "indexer"].flatMap((name) => {
         const own = env[`DATABASE_URL_${name.toUpperCase()}`]?.trim();
         return own ? [[name, own]] : [];
       }),
     ) as Partial<Record<string, string>>,
-    /** Standbys that the HTTP process reads the index from, and how old what they say may be. */
+    /** Standbys that the HTTP process reads the index from, and how stale their data may be. */
     replicas: {
       urls: readDatabaseUrls(env, "DATABASE_REPLICA_URLS"),
       maxLagSeconds: read(env, "REPLICA_MAX_LAG_SECONDS", positive, 5),
     },
-    /** Another server may take over from that of `databaseUrl` by itself. */
+    /** Whether another server may take over automatically from the one in `databaseUrl`. */
     databaseFailover: readSwitch(env, "DATABASE_FAILOVER", false),
-    /** False: the HTTP process works under its login, and only use cases keep tenants apart. */
+    /** False: the HTTP process keeps its own database role, and only use cases keep tenants apart. */
     rowSecurity: readSwitch(env, "DATABASE_ROW_SECURITY", true),
     /** Longest transaction of an analyst; a worker ends the session of a longer one. */
     analystTransactionSeconds: read(env, "ANALYST_TRANSACTION_SECONDS", positive, 300),
     /** Key material for the digests of API keys; without it a stolen table of digests is useless. */
     keyPepper: loadPepper(env),
-    /** A UUID accepted as an enterprise key; set on embedded parts only. */
+    /** A UUID accepted as an enterprise key; set for embedded parts only. */
     devApiKey: devApiKey?.toLowerCase() ?? null,
     chains,
     signing: loadSigning(env, dataDir),
-    /** Marks from which on nothing more is kept, in bytes; 0: no such mark. */
+    /** Thresholds beyond which nothing more is stored, in bytes; 0: no threshold. */
     disk: {
-      /** Free on the file system of the data folder. */
+      /** Least free space on the data folder's file system. */
       minFreeBytes: read(env, "MIN_FREE_DISK_BYTES", count, 536_870_912),
-      /** Size of the database, whose disk may be elsewhere. */
+      /** Largest size of the database, whose disk may be elsewhere. */
       databaseBytes: read(env, "DATABASE_MAX_BYTES", count, 0),
-      /** Uploads and presale lists of all accounts of tier free together. */
+      /** Largest total of uploads and presale lists of all free-tier accounts. */
       freeAccountsBytes: read(env, "FREE_ACCOUNTS_MAX_BYTES", count, 107_374_182_400),
     },
-    /** Seconds between two audits of the RPC endpoints and records of what became final, by each indexer. */
+    /** Seconds between two runs of each indexer's audit of the RPC endpoints and record of finalized blocks. */
     rpcCheckSeconds: read(env, "RPC_CHECK_SECONDS", positive, 3_600),
-    /** Share of an indexer's requests that is spent on comparing final blocks with another endpoint; 0: none are compared. */
+    /** Share of an indexer's requests that compare final blocks with another endpoint; 0: no comparison. */
     rpcSamplePercent: read(env, "RPC_SAMPLE_PERCENT", percent, 1),
-    /** Calls per second that one HTTP process makes of a chain's node for readers, such as `eligibility`, and as many for accounts. */
+    /**
+     * Calls per second that one HTTP process makes to a chain's node for readers, such as `eligibility`, and as many
+     * for accounts.
+     */
     readerCallsPerSecond: read(env, "READER_CALLS_PER_SECOND", positive, 50),
-    /** Most transactions that all accounts together may ask for in an hour, on all chains. */
+    /** Most transactions that all accounts may request in an hour, in total on all chains. */
     globalHourTransactions: read(env, "BUDGET_GLOBAL_HOUR", count, 5_000),
-    /** What all free accounts may cost together in gas in a day, on all chains, in millionths of a euro. */
+    /** Most gas that all free accounts may cost in a day, in total on all chains, in millionths of a euro. */
     freeDayMicroEur: read(env, "FREE_ACCOUNTS_DAY_EUR", units(6), 25n * 10n ** 6n),
-    /** Per cent of what a chain may spend that free accounts may use together. */
+    /** Per cent of a chain's spending limit that all free accounts may use in total. */
     freeShare: read(env, "BUDGET_FREE_SHARE", percent, 25),
-    /** What `armFailpoints` takes: crashes for the relay's chaos run only; null anywhere else. */
+    /** Argument of `armFailpoints`: crashes for the relay's chaos run; null anywhere else. */
     failpoints: loadFailpoints(env, chains),
     ipfs: {
-      /** S3, where blocks are kept there; null: they lie in the data folder. */
+      /** S3 settings, when blocks are stored there; null: blocks are in the data folder. */
       store: loadIpfsStore(env),
       /** Base of the `ipfs_url` in answers, without a slash at the end. */
       gatewayBase: read(env, "IPFS_GATEWAY_URL", url, "https://ipfs.io/ipfs"),
-      /** Gateways asked for content that this installation does not hold, best first. */
+      /** Gateways to fetch content from that this installation does not have, best first. */
       fetchGateways: readList(env, "IPFS_FETCH_GATEWAYS"),
-      /** Whether our gateway asks them too; otherwise what is not stored here is 404. */
+      /** Whether our gateway fetches from them too; otherwise content that is not stored here is 404. */
       gatewayFetch: readSwitch(env, "IPFS_GATEWAY_FETCH", false),
-      /** How fast a worker reads stored content again, 0 for never, and after how many days anew. */
+      /** The rate at which a worker re-reads stored content (0: never), and after how many days again. */
       check: {
         bytesPerSecond: read(env, "IPFS_CHECK_BYTES_PER_SECOND", count, 1_048_576),
         days: read(env, "IPFS_CHECK_DAYS", positive, 30),
@@ -127,10 +130,10 @@ export function loadConfig(env: Env = process.env) {
             legacyUploadUrl: read<string | null>(env, "PINATA_LEGACY_UPLOAD_URL", url, null),
           }
         : null,
-      /** RPC interface of a kubo node; `authorization` is the whole header. Pinata or kubo, not both. */
+      /** RPC interface of a kubo node; `authorization` is the whole header. Either Pinata or kubo. */
       kubo: kuboUrl ? { url: kuboUrl, authorization: env["KUBO_RPC_AUTHORIZATION"]?.trim() || null } : null,
     },
-    /** Previews of pictures on disk, in bytes; 0: none are made. */
+    /** Size of the disk cache of picture previews, in bytes; 0: no previews. */
     thumbnailCacheBytes: read(env, "THUMBNAIL_CACHE_BYTES", count, 1_073_741_824),
     limits: {
       fileBytes: read(env, "MAX_FILE_BYTES", count, 20_971_520),
@@ -139,68 +142,82 @@ export function loadConfig(env: Env = process.env) {
       directoryFileBytes: read(env, "MAX_DIRECTORY_FILE_BYTES", count, 1_048_576),
       jsonBodyBytes: read(env, "MAX_JSON_BODY_BYTES", count, 8_388_608),
     },
-    /** Accounts that one block of addresses may open in an hour; 0: only the operator opens accounts. */
+    /** Accounts that one block of addresses may open per hour; 0: only the operator opens accounts. */
     signUpsPerHour: readSwitch(env, "SIGN_UP", true) ? read(env, "SIGN_UPS_PER_HOUR", count, 20) : 0,
-    /** Accounts that may be opened in a day (any 24 hours); one block of addresses gets a twentieth. */
+    /** Accounts that may be opened in any 24 hours; one block of addresses gets a twentieth. */
     signUpsPerDay: read(env, "SIGN_UPS_PER_DAY", positive, 1_000),
-    /** False: a gateway in front of this service limits rates; plans' monthly quotas hold all the same. */
+    /** False: a gateway in front of this service limits rates; plans' monthly quotas still apply. */
     rateLimits: readSwitch(env, "RATE_LIMITS", true),
-    /** Whether accounts can look at their requests of the last day. */
+    /** Whether accounts can see their requests of the last day. */
     requestLog: readSwitch(env, "REQUEST_LOG", true),
-    /** Requests that one process works on at a time; a further one is refused at once. */
+    /** Requests that one process handles at a time; further ones are refused at once. */
     maxRequestsInFlight: read(env, "MAX_REQUESTS_IN_FLIGHT", count, 1_000),
     readLimits: loadReadLimits(env),
     heavyTimes: loadHeavyTimes(env),
-    /** Reads that may touch many rows and run at once, of one process, two at least; free accounts have half. Further ones wait. */
+    /**
+     * Reads that may touch many rows and that one process runs at a time, at least two; free accounts get half. Further
+     * ones wait.
+     */
     maxHeavyReads: read(env, "MAX_HEAVY_READS", positive, 2),
-    /** The database lies on this machine, under this login: its processes for such reads have the processor after everybody else. */
+    /**
+     * Whether the database runs on this machine under this login, so that its processes for such reads can have a lower
+     * CPU priority.
+     */
     heavyReadsLowPriority: readSwitch(env, "HEAVY_READS_LOW_PRIORITY", false),
-    /** Addresses of reverse proxies whose `X-Forwarded-For` is believed, as CIDR ranges. */
+    /** Reverse proxies whose `X-Forwarded-For` is trusted, as CIDR ranges. */
     trustedProxies: readRanges(env, "TRUSTED_PROXIES"),
-    /** Of a project at WalletConnect: mint pages then reach wallets over its relay; null: they do not. Everybody may know it. */
+    /**
+     * Id of a WalletConnect project, with which mint pages reach wallets over its relay; null: no WalletConnect. It is
+     * public.
+     */
     walletConnectProject: read<string | null>(env, "WALLETCONNECT_PROJECT_ID", projectId, null),
-    /** Whether everybody may read the schema, or callers with a key alone. */
+    /** Whether anyone may read the schema, or only callers with a key. */
     introspection: isProduction(env) ? ("key" as const) : ("open" as const),
-    /** Metadata may be read from private and loopback hosts; for closed networks and tests only. */
+    /** Whether metadata may be read from private and loopback hosts; for closed networks and tests only. */
     allowPrivateFetch: readSwitch(env, "METADATA_ALLOW_PRIVATE", false),
     /**
-     * Endpoints of webhooks may be at private and loopback hosts; for closed networks and development. They are sent nothing
-     * until they have answered a challenge.
+     * Whether webhook endpoints may be at private and loopback hosts; for closed networks and development. An endpoint
+     * gets no events until it has answered a challenge.
      */
     webhooks: {
       allowPrivate: readSwitch(env, "WEBHOOKS_ALLOW_PRIVATE", false),
       handshake: readSwitch(env, "WEBHOOK_HANDSHAKE", true),
     },
-    /** Days that events, and what was sent of them, are kept. */
+    /** Days that events, and records of their deliveries, are kept. */
     eventDays: read(env, "EVENT_DAYS", positive, 7),
-    /** Bounds of one worker process; what third parties' servers and contracts may take of it. */
+    /** Bounds of one worker process on what third parties' servers and contracts may use. */
     metadata: {
-      /** Tokens that are read at the same time. One contract gets a twentieth of them. */
+      /** Tokens read at the same time. One contract gets a twentieth of them. */
       concurrency: read(env, "METADATA_CONCURRENCY", positive, 64),
-      /** Requests to one host at the same time. */
+      /** Concurrent requests to one host. */
       perHost: read(env, "METADATA_PER_HOST", positive, 4),
-      /** Tokens of one contract whose reading asks servers, per minute. What this installation holds is free. */
+      /**
+       * Tokens of one contract that may be read from servers, per minute. Content stored by this installation does not
+       * count.
+       */
       perContractMinute: read(env, "METADATA_PER_CONTRACT_MINUTE", positive, 20),
-      /** A third party's contract that announces changes has its tokens read again once in this time. */
+      /** When a third party's contract announces changes, its tokens are read again once within this time at most. */
       refreshWindowSeconds: read(env, "METADATA_REFRESH_WINDOW_SECONDS", count, 60),
-      /** Tokens of a contract that are read before anybody looked at it. */
+      /** Tokens of a contract that are read before anybody has looked at it. */
       firstTokens: read(env, "METADATA_FIRST_TOKENS", count, 100),
-      /** Gas and returned bytes that a call of a contract may cost at most. */
+      /** Limits of one contract call: gas, and bytes returned. */
       callGas: read(env, "METADATA_CALL_GAS", positive, 50_000_000),
       callBytes: read(env, "METADATA_CALL_BYTES", positive, 1_048_576),
     },
-    /** Blocks that an index may be behind its node until that is called a trouble. */
+    /** Blocks that an index may be behind its node before this counts as a problem. */
     maxIndexLagBlocks: read(env, "MAX_INDEX_LAG_BLOCKS", count, 50),
-    /** The worker and the indexer serve `/metrics` on this port (0: not); the token opens it, and the API's. */
+    /**
+     * The worker and the indexer serve `/metrics` on this port (0: disabled); the token is for these and for the API's.
+     */
     metrics: {
       host: env["METRICS_HOST"]?.trim() || "127.0.0.1",
       port: read(env, "METRICS_PORT", portNumber, 0),
       token: env["METRICS_TOKEN"]?.trim() || null,
     },
-    /** Where OpenTelemetry traces go, and the share of requests that are traced; null: nowhere. */
+    /** Where OpenTelemetry traces go, and the share of requests that are traced; null: no traces. */
     traces: loadTraces(env),
     logLevel: readLogLevel(env),
-    /** On SIGTERM: how long to serve on while `/readyz` says 503, and how long answers under way may then take. */
+    /** On SIGTERM: how long to keep serving while `/readyz` answers 503, and how long open requests may then take. */
     shutdown: {
       delayMs: read(env, "SHUTDOWN_DELAY_MS", count, 0),
       graceMs: read(env, "SHUTDOWN_GRACE_MS", count, 3_000),
@@ -217,7 +234,10 @@ function loadTraces(env: Env): Traces | null {
   return endpoint === null ? null : { endpoint, ratio: read(env, "OTEL_TRACES_SAMPLER_ARG", share, 1) };
 }
 
-/** Where transactions are signed; with neither, by keys of this process. The signer comes first. */
+/**
+ * Where transactions are signed: by the signer if one is configured, else by a Web3Signer, else with keys of this
+ * process.
+ */
 function loadSigning(env: Env, dataDir: string) {
   const token = (name: "SIGNER_TOKEN" | "SIGNER_ADMIN_TOKEN") => readWith(name, () => readToken(env, name, dataDir));
   return {
@@ -225,7 +245,7 @@ function loadSigning(env: Env, dataDir: string) {
       ? {
           endpoint: readWith("SIGNER_URL", () => readEndpoint(env, "SIGNER_URL", defaultSocket(dataDir))),
           token: token("SIGNER_TOKEN"),
-          /** For operators' commands alone; other processes have no right to read its file. */
+          /** Only for operators' commands; other processes may not read its file. */
           adminToken: token("SIGNER_ADMIN_TOKEN"),
         }
       : null,
@@ -241,8 +261,8 @@ const projectId = z
 const publicPepper = "mintyard-embedded";
 
 /**
- * Without a pepper of its own an installation digests keys and signs cursors with a text that everybody can read. That
- * is for trying; keys made with it stop working once one is set, so production refuses before the first is made.
+ * Without a pepper of its own, an installation digests keys and signs cursors with a publicly known text. That is for
+ * trials. Keys made with it stop working once a pepper is set, so production refuses to start without one.
  */
 function loadPepper(env: Env): string {
   const pepper = env["KEY_PEPPER"]?.trim();
@@ -257,15 +277,16 @@ function missingPepper(): ConfigError {
 }
 
 /**
- * For whatever makes keys. `npm start` gives its parts a pepper of their own; beside another database nobody did.
+ * For everything that creates keys. `npm start` gives its parts a pepper of their own; with another database, nobody
+ * has set one.
  *
- * @throws ConfigError when keys would be made with the text that everybody can read.
+ * @throws ConfigError when keys would be made with the publicly known text.
  */
 export function requireOwnPepper({ keyPepper }: Pick<Config, "keyPepper">): void {
   if (keyPepper === publicPepper) throw missingPepper();
 }
 
-/** Every value of a configuration that must appear in no log, answer or metric. */
+/** Every configured value that must not appear in a log, an answer or a metric. */
 export function secretsOf(config: Config): string[] {
   const databases = [config.databaseUrl, ...Object.values(config.databaseUrls), ...config.replicas.urls];
   const nodes = config.chains.flatMap(({ rpcUrls }) => rpcUrls);
@@ -276,7 +297,7 @@ export function secretsOf(config: Config): string[] {
   });
   const chains = config.chains.flatMap(({ relayerKey, relay, rpcUrls, local }) => [
     ...[...(relayerKey ? [relayerKey] : []), ...relay.moreKeys].flatMap((key) => [key, key.slice(2)]),
-    // Of a provider's URL the path and query are the account's key.
+    // The path and query of a provider's URL contain the account's key.
     ...(local ? [] : rpcUrls.flatMap((url) => [new URL(url).pathname.slice(1), new URL(url).search.slice(1)])),
   ]);
   return [
@@ -295,17 +316,17 @@ export function secretsOf(config: Config): string[] {
   ].filter((secret) => secret.length >= 8 && secret !== publicPepper);
 }
 
-/** Where the content-addressed archives lie; with `IPFS_STORE`, those that are being written, and copies. */
+/** Folder of the content-addressed archives. With `IPFS_STORE`, only of those being written and of cached copies. */
 export function ipfsDir(config: Config): string {
   return join(config.dataDir, "ipfs");
 }
 
-/** Why this process or command ended, for its operator (src/config/explain-failure.ts). */
+/** Why this process or command ended, worded for its operator (src/config/explain-failure.ts). */
 export function describeFailure(error: unknown): string {
   return explainFailure(error, process.env);
 }
 
-/** The level of the log before the configuration is read, which may be what is wrong. */
+/** The log level before the configuration is read, since that may be what fails. */
 export function earlyLogLevel(): string {
   return process.env["LOG_LEVEL"] === "debug" ? "debug" : "info";
 }

@@ -1,10 +1,10 @@
 import type { Env } from "./values.ts";
 
 /**
- * Why a process or a command ended, in one sentence that names the setting and what to do about it. Never holds a
- * password, a key, or the path of an endpoint's URL, which may be one.
+ * Why a process or a command ended, in one sentence with the setting and what to do about it. Never includes a
+ * password, a key, or the path of an endpoint's URL, which may be a key.
  *
- * @param env what the process was configured with; only names of hosts, databases and logins are taken from it.
+ * @param env the process's configuration; only names of hosts, databases and logins are taken from it.
  */
 export function explainFailure(error: unknown, env: Env): string {
   if (!(error instanceof Error)) return String(error);
@@ -28,7 +28,10 @@ interface Known extends Error {
   details?: string;
 }
 
-/** The error, its cause, that one's cause; of several at once (one for each address of a host) the first. */
+/**
+ * The error, its cause, that cause's cause, and so on; of an aggregate (one error for each address of a host) the
+ * first.
+ */
 function causesOf(error: Error): Known[] {
   const causes: Known[] = [];
   for (let next: unknown = error; next instanceof Error && causes.length < 8; ) {
@@ -126,7 +129,7 @@ function explainSystem(error: Known): string | null {
   }
 }
 
-/** Errors of viem name the URL and the whole request; their first line says enough. */
+/** viem's errors contain the URL and the whole request; their first line is enough. */
 function explainRpc(error: Known): string | null {
   if (error.shortMessage === undefined) return null;
   const details = error.details?.split("\n")[0]?.slice(0, 200);

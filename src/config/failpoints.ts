@@ -3,7 +3,7 @@ import { isLoopback } from "../http/own-host.ts";
 import { ConfigError } from "../setting-words.ts";
 import { type Env, isProduction } from "./values.ts";
 
-/** Failpoints kill the process, for the chaos run: never in production, and only beside local test chains. */
+/** Failpoints kill the process, for the chaos run: never in production, and only with local test chains. */
 export function loadFailpoints(env: Env, chains: readonly Chain[]): string | null {
   const setting = env["MINTYARD_CHAOS_CRASH"]?.trim() ?? "";
   if (!setting) return null;

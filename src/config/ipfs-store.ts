@@ -1,27 +1,27 @@
 import { ConfigError, readSwitch } from "../setting-words.ts";
 import { count, type Env, read, url } from "./values.ts";
 
-/** Where blocks are kept, when that is not the data folder. */
+/** Where blocks are stored, if not in the data folder. */
 export interface S3Settings {
   bucket: string;
-  /** Before the keys of all objects: empty, or with a slash at its end. */
+  /** Prefix of all object keys: empty, or with a slash at its end. */
   prefix: string;
   region: string;
-  /** Null: that of AWS for the region. */
+  /** Null: the AWS endpoint of the region. */
   endpoint: string | null;
-  /** The bucket is a part of the path, not of the host's name. */
+  /** Whether the bucket is in the URL's path, not in its host name. */
   pathStyle: boolean;
-  /** Null: those that the machine gives (its role at AWS, a profile). */
+  /** Null: the machine's own credentials (its AWS role, or a profile). */
   credentials: { accessKeyId: string; secretAccessKey: string; sessionToken?: string } | null;
-  /** Most bytes that copies of what was read may take on this machine's disk; 0: none are kept. */
+  /** Most bytes of this machine's disk for cached copies; 0: no cache. */
   cacheBytes: number;
 }
 
 const wanted = "s3://bucket or s3://bucket/prefix is wanted; without it blocks lie in MINTYARD_DATA_DIR";
 
 /**
- * @returns null where blocks lie in the data folder.
- * @throws ConfigError naming the variable.
+ * @returns null when blocks are stored in the data folder.
+ * @throws ConfigError with the variable's name.
  */
 export function loadIpfsStore(env: Env): S3Settings | null {
   const text = env["IPFS_STORE"]?.trim();

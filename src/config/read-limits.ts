@@ -1,17 +1,17 @@
 import { count, type Env, positive, read } from "./values.ts";
 
-/** Milliseconds that reads of the index may take. */
+/** Time limits for reads of the index, in milliseconds. */
 export interface ReadLimits {
   read: number;
   /** Statistics, lists of owners and holders, summaries of traits, search. */
   report: number;
-  /** That all reads of a request may wait for a connection; this time is no part of the others. */
+  /** How long a request's reads may wait for a connection in total; not part of the other limits. */
   wait: number;
 }
 
-/** By plan, milliseconds of a minute that the heavy reads of one account may have of the database; null: no limit. */
+/** Milliseconds of database time per minute for one account's heavy reads, by plan; null: no limit. */
 export interface HeavyTimes {
-  /** Also of whoever has no key, together. */
+  /** Also the total of all clients without a key. */
   free: number | null;
   growth: number | null;
   scale: number | null;

@@ -3,7 +3,7 @@ import { type Address, type Hash, parseUnits } from "viem";
 import { z } from "zod";
 import { ConfigError, readWord } from "../setting-words.ts";
 
-/* How a variable is read. */
+/* Parsers of variables. */
 
 const wholeNumber = (text: string) => /^\d{1,15}$/.test(text);
 export const count = z.string().refine(wholeNumber, "a whole number is wanted").transform(Number);
@@ -13,7 +13,7 @@ export const portNumber = count.refine((value) => value < 65_536, "a port below 
 export const url = z
   .url({ protocol: /^https?$/, error: "a URL that begins with http:// or https:// is wanted" })
   .transform((text) => text.replace(/\/+$/, ""));
-/** In the chain's own coin, or another unit of so many decimals. */
+/** An amount in the chain's own coin, or another unit with so many decimals. */
 export const units = (decimals: number) =>
   z
     .string()
@@ -23,7 +23,7 @@ export const hash32 = z
   .string()
   .regex(/^0x[0-9a-fA-F]{64}$/, "0x and 64 hex digits are wanted")
   .transform((text) => text.toLowerCase() as Hash);
-/** In lower case. */
+/** Returned in lower case. */
 export const evmAddress = z
   .string()
   .regex(/^0x[0-9a-fA-F]{40}$/, "an address is wanted: 0x and 40 hex digits")
@@ -31,7 +31,7 @@ export const evmAddress = z
 
 export type Env = Record<string, string | undefined>;
 
-/** @throws ConfigError naming the variable, never its value, which may be a secret. */
+/** @throws ConfigError with the variable's name, never its value, which may be a secret. */
 export function read<T>(env: Env, name: string, schema: z.ZodType<T, string>, fallback: T): T {
   const text = env[name]?.trim();
   if (text === undefined || text === "") return fallback;
@@ -40,7 +40,10 @@ export function read<T>(env: Env, name: string, schema: z.ZodType<T, string>, fa
   throw new ConfigError(`${name}: ${parsed.error.issues[0]?.message ?? "not usable"}`);
 }
 
-/** Runs a reader that has no words of its own for a wrong variable. @throws ConfigError with the reader's text. */
+/**
+ * Runs a reader whose errors do not name the variable. @throws ConfigError with the variable's name and the reader's
+ * text.
+ */
 export function readWith<T>(name: string, reader: () => T): T {
   try {
     return reader();
@@ -50,12 +53,12 @@ export function readWith<T>(name: string, reader: () => T): T {
   }
 }
 
-/** What NODE_ENV says; whatever looks open in development is closed in production. */
+/** Production, by NODE_ENV, closes what is open in development. */
 export function isProduction(env: Env): boolean {
   return readWord(env, "NODE_ENV", ["production", "development", "test"], "development") === "production";
 }
 
-/** What stands between commas. */
+/** Comma-separated items. */
 export function readList(env: Env, name: string): string[] {
   return (env[name] ?? "")
     .split(",")

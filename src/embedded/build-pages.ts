@@ -6,10 +6,10 @@ import { withoutKeys } from "./supervisor.ts";
 const script = join(import.meta.dirname, "../../bin/build-web.ts");
 
 /**
- * Builds the console and the mint page beside the start, in a process of its own: the bundler takes a hundred megabytes,
- * which no process of the service shall hold. An installed package has its pages built and no bundler.
+ * Builds the console and the mint page while the stack starts, in a process of its own: the bundler takes a hundred
+ * megabytes, which no process of the service should keep. An installed package has built pages and no bundler.
  *
- * @param report gets one line when that failed; the service works without its pages.
+ * @param report gets one line if the build fails; the service works without its pages.
  */
 export function buildPages(report: (line: string) => void): { end(): void } {
   try {
@@ -17,7 +17,7 @@ export function buildPages(report: (line: string) => void): { end(): void } {
   } catch {
     return { end: () => undefined };
   }
-  // A group of its own: Ctrl-C reaches the launcher alone.
+  // A process group of its own: Ctrl-C reaches only the launcher.
   const child = spawn(process.execPath, [script], {
     env: withoutKeys(process.env),
     stdio: ["ignore", "ignore", "pipe"],

@@ -1,6 +1,6 @@
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, truncateSync, writeSync } from "node:fs";
 
-/** One request that changed the chain, with what is needed to reach the same block hashes again. */
+/** One request that changed the chain, with what a replay needs to reach the same block hashes. */
 interface JournalEntry {
   method: string;
   params: unknown;
@@ -20,14 +20,14 @@ interface Head {
 
 const changing = /^(eth_sendRawTransaction|eth_sendTransaction|evm_|hardhat_(?!metadata|getAutomine))/;
 
-/** True for a request that may change the chain and so belongs in the journal. */
+/** Whether a request may change the chain and so belongs in the journal. */
 export function changesChain(method: string): boolean {
   return changing.test(method) && method !== "evm_setNextBlockTimestamp";
 }
 
 /**
- * Keeps an in-memory development chain over restarts: every changing request is appended to a file,
- * synced before it is answered, and replayed at the next start with the timestamps it had.
+ * Keeps an in-memory development chain across restarts: every request that changes it is appended to a file, synced
+ * before it is answered, and replayed at the next start with its original timestamps.
  */
 export class ChainJournal {
   readonly #file: string;
@@ -38,17 +38,17 @@ export class ChainJournal {
   }
 
   /**
-   * Replays what earlier runs recorded and opens the file for more.
+   * Replays what earlier runs recorded, and opens the file for more.
    *
    * @returns the number of requests replayed.
-   * @throws Error when the replay reaches another block hash than the recorded one: indexed data
-   *   would then describe a chain that does not exist.
+   * @throws Error when the replay reaches another block hash than the recorded one: the index would then describe a
+   * chain that does not exist.
    */
   async replay(request: Request): Promise<number> {
     const entries = this.#read();
     for (const [index, entry] of entries.entries()) {
       if (entry.timestamp !== undefined) await request("evm_setNextBlockTimestamp", [entry.timestamp]);
-      // A transaction that reverts is mined all the same; the node answers it with an error, then and now.
+      // A transaction that reverts is mined too; the node answers it with an error, as it did before.
       await request(entry.method, entry.params).catch(() => undefined);
       const { hash } = await head(request);
       if (hash !== entry.head) {
@@ -63,10 +63,10 @@ export class ChainJournal {
   }
 
   /**
-   * Runs one changing request and makes it durable before its answer leaves.
+   * Runs one request that changes the chain, and makes it durable before it is answered.
    *
-   * @param failed tells an answer that refuses. A refused request is kept only if it mined a block, as
-   *   a transaction that reverts does.
+   * @param failed whether an answer is an error. A request with one is kept only if it mined a block, as a reverting
+   * transaction does.
    */
   async record<T>(
     request: Request,
@@ -111,7 +111,7 @@ export class ChainJournal {
   #read(): JournalEntry[] {
     if (!existsSync(this.#file)) return [];
     const text = readFileSync(this.#file, "utf8");
-    // What follows the last newline was being written when the process was killed; it was never answered.
+    // The process was killed while it wrote what follows the last newline; that request was never answered.
     const whole = text.slice(0, text.lastIndexOf("\n") + 1);
     if (whole.length < text.length) truncateSync(this.#file, Buffer.byteLength(whole));
     return whole
@@ -125,7 +125,7 @@ async function head(request: Request): Promise<Head> {
   return (await request("eth_getBlockByNumber", ["latest", false])) as Head;
 }
 
-/** Pinned timestamps leave the node's clock in the past; move it on to the present, never back. */
+/** Replayed timestamps leave the node's clock in the past; moves it to the present, never back. */
 async function catchUpWithClock(request: Request): Promise<void> {
   const { timestamp } = await head(request);
   const behind = Math.floor(Date.now() / 1000) - Number(timestamp);

@@ -1,6 +1,6 @@
 /*
- * Prepares chains for a launcher that starts (local-chains.ts): node src/embedded/chain-setup-process.ts, with an IPC
- * channel. It ends with that channel.
+ * Prepares chains for a launcher that is starting (local-chains.ts): node src/embedded/chain-setup-process.ts, with an
+ * IPC channel. It ends with that channel.
  */
 import { randomBytes } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -40,9 +40,10 @@ async function answer(request: SetupRequest): Promise<unknown> {
 }
 
 /**
- * Puts a funded relayer and the collection factory on a local chain; what is there already stays.
+ * Sets up a funded relayer and the collection factory on a local chain; keeps what is there already.
  *
- * @param relayerKeyFile of the relayer's private key; made here at the first start, so that it never is a well-known one.
+ * @param relayerKeyFile of the relayer's private key; created here at the first start, so that it is never a well-known
+ * key.
  * @param record of the factory that an earlier start deployed.
  */
 async function prepareLocalChain(
@@ -79,7 +80,7 @@ function localChain({ name, id, rpcUrl }: LocalNode, relayerKey: Hex): Chain {
   return chain;
 }
 
-/** A plain transfer from the node's first unlocked account, so that it is part of the chain's history. */
+/** A plain transfer from the node's first unlocked account, so that the funding is part of the chain's history. */
 async function fundRelayer(chain: Chain, relayer: Address): Promise<void> {
   const client = createRpcClients()(chain);
   if ((await client.getBalance({ address: relayer })) > parseEther("100")) return;

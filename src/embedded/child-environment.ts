@@ -8,20 +8,23 @@ interface Embedded {
   /** The launcher's own environment. */
   given: Env;
   folder: DataFolder;
-  /** Of the API. */
+  /** The API's port. */
   port: number;
   databaseUrl: string;
   locals: readonly LocalChain[];
-  /** The database is the embedded one. */
+  /** Whether the database is the embedded one. */
   ownDatabase: boolean;
 }
 
-/** The variable that names a chain's endpoints. */
+/** The variable for a chain's endpoints. */
 export function rpcVariable(chain: string): string {
   return `RPC_URL_${chain.toUpperCase()}`;
 }
 
-/** What the programs of the stack get beyond the launcher's own environment: where the embedded parts are. */
+/**
+ * The variables that the stack's programs get in addition to the launcher's own environment: the addresses of the
+ * embedded parts.
+ */
 export function childEnvironment({
   given,
   folder,
@@ -32,19 +35,19 @@ export function childEnvironment({
 }: Embedded): Record<string, string> {
   const env: Record<string, string> = {
     PORT: String(port),
-    // One port is not for all of them; the API has the same figures.
+    // The programs cannot share one port; the API exports the same figures.
     METRICS_PORT: "0",
     DATABASE_URL: databaseUrl,
     MINTYARD_DATA_DIR: folder.path,
-    // Uploads that wait for their turn are buffered in the system's temporary folder; this is theirs.
+    // Uploads waiting for their turn are buffered in the system's temporary folder; the stack uses one of its own.
     TMPDIR: folder.emptyFolder("tmp"),
     KEY_PEPPER: given["KEY_PEPPER"] ?? folder.keyPepper(),
   };
-  // The database shares the machine's cores with everything else: heavy reads take half of them at most.
+  // The database shares the machine's cores with everything else: heavy reads get half of them at most.
   if (ownDatabase && availableParallelism() < 4) env["MAX_HEAVY_READS"] = given["MAX_HEAVY_READS"]?.trim() || "1";
-  // And its processes are this login's.
+  // The database's processes run under this login, so their priority can be lowered.
   if (ownDatabase) env["HEAVY_READS_LOW_PRIORITY"] = given["HEAVY_READS_LOW_PRIORITY"]?.trim() || "true";
-  // The key of the folder opens an enterprise account, so it exists on embedded databases only.
+  // The folder's key opens an enterprise account, so only embedded databases have it.
   if (ownDatabase) env["MINTYARD_API_KEY"] = given["MINTYARD_API_KEY"]?.trim() || folder.apiKey();
   for (const local of locals) {
     const suffix = local.name.toUpperCase();
@@ -63,24 +66,24 @@ export function childEnvironment({
   return env;
 }
 
-/** Whether the stack has to sign for anybody: with keys of its own chains, or with those that it was given. */
+/** Whether the stack has anything to sign with: the keys of its own chains, or keys from its environment. */
 export function hasWallets(given: Env, locals: readonly string[]): boolean {
   const named = Object.keys(given).some((name) => /^RELAYER_(KEY|ADDRESS)/.test(name) && given[name]?.trim());
   return locals.length > 0 || named;
 }
 
-/** What the signer of a stack gets beyond the other programs: where it listens, and files, never a key. */
+/** The variables that only a stack's signer gets: its address, and files with keys, never a key. */
 export function signerEnvironment(url: string, locals: readonly LocalChain[]): Record<string, string> {
   const env: Record<string, string> = { SIGNER_LISTEN: url };
   for (const { name, relayerKeyFile } of locals) {
     env[`RELAYER_KEY_FILE_${name.toUpperCase()}`] = relayerKeyFile;
-    // The wallet of a local chain is the one that was funded there.
+    // A local chain's wallet is always the one that was funded there.
     env[`RELAYER_KEY_${name.toUpperCase()}`] = "";
   }
   return env;
 }
 
-/** What the others get of it, and of its wallets. */
+/** The variables by which the other programs reach the signer and know its wallets. */
 export function askersEnvironment(signer: Env, chains: readonly ServedChain[]): Record<string, string> {
   const env: Record<string, string> = { SIGNER_URL: signer["SIGNER_LISTEN"] ?? "" };
   for (const { name, wallets } of chains)

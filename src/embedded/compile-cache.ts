@@ -8,10 +8,11 @@ const quietMs = 3_000;
 const ofCheckout = join(import.meta.dirname, "../../.runtime/compile-cache");
 
 /**
- * Keeps what V8 makes of our modules and of those we use, and what Node makes of their types: the next start loads that
- * in half the time. It belongs to the code and not to the data, so it lies beside the Node that bin/bootstrap.mjs
- * installs, for all data folders; where nobody may write there, in the data folder. An entry is found by its module's
- * path and used while the module's text is the same, so none is ever wrong, and there are as many as modules.
+ * Keeps V8's compiled code of our modules and dependencies, and Node's stripped TypeScript, so that the next start
+ * loads them in half the time. The cache belongs to the code and not to the data: it is stored next to the Node that
+ * bin/bootstrap.mjs installs, for all data folders, or in the data folder if that place is not writable. An entry is
+ * looked up by its module's path and used only while the module's text is unchanged. So no entry is ever wrong, and
+ * there is one per module.
  *
  * @param dataDir the value of MINTYARD_DATA_DIR.
  * @returns the variable that makes another Node process use the same folder.
@@ -20,13 +21,13 @@ export function keepCompileCache(dataDir: string | undefined): Record<string, st
   for (const folder of [ofCheckout, join(dataFolderPath(dataDir), "compile-cache")]) {
     const { status, directory } = enableCompileCache(folder);
     if (status === constants.compileCacheStatus.FAILED) continue;
-    // The one that is in use already, when there is one; Node puts its version below what it was given.
+    // The folder already in use, if there is one; Node appends its version to the path that it was given.
     return directory ? { NODE_COMPILE_CACHE: dirname(directory) } : {};
   }
   return {};
 }
 
-/** Writes the cache some seconds from now: a process that is killed would write nothing. */
+/** Writes the cache some seconds from now, because a process that is killed writes none. */
 export async function compileCacheKept(): Promise<void> {
   await sleep(quietMs, undefined, { ref: false });
   flushCompileCache();

@@ -10,7 +10,7 @@ type Ports = Record<string, number>;
 const lockName = "lock";
 const environmentName = "environment.json";
 
-/** The one folder that holds all state of `npm start`: database, chains, archives, keys and chosen ports. */
+/** The folder with all state of `npm start`: database, chains, archives, keys and chosen ports. */
 export class DataFolder {
   readonly path: string;
 
@@ -35,7 +35,7 @@ export class DataFolder {
   }
 
   /**
-   * The environment of the processes of the stack that runs in a folder, by variable; null when none runs.
+   * The environment of the stack's processes that run in a folder, by variable; null when none run.
    *
    * @param given the value of MINTYARD_DATA_DIR.
    */
@@ -46,7 +46,7 @@ export class DataFolder {
     return JSON.parse(readFileSync(file, "utf8")) as Record<string, string>;
   }
 
-  /** For `environmentOf`. The database's password is in it, so nobody else may read it. */
+  /** Stores what `environmentOf` reads. It includes the database's password, so nobody else may read the file. */
   keepEnvironment(env: Readonly<Record<string, string>>): void {
     const file = join(this.path, environmentName);
     rmSync(file, { force: true });
@@ -63,43 +63,43 @@ export class DataFolder {
     return path;
   }
 
-  /** A folder whose content of earlier runs is nobody's any more. */
+  /** A folder emptied of what earlier runs left. */
   emptyFolder(name: string): string {
     rmSync(join(this.path, name), { recursive: true, force: true });
     return this.folder(name);
   }
 
-  /** The key that clients of this folder's stack send; made once. */
+  /** The API key for clients of this folder's stack; generated once. */
   apiKey(): string {
     return this.#secret("api-key", randomUUID);
   }
 
-  /** Key material for the digests of API keys; made once. */
+  /** Key material for the digests of API keys; generated once. */
   keyPepper(): string {
     return this.#secret("key-pepper", () => randomBytes(32).toString("base64url"));
   }
 
   /**
-   * Where the private key of the local chain's relayer lies. Who funds the wallet makes the file
-   * (src/embedded/local-chains.ts), and who signs reads it: the launcher does neither.
+   * The file with the private key of the local chain's relayer. The process that funds the wallet
+   * (src/embedded/local-chains.ts) creates it, and the signer reads it; the launcher does neither.
    */
   relayerKeyFile(chain: string): string {
     return join(this.folder("keys"), `relayer-${chain}`);
   }
 
-  /** Where the signer listens: a socket in the folder; a port where the folder's path is too long for one. */
+  /** The signer's address: a socket in the folder, or a port when the folder's path is too long for a socket. */
   async signerUrl(): Promise<string> {
     const path = join(this.path, "signer.sock");
     if (Buffer.byteLength(path) <= longestSocketPath) return `unix:${path}`;
     return `http://127.0.0.1:${await this.port("signer")}`;
   }
 
-  /** The port this part had last time, when it is still free, so that clients and wallets find it again. */
+  /** The part's previous port, if it is still free, so that clients and wallets keep working. */
   async port(part: string): Promise<number> {
     const before = this.readJson<Ports>("ports.json")?.[part];
     if (before && (await isFree(before))) return before;
     const [port = 0] = await freePorts(1);
-    // Read again: other parts were given theirs meanwhile.
+    // Read again: other parts may have got their ports meanwhile.
     this.writeJson("ports.json", { ...this.readJson<Ports>("ports.json"), [part]: port });
     return port;
   }
@@ -125,21 +125,22 @@ export function dataFolderPath(given: string | undefined): string {
   return resolve(given?.trim() || ".mintyard");
 }
 
-/** The other process that uses a folder; 0 when none does. */
+/** Id of the other process that uses a folder; 0 when none does. */
 function holderOf(path: string): number {
   const lock = join(path, lockName);
   const holder = existsSync(lock) ? Number(readFileSync(lock, "utf8")) : 0;
   return holder && holder !== process.pid && isCommand(holder, /mintyard/) ? holder : 0;
 }
 
-/** Of the processes of the stack, not of a command beside them. */
+/** Different in each process of the stack, so a command must not take them over. */
 const ownToEach = new Set(["PORT", "METRICS_PORT", "TMPDIR"]);
 
 /**
- * Gives a command what the stack that runs in `MINTYARD_DATA_DIR` gave its processes (database, local chains, wallets),
- * so that an operator need not. What the environment names stays as it is; with a database of its own, nothing is added.
+ * Gives a command the environment of the stack that runs in `MINTYARD_DATA_DIR` (database, local chains, wallets), so
+ * that the operator need not. Variables that are already set stay; if the command has a database of its own, nothing is
+ * added.
  *
- * @throws Error when the stack was given a `KEY_PEPPER` and this command was not: keys that it makes would open nothing.
+ * @throws Error when the stack was given a `KEY_PEPPER` and this command was not: keys created by it would not work.
  */
 export function joinRunningStack(env: NodeJS.ProcessEnv): void {
   if (env["DATABASE_URL"]?.trim()) return;

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 
 /**
- * Whether a process lives and is what a file of ours records that it was. Numbers of processes are used
- * again, soon so in containers; where the system shows no commands, being alive has to do.
+ * Whether a process is alive and runs the command that one of our files recorded. Process ids are reused, in containers
+ * soon. Where the system does not show commands, it is enough that the process is alive.
  */
 export function isCommand(pid: number, pattern: RegExp): boolean {
   try {

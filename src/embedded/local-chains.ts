@@ -6,26 +6,26 @@ import { returnMemory } from "../compact-heap.ts";
 import type { DataFolder } from "./data-folder.ts";
 import { nodeFlags, type Supervisor, withoutKeys } from "./supervisor.ts";
 
-/** A local chain's node, running. */
+/** The running node of a local chain. */
 export interface LocalNode {
   name: string;
   id: number;
   rpcUrl: string;
 }
 
-/** The same with what the service needs on it. */
+/** A local node with the contracts and the wallet that the service needs on it. */
 export interface LocalChain extends LocalNode {
   relayer: Address;
   relayerKeyFile: string;
   factory: { address: Address; block: bigint };
-  /** Of the product contracts; `block` in decimal. */
+  /** Operator of product contracts; `block` in decimal. */
   operator: { address: Address; block: string; easyContract: Address };
 }
 
 const nodeScript = join(import.meta.dirname, "../../bin/local-chain.ts");
 const prefix = "chain-";
 
-/** Name of the child process that runs a chain. */
+/** Name of the child process for a chain. */
 export function chainProcess(name: string): string {
   return `${prefix}${name}`;
 }
@@ -37,8 +37,8 @@ export function isLocalChainProcess(name: string): boolean {
 /**
  * Starts the node of one named local chain.
  *
- * @param env for the process.
- * @throws Error for a name that is no local chain's.
+ * @param env the process's environment.
+ * @throws Error for an unknown name.
  */
 export async function runLocalChain(
   name: string,
@@ -60,18 +60,18 @@ export async function runLocalChain(
   return { name, id, rpcUrl: `http://127.0.0.1:${port}` };
 }
 
-/** The factory on a local chain, as the data folder keeps it. */
+/** The factory on a local chain, as stored in the data folder. */
 export interface FactoryRecord {
   address: Address;
   /** Decimal. */
   block: string;
-  /** Of the product contracts; absent in records of before. */
+  /** Operator of product contracts; absent in older records. */
   operator?: { address: Address; block: string; easyContract: Address };
 }
 
-/** What the setup process is asked for, and what it answers. */
+/** The calls to the setup process: each with its question and its answer. */
 export interface SetupCalls {
-  /** Funds the relayer wallet, deploys the factory and the operator; what is there already stays. */
+  /** Funds the relayer wallet and deploys the factory and the operator; keeps what is there already. */
   prepare: {
     ask: { node: LocalNode; relayerKeyFile: string; record: FactoryRecord | null; logLevel: string };
     answer: { relayer: Address; factory: Required<FactoryRecord> };
@@ -80,7 +80,7 @@ export interface SetupCalls {
   chains: { ask: Record<string, string | undefined>; answer: ServedChain[] };
 }
 
-/** What the ready line says of a chain. */
+/** A chain as the ready line describes it. */
 export interface ServedChain {
   name: string;
   id: number;
@@ -104,20 +104,20 @@ export interface SetupReply {
 const setupScript = join(import.meta.dirname, "chain-setup-process.ts");
 
 /**
- * A process that lives while the stack starts. What talks to chains takes some 40 MB to load, which the launcher would
- * hold for good.
+ * A process that runs while the stack starts. The modules that talk to chains take some 40 MB, which the launcher would
+ * otherwise keep for good.
  */
 export class ChainSetup {
   readonly #process: ChildProcess;
   readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>();
   #asked = 0;
 
-  /** @param env for the process, beside this one's. */
+  /** @param env for the process, added to this one's. */
   constructor(env: Readonly<Record<string, string>>) {
     this.#process = fork(setupScript, [], {
       execArgv: nodeFlags,
       env: { ...withoutKeys(process.env), ...env },
-      // A group of its own: Ctrl-C reaches the launcher alone.
+      // A process group of its own: Ctrl-C reaches only the launcher.
       detached: true,
     });
     this.#process.on("message", (reply: SetupReply) => {
@@ -135,7 +135,7 @@ export class ChainSetup {
     this.#process.once("exit", (code, signal) => failed(`with ${signal ?? `code ${code}`}`));
   }
 
-  /** @throws Error with what went wrong there, or when the process is gone. */
+  /** @throws Error with the setup process's error, or when that process has ended. */
   async ask<Name extends keyof SetupCalls>(
     call: Name,
     ask: SetupCalls[Name]["ask"],
@@ -150,7 +150,7 @@ export class ChainSetup {
     return (await waiting.promise) as SetupCalls[Name]["answer"];
   }
 
-  /** It ends with its channel, and keeps what it compiled; whatever it was asked for and has not answered fails. */
+  /** Closes the channel, which ends the process; it still saves its compile cache. Unanswered calls fail. */
   end(): void {
     if (this.#process.connected) this.#process.disconnect();
   }

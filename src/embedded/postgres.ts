@@ -12,7 +12,7 @@ export interface EmbeddedPostgres {
   /** Connection string of the service's database. */
   url: string;
   process: ChildProcess;
-  /** Fast shutdown: sessions are cut, data is flushed. */
+  /** Fast shutdown: sessions are terminated, data is flushed. */
   stop(): Promise<void>;
 }
 
@@ -22,19 +22,19 @@ interface Binaries {
 }
 
 interface Identity {
-  /** Put in front of a command so that it does not run as root, which PostgreSQL refuses. */
+  /** Command prefix to run as another user than root, which PostgreSQL refuses. */
   prefix: string[];
   uid?: number;
   gid?: number;
 }
 
 /**
- * Starts a real PostgreSQL from the npm package on 127.0.0.1, its files below `dir`; the first start
- * initialises them. A server that an earlier, killed parent left behind on the same files is stopped first.
+ * Starts a real PostgreSQL from the npm package on 127.0.0.1, with its files below `dir`, which the first start
+ * initialises. A server left on the same files by an earlier launcher that was killed is stopped first.
  *
  * @param port free TCP port.
- * @param more server settings by name, in place of those chosen here.
- * @throws Error with the server's last lines when it does not come up.
+ * @param more server settings by name; they override those chosen here.
+ * @throws Error with the server's last log lines when it does not come up.
  */
 export async function startPostgres(
   dir: string,
@@ -46,7 +46,7 @@ export async function startPostgres(
   return server;
 }
 
-/** The same without a look into the server: a standby takes no statement that changes anything. */
+/** The same without statements that prepare the server: a standby accepts none that change anything. */
 export async function startServer(
   dir: string,
   port: number,
@@ -87,8 +87,8 @@ async function chooseIdentity(dir: string): Promise<Identity> {
   if (process.platform === "win32" || userInfo().uid !== 0) return { prefix: [] };
   const namespace = ["unshare", "--user", "--map-user=1000", "--map-group=1000"];
   try {
-    // In a user namespace of its own the server sees another uid and keeps root's access to the files,
-    // wherever they lie (a home folder is often closed to everybody else).
+    // In a user namespace of its own, the server sees another uid and keeps root's access to the files, wherever they
+    // are (other users often cannot enter a home folder).
     execFileSync(namespace[0] ?? "", [...namespace.slice(1), "true"], { stdio: "ignore" });
     return { prefix: namespace };
   } catch {
@@ -112,7 +112,7 @@ function run(command: readonly string[], identity: Identity): ChildProcess {
 }
 
 async function initialise(binaries: Binaries, data: string, passwordFile: string, identity: Identity): Promise<void> {
-  // A folder without PG_VERSION is an initialisation that was interrupted: nothing in it is anybody's.
+  // A folder without PG_VERSION is from an interrupted initialisation and has no data.
   await rm(data, { recursive: true, force: true });
   await writeFile(passwordFile, `${randomBytes(18).toString("base64url")}\n`, { mode: 0o600 });
   if (identity.uid !== undefined) await chown(passwordFile, identity.uid, identity.gid ?? identity.uid);
@@ -141,9 +141,9 @@ async function launch(
     unix_socket_directories: "",
     max_connections: "200",
     shared_buffers: "128MB",
-    // The default of 1 GB of spare log files is much for a folder that somebody made to try things.
+    // The default of 1 GB of spare log files is too much for a folder that is often just for trying things out.
     max_wal_size: "512MB",
-    // Processes that rest all the time here: nobody subscribes, and readers ahead are for many at once.
+    // Features that would only be idle here: there are no subscribers, and asynchronous reads are for many clients.
     max_logical_replication_workers: "0",
     io_method: "sync",
     log_min_messages: "warning",
@@ -173,7 +173,7 @@ async function waitUntilListening(port: number, alive: () => boolean): Promise<b
       (error: { code?: string }) => error.code,
     );
     await client.end().catch(() => undefined);
-    // A refused password comes from a server that is up; 57P03 says that it is still starting.
+    // A refused password comes from a server that is up; 57P03 means that it is still starting.
     if (answer === "28P01") return true;
     await new Promise((done) => setTimeout(done, 20));
   }
@@ -186,7 +186,7 @@ async function createDatabase(adminUrl: string, name: string): Promise<void> {
   try {
     const { rowCount } = await client.query("SELECT 1 FROM pg_database WHERE datname = $1", [name]);
     if (rowCount === 0) await client.query(`CREATE DATABASE ${client.escapeIdentifier(name)}`);
-    // Every login may enter every database by default, and analysts have logins; the owner stays.
+    // By default, every login may connect to every database, and analysts have logins. The owner keeps its access.
     await client.query("REVOKE CONNECT ON DATABASE postgres, template1 FROM PUBLIC");
   } finally {
     await client.end();
@@ -231,9 +231,10 @@ function collect(child: ChildProcess): () => string {
 }
 
 /**
- * Waits for a word on its input, which says that the server needs no guard any more. An input that ends without one is
- * a launcher that was killed. Its other children then end by themselves and write down what they have under way, so
- * the server goes a little later: by a fast shutdown first, and if that takes long as in a crash.
+ * Waits for a line on its input, which means that the server no longer needs a guard. An end of input without a line
+ * means that the launcher was killed. Its other children then end by themselves and save what they have under way, so
+ * the server is stopped a little later: with a fast shutdown, and if that takes long, with an immediate one, as in a
+ * crash.
  */
 const guardScript = `
 read -r word && exit 0
@@ -252,11 +253,11 @@ if ours "$1"; then kill -QUIT "$1"; fi
 `;
 
 /**
- * Ends a server whose launcher is killed, which cannot do it itself: the server would stay for good. A shell of half a
- * megabyte beside it holds the other end of a pipe; in a session of its own, so that neither Ctrl-C nor the end of a
- * terminal takes it away first.
+ * Stops a server whose launcher was killed and so cannot stop it; otherwise the server would run for ever. The guard is
+ * a shell of half a megabyte that holds the other end of a pipe. It has a session of its own, so that neither Ctrl-C
+ * nor the end of a terminal ends it first.
  *
- * @returns takes the guard away; call it when the server has ended.
+ * @returns a function that removes the guard; call it when the server has ended.
  */
 function guardPostgres(server: ChildProcess): () => void {
   if (process.platform === "win32" || !server.pid) return () => undefined;
@@ -265,7 +266,7 @@ function guardPostgres(server: ChildProcess): () => void {
     detached: true,
     cwd: "/",
   });
-  // Without a shell there is no guard, and everything else is as it was.
+  // Without a shell there is no guard; everything else works as usual.
   guard.on("error", () => undefined);
   guard.stdin?.on("error", () => undefined);
   guard.unref();

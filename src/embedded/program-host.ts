@@ -1,14 +1,14 @@
 /*
- * Runs one program of the service below the launcher: node src/embedded/program-host.ts src/processes/api.ts [arguments]
+ * Runs one program of the service for the launcher: node src/embedded/program-host.ts src/processes/api.ts [arguments]
  *
- * Half of a program's start is loading its modules, which needs neither a database nor a chain. So the launcher starts
- * this before those are up: it loads what the program will import, and the program itself once the launcher says what
- * it works with, in the words of its environment.
+ * Half of a program's start is loading modules, which needs neither a database nor a chain. So the launcher starts this
+ * process before those are up. It loads the modules that the program will import, and then the program itself, once the
+ * launcher has sent the program's environment.
  */
 import { resolve } from "node:path";
 import { compileCacheKept } from "./compile-cache.ts";
 
-/** What each program loads by itself, most of it. One that is missing here is loaded later. */
+/** Most of the modules that each program imports. One that is missing here is only loaded later. */
 const modules: Partial<Record<string, () => Promise<unknown>>> = {
   api: () =>
     Promise.all([
@@ -52,7 +52,8 @@ interface Start {
   env: Record<string, string>;
 }
 
-// The launcher may die at any time. The program ends in order then; before it can, there is nothing to put in order.
+// The launcher may die at any time. The program then shuts down by SIGTERM; before it handles that signal, there is
+// nothing to shut down.
 process.once("disconnect", () => process.kill(process.pid, "SIGTERM"));
 if (process.connected === false) process.kill(process.pid, "SIGTERM");
 

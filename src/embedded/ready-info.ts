@@ -13,7 +13,7 @@ export interface ReadyInfo {
   apiKey: string;
   factory: string | null;
   relayer: string | null;
-  /** All served chains; the members above are those of the first local one. */
+  /** All served chains; the chain members above describe the first local chain. */
   chains: { name: string; chainId: number; rpcUrl: string; factory: string | null; relayer: string | null }[];
 }
 

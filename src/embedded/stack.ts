@@ -39,7 +39,7 @@ type Env = Record<string, string | undefined>;
 
 const secrets = new Set(["KEY_PEPPER", "MINTYARD_API_KEY"]);
 
-/** Who else than the signer has transactions signed. */
+/** How much access to signing a process gets; the others get none. */
 const signing: Record<string, "keys" | "signer"> = { signer: "keys", worker: "signer" };
 
 const restartPause = { firstMs: 100, mostMs: 5_000 };
@@ -47,7 +47,7 @@ const restartPause = { firstMs: 100, mostMs: 5_000 };
 const host = join(import.meta.dirname, "program-host.ts");
 const entry = (file: string) => join(import.meta.dirname, "..", file);
 
-/** How a start ends that was stopped. */
+/** Thrown by a start that was stopped. */
 export class StartStopped extends Error {
   constructor() {
     super("stopped while it was starting");
@@ -55,13 +55,13 @@ export class StartStopped extends Error {
 }
 
 /**
- * Starts the whole service: whatever the environment does not name (`DATABASE_URL`, `RPC_URL_<CHAIN>`)
- * runs embedded, below `MINTYARD_DATA_DIR`. The processes are the ones of a production installation and
- * learn of the embedded parts through the same variables.
+ * Starts the whole service: every part that the environment does not configure (`DATABASE_URL`, `RPC_URL_<CHAIN>`) runs
+ * embedded, with its files below `MINTYARD_DATA_DIR`. The processes are the same as in a production installation and
+ * get the addresses of embedded parts through the same variables.
  *
- * @param report takes lines for people: children's output, ends and restarts.
+ * @param report gets lines for people: children's output, ends and restarts.
  * @throws Error when a part does not start; everything that did start is stopped again. StartStopped when the signal
- *   stops it.
+ * stops the start.
  */
 export async function startStack(
   env: Env,
@@ -92,7 +92,7 @@ class EmbeddedStack implements Stack {
   readonly #report: (line: string) => void;
   readonly #parts: PartListener | undefined;
   #postgres: EmbeddedPostgres | null = null;
-  /** Under way while it starts; a server that comes up after that is nobody's. */
+  /** Pending while the database starts, so that a stop can wait for a server that is about to come up. */
   #database: Promise<string> | null = null;
   #names: string[] = [];
   #stopping: Promise<void> | null = null;
@@ -124,14 +124,17 @@ class EmbeddedStack implements Stack {
     return { ...(postgres ? { postgres } : {}), ...this.#supervisor.pids() };
   }
 
-  /** All processes at once: each loads its modules beside the others, and waits there to be told of the embedded parts. */
+  /**
+   * Starts all processes at once: each loads its modules in parallel and then waits for the environment with the
+   * embedded parts.
+   */
   async start(): Promise<void> {
     const port = await this.#apiPort();
     const names = this.#localChainNames();
     const cache = keepCompileCache(this.#folder.path);
     const programEnv = Promise.withResolvers<Record<string, string>>();
     const signerEnv = Promise.withResolvers<Record<string, string>>();
-    // Each child that waits for it sees that it fails; without children nobody does.
+    // Each child that waits for these handles a failure; before there are children, nobody would.
     for (const { promise } of [programEnv, signerEnv]) promise.catch(() => undefined);
     const database = this.#openDatabase();
     this.#database = database;
@@ -166,14 +169,14 @@ class EmbeddedStack implements Stack {
       setup.end();
     }
     const { env } = known;
-    // What the operator keeps elsewhere is not written down here.
+    // Secrets that the operator keeps elsewhere are not written to disk here.
     const kept = Object.entries(env).filter(([name]) => !(secrets.has(name) && this.#env[name]?.trim()));
     if (this.#postgres) this.#folder.keepEnvironment(Object.fromEntries(kept));
     programEnv.resolve(env);
     await services;
     this.#ready = readyInfo(port, known);
     void compileCacheKept();
-    // Loading and deploying are over; from here on this process only watches.
+    // Loading and deploying are done; from here on this process only supervises.
     setTimeout(() => void keepHeapSmall(), 1_000).unref();
   }
 
@@ -201,7 +204,7 @@ class EmbeddedStack implements Stack {
     const indexer = (name: string, when = programEnv) =>
       child(`indexer-${name}`, [entry("processes/indexer.ts"), "--chain", name], 300_000, when);
     const [first, ...others] = configuredSuffixes(served).map((suffix) => suffix.toLowerCase());
-    // The first indexer alone on a fresh database: two that make their shared tables at once collide.
+    // On a fresh database the first indexer starts alone: two that create their shared tables at once collide.
     const leading = first === undefined ? Promise.resolve() : indexer(first);
     const afterIt = leading.then(() => programEnv);
     afterIt.catch(() => undefined);
@@ -214,7 +217,7 @@ class EmbeddedStack implements Stack {
     ]);
   }
 
-  /** Tells the listener of a part that starts. */
+  /** Starts a part and reports it to the listener. */
   async #part<T>(name: string, start: () => Promise<T>): Promise<T> {
     this.#names.push(name);
     this.#parts?.starting(name);
@@ -228,7 +231,7 @@ class EmbeddedStack implements Stack {
     return this.#stopping;
   }
 
-  /** Who asks first, then who is asked, the database last: nobody loses it mid-sentence. */
+  /** Clients before their servers, the database last, so that nothing loses a connection in use. */
   async #stopAll(): Promise<void> {
     this.#supervisor.beginStop();
     for (const beside of [this.#setup, this.#pages]) beside?.end();

@@ -1,12 +1,12 @@
-/** A part of the stack by its name, as it starts. */
+/** Is called with each part of the stack, by name, as it starts. */
 export interface PartListener {
   starting(part: string): void;
   ready(part: string): void;
 }
 
-/** What whoever starts a stack may want to know and say while it starts. */
+/** How the caller of a start can follow and stop it. */
 export interface StartOptions {
-  /** Gets each part. */
+  /** Is called for each part. */
   parts?: PartListener;
   /** Ends the start. */
   signal?: AbortSignal;
@@ -19,7 +19,7 @@ interface Part {
 
 interface Output {
   write(text: string): unknown;
-  /** A terminal, on which lines can be written again. */
+  /** Whether it is a terminal, on which lines can be rewritten. */
   isTTY?: boolean;
 }
 
@@ -27,8 +27,8 @@ const tickMs = 500;
 const seconds = (ms: number) => (ms / 1_000).toFixed(1).padStart(5);
 
 /**
- * Shows people how far a start is: a line for each part when it is ready, with the seconds since this process began. On
- * a terminal a list of all parts stays below the other lines until the last one is ready.
+ * Shows people how far a start has come: a line for each part when it is ready, with the seconds since this process
+ * began. On a terminal, a list of all parts stays below the other lines until the last part is ready.
  */
 export class StartProgress implements PartListener {
   readonly #output: Output;
@@ -37,7 +37,7 @@ export class StartProgress implements PartListener {
   #timer: NodeJS.Timeout | null = null;
   #shown = 0;
 
-  /** @param now milliseconds since the start that is shown. */
+  /** @param now milliseconds since the start began. */
   constructor(output: Output, now: () => number = () => performance.now()) {
     this.#output = output;
     this.#now = now;
@@ -51,21 +51,21 @@ export class StartProgress implements PartListener {
 
   ready(part: string): void {
     const entry = this.#parts.find(({ name, readyMs }) => name === part && readyMs === null);
-    // A restart, which is reported elsewhere.
+    // A restart; the supervisor reports it.
     if (!entry) return;
     entry.readyMs = this.#now();
     if (this.#timer) this.#redraw();
     else this.#output.write(`${line(entry)}\n`);
   }
 
-  /** A line of something else, above the list. */
+  /** Prints another line above the list. */
   line(text: string): void {
     this.#clear();
     this.#output.write(`${text}\n`);
     this.#redraw();
   }
 
-  /** Leaves the list as it is and takes the terminal for lines only. */
+  /** Leaves the list as it is; from now on only lines are printed. */
   end(): void {
     if (!this.#timer) return;
     clearInterval(this.#timer);
@@ -75,7 +75,7 @@ export class StartProgress implements PartListener {
   }
 
   #clear(): void {
-    // Up to the list's first line, then everything below goes.
+    // Moves up to the list's first line and clears everything below.
     if (this.#shown > 0) this.#output.write(`\x1b[${this.#shown}A\x1b[J`);
     this.#shown = 0;
   }

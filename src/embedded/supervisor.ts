@@ -9,22 +9,25 @@ export interface ChildSpec {
   args: readonly string[];
   env: Record<string, string>;
   /**
-   * For a child that program-host.ts runs: the environment of its program. The child is started at once and loads; the program
-   * starts when this is known.
+   * For a child that program-host.ts runs: its program's environment. The child starts at once and loads modules; its
+   * program starts when this resolves.
    */
   programEnv?: Promise<Record<string, string>>;
-  /** How long it may take until it says that it is ready, from when that environment was known. */
+  /** How long it may take to report that it is ready, counted from when `programEnv` resolved. */
   readyWithinMs: number;
-  /** What it gets of the launcher's environment: all of it, all but the keys, or (by default) no way to a signature. */
+  /**
+   * What it gets of the launcher's environment: everything, everything but the keys, or (by default) no access to
+   * signing.
+   */
   signing?: "keys" | "signer" | "none";
-  /** Nobody waits for an answer of it: it gives back the memory that it does not need. */
+  /** Whether nobody waits for its answers, so that it can give back memory that it does not need. */
   background?: boolean;
 }
 
 /**
- * For Node, in front of the script. By itself it lets the young generation grow to 192 MiB on a machine with much
- * memory; an eighth of that is as fast here, and a process under load stays a hundred MiB smaller than with 16 MB.
- * bin/bootstrap.mjs and deploy/ say the same.
+ * Options for Node, before the script. By default the young generation may grow to 192 MiB on a machine with much
+ * memory. A maximum of an eighth of that is as fast here, and a process under load stays a hundred MiB smaller than
+ * with 16 MB. bin/bootstrap.mjs and deploy/ use the same options.
  */
 export const nodeFlags = ["--disable-warning=ExperimentalWarning", "--max-semi-space-size=8"];
 
@@ -32,18 +35,18 @@ const restartPause = { firstMs: 250, mostMs: 15_000 };
 
 type Report = (line: string) => void;
 
-/** Keys, where keys lie, and what opens the signer to operators: for the signer, and for nobody else. */
+/** Keys, paths of keys, and the operators' token of the signer: only for the signer. */
 const secret = /^(RELAYER_KEY|SIGNER_ADMIN_TOKEN)/;
 
-/** Where the signer is, and what opens it: for the worker. */
+/** The signer's address and token: for the worker. */
 const access = /^(SIGNER_(URL|TOKEN)|WEB3SIGNER_)/;
 
-/** An environment for a process that has no key. */
+/** The environment for a process without keys. */
 export function withoutKeys(env: NodeJS.ProcessEnv): Record<string, string> {
   return without(secret, env);
 }
 
-/** An environment for a process that has nothing signed either. */
+/** The environment for a process that may not have anything signed either. */
 export function withoutSigner(env: NodeJS.ProcessEnv): Record<string, string> {
   return without(access, withoutKeys(env));
 }
@@ -59,11 +62,10 @@ function inherited(signing: ChildSpec["signing"]): NodeJS.ProcessEnv {
 }
 
 /**
- * Keeps child processes alive: starts each, waits for its `{type:"ready"}` message, reports and
- * restarts it when it ends unasked, and stops it on `stop()`.
+ * Keeps child processes alive: starts each, waits for its `{type:"ready"}` message, reports and restarts it when it
+ * ends unasked, and stops it on `stop()`.
  *
- * Every child has an IPC channel and ends by itself when it closes, so that killing the parent
- * leaves no process behind.
+ * Every child has an IPC channel and ends when that closes, so killing the parent leaves no process behind.
  */
 export class Supervisor {
   readonly #report: Report;
@@ -85,12 +87,12 @@ export class Supervisor {
     return Object.fromEntries([...this.#children].map(([name, child]) => [name, child.pid]));
   }
 
-  /** From here on nothing is restarted. Call it first thing when ending. */
+  /** From here on nothing is restarted. Call this before anything else when shutting down. */
   beginStop(): void {
     this.#stopping = true;
   }
 
-  /** Ends the named children together; what does not end within `timeoutMs` is killed. */
+  /** Stops the named children in parallel and kills those that have not ended within `timeoutMs`. */
   async stop(names: readonly string[], timeoutMs: number): Promise<void> {
     this.beginStop();
     await Promise.all(names.map((name) => this.#children.get(name)?.stop(timeoutMs)));
@@ -120,7 +122,7 @@ class SupervisedChild {
     const child = spawn(process.execPath, [...nodeFlags, ...args], {
       env: { ...(background ? returnMemory : {}), ...inherited(signing), ...env },
       stdio: ["ignore", "pipe", "pipe", "ipc"],
-      // Its own group: Ctrl-C reaches the parent alone, which stops its children in the right order.
+      // A process group of its own: Ctrl-C reaches only the parent, which stops its children in the right order.
       detached: true,
     });
     this.#process = child;

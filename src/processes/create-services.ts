@@ -33,13 +33,13 @@ import { createRelay } from "../transactions/relay.ts";
 import { armFailpoints } from "../transactions/store/failpoint.ts";
 
 interface ServiceOptions {
-  /** The database shows a request the rows of its own account only. */
+  /** Whether the database shows a request only its own account's rows. */
   tenants: boolean;
-  /** Reads of the index go to `DATABASE_REPLICA_URLS`. End `index.pool` too. */
+  /** Whether reads of the index go to `DATABASE_REPLICA_URLS`. Close `index.pool` too. */
   replicas?: boolean;
-  /** It runs an operator's command, which may have roles given to wallets. */
+  /** Whether the process runs an operator's command, which may have roles granted to wallets. */
   operator?: boolean;
-  /** It serves clients, and has no way to a signature. */
+  /** Whether the process serves clients and has no access to signing. */
   withoutSigner?: boolean;
 }
 
@@ -55,7 +55,7 @@ export function createServices(
     ...{ tenants: options.tenants, limits: config.readLimits, time },
     ...{ heavyReads: config.maxHeavyReads, lowerPriority: config.heavyReadsLowPriority },
   });
-  // What every request waits for, or may: no flood of other statements may keep it waiting.
+  // For statements that every request waits for or may wait for: no flood of other statements may delay them.
   const admission = createPool(databaseUrl, `${processName}-admission`, 3, { tenants: options.tenants, reads: true });
   const primary: Server = { pool: admission, ...reads };
   const index = new ReadPool(primary);
@@ -134,10 +134,10 @@ function openReplicas(
 }
 
 /**
- * Where this process has its transactions signed: at the signer when one is configured, else at the Web3Signer, else
- * with keys of its own.
+ * Where this process has its transactions signed: by the signer if one is configured, else by the Web3Signer, else with
+ * its own keys.
  *
- * @param operator it runs an operator's command, which may give roles out.
+ * @param operator whether it runs an operator's command, which may grant roles.
  */
 export function openSigning({ signing, chains }: Config, log: Logger, operator: boolean): SigningBackend {
   const { signer, web3 } = signing;

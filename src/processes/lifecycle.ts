@@ -3,13 +3,14 @@ import { setFlagsFromString } from "node:v8";
 import { describeFailure, earlyLogLevel } from "../config/config.ts";
 import { createLogger, type Logger } from "../telemetry/log.ts";
 
-/** Of what is left to do when the last answer was given. */
+/** For what is left to do once the last request is answered. */
 const timeoutMs = 1_500;
 
 /**
- * Whatever nobody handled ends this process with one line of JSON: why, and what to do. The stack is in it at level debug.
+ * Ends the process on any unhandled error, with one line of JSON: the reason, and what to do. The stack trace is in it
+ * at level debug.
  *
- * @param name of the process, before its configuration was read.
+ * @param name of the process, for errors before its configuration is read.
  */
 export function endOnFailure(name: string): void {
   const end = (error: unknown) => {
@@ -20,7 +21,7 @@ export function endOnFailure(name: string): void {
   process.on("unhandledRejection", end);
 }
 
-/** @throws Error of the file system when the folder cannot be made: before uploads fail there one by one. */
+/** @throws the file system's error when the folder cannot be created: better now than when uploads fail one by one. */
 export function makeDataFolder(dataDir: string): void {
   mkdirSync(dataDir, { recursive: true });
   accessSync(dataDir, constants.W_OK);
@@ -31,18 +32,18 @@ export function logEnd(log: Logger, error: unknown): void {
   log.fatal(log.isLevelEnabled("debug") ? { err: error } : {}, describeFailure(error));
 }
 
-/** Ends this process when the one that started it is gone: a killed parent leaves no orphan behind. */
+/** Ends this process when its parent is gone, so that a killed parent leaves no orphan. */
 export function endWithParent(): void {
   const end = () => process.kill(process.pid, "SIGTERM");
   process.on("disconnect", end);
-  // It went while this program was starting.
+  // The parent ended while this program was starting.
   if (process.connected === false) end();
 }
 
 /**
- * Ends this process. One whose parent is gone goes by SIGKILL: `process.exit()` joins the threads that compile, and in
- * Node 24 one of those can be waiting for a collection, which the exiting thread does not do any more. Whoever started
- * a process ends it then; an orphan would stay for good.
+ * Ends this process, by SIGKILL if its parent is gone. `process.exit()` joins the compiler threads, and in Node 24 one
+ * of those may be waiting for a garbage collection that the exiting thread no longer does. A living parent would then
+ * kill the process; an orphan would stay for good.
  */
 export function leave(code: number): void {
   if (process.connected === false) process.kill(process.pid, "SIGKILL");
@@ -50,9 +51,9 @@ export function leave(code: number): void {
 }
 
 /**
- * Runs `close` once on SIGTERM or SIGINT, then exits 0; exits 1 when it takes longer than was given.
+ * Runs `close` once on SIGTERM or SIGINT and exits with 0, or with 1 when `close` takes longer than allowed.
  *
- * @param shutdown what `close` may take; by default it is less than the launcher waits.
+ * @param shutdown time that `close` may take; by default less than the launcher waits.
  */
 export function onStop(close: () => Promise<void>, log: Logger, shutdown: { delayMs: number; graceMs: number }): void {
   let stopping = false;
@@ -74,16 +75,16 @@ export function onStop(close: () => Promise<void>, log: Logger, shutdown: { dela
 }
 
 /**
- * Lets a heap fill two fifths of the room that V8 gives it before all of it is marked. By itself V8 begins when less is
- * left than the young generation has, and in a heap of 50 MB that is always: under load it marked everything up to twice
- * a second, beside the queries that want the same cores. It costs memory: old objects' buffers are freed as
- * seldom (docs/measurements/reads.md). Much later is too late: then the heap is full before the marking has begun, and
- * everything stands still for it. That room is seven tenths of what lives: after a quiet time V8 would give it more than as
- * much again, and keep that memory from then on.
+ * Lets a heap fill two fifths of the space up to its limit before incremental marking starts. By default V8 starts when
+ * less is left than the young generation takes, and in a heap of 50 MB that is always: under load V8 marked the whole
+ * heap up to twice a second and competed with queries for the same cores. The price is memory: buffers of old objects
+ * are freed as seldom (docs/measurements/reads.md). A much later start would be too late: the heap would be full before
+ * marking begins, and everything would stop for it. The space is limited to seven tenths of the live heap: after a
+ * quiet time V8 would allow more than the heap's size again, and keep that memory from then on.
  *
- * V8 also allocates among old objects what has often outlived the young ones, which is what a request under way when they
- * are collected looks like. Such an object keeps its whole request for the next marking: in about half of all processes
- * that became so with most requests.
+ * Also turns off pretenuring, which allocates objects of a site that often outlive the young generation among the old
+ * ones. Objects of a request under way during a collection look like that. Such an object keeps its whole request alive
+ * until the next marking; in about half of all processes, this happened to most requests.
  */
 export function tuneGc(): void {
   setFlagsFromString("--incremental-marking-soft-trigger=40");

@@ -7,7 +7,8 @@ import { ensureRendering } from "../nfts/rendered.ts";
 import type { Logger } from "../telemetry/log.ts";
 
 /**
- * What every process does before it reads: the service schema is current, the index's views exist, and metadata is rendered as it is stored.
+ * Brings the database to the state that every process needs before it reads: the service schema is current, the index's
+ * views exist, and metadata is rendered as it is stored.
  *
  * @param failover `DATABASE_FAILOVER`.
  */
@@ -20,7 +21,7 @@ export async function prepareDatabase(databaseUrl: string, log: Logger, failover
       ),
   });
   const open = await ensureAnalystRole(databaseUrl);
-  // The service does not need it, so it starts without; whoever gives an analyst a login has to know.
+  // The service works without it, so it starts all the same; but an operator who gives an analyst a login has to know.
   if (open.length > 0)
     log.warn({ open }, "the role of analysts is not closed off; see `mintyard analyst sql` and docs/analysts.md");
   await ensureNftViews(databaseUrl);

@@ -1,5 +1,5 @@
-// The signer: the only process that has the relayer's keys. It signs what the rules allow, and knows neither the
-// database nor a node. docs/relayer.md says who asks it what.
+// The signer: the only process with the relayer's keys. It signs what the rules allow, and has access to neither the
+// database nor a node. docs/relayer.md lists which process asks it for what.
 import { chmodSync, lstatSync, rmSync } from "node:fs";
 import type { Server } from "node:http";
 import { connect } from "node:net";
@@ -43,7 +43,7 @@ compactHeapLater(keepHeapSmall);
 async function open(to: Server, endpoint: Endpoint, socketMode: number): Promise<void> {
   const path = "socketPath" in endpoint ? endpoint.socketPath : null;
   if (path !== null) await removeDeadSocket(path);
-  // Nobody else can connect in the moment before its mode is set.
+  // So that nobody else can connect between the bind and the chmod.
   const mask = process.umask(0o177);
   await new Promise<void>((ready, failed) => {
     to.once("error", failed);

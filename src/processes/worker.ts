@@ -35,7 +35,7 @@ const services = createServices(config, "worker");
 await prepareDatabase(config.databaseUrl, services.log, config.databaseFailover);
 await requireUsableStore(services.content, services.log);
 
-// At the start, and not when somebody waits for a signature.
+// At the start, not when somebody is waiting for a signature.
 for (const chain of services.chains)
   if (services.relay.signing.kind === "in_process" && chain.relay.wallets.length > 0)
     throw new ConfigError(noSigner(chain));
@@ -62,7 +62,7 @@ const loops = [
     runSampling,
   ].map((run) => run(services, rounds)),
   analysts.run(rounds),
-  // Nobody else asks an endpoint that is not needed now.
+  // Without this loop, endpoints that are not needed at the moment would not be asked at all.
   ...(config.metrics.port > 0 ? [watchEndpoints(services, rounds)] : []),
 ];
 for (const loop of loops) {

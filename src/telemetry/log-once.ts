@@ -2,10 +2,10 @@ import { LRUCache } from "lru-cache";
 import type { Logger } from "./log.ts";
 
 const minuteMs = 60_000;
-/** Causes that are remembered; beyond that the one that came longest ago is forgotten, and written once more when it comes. */
+/** Causes that are remembered. Beyond that, the least recent one is forgotten, and logged again when it recurs. */
 const maxCauses = 200;
 
-/** What an error has in common with others of its cause: its code, or its text without numbers, hashes and ids. */
+/** What errors of one cause have in common: their code, or their text without numbers, hashes and ids. */
 export function causeOf(error: unknown): string {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
   if (typeof code === "string" && code !== "") return code;
@@ -15,8 +15,8 @@ export function causeOf(error: unknown): string {
 }
 
 /**
- * Writes each cause at most once a minute. A node that is away fails every request, and the same line a thousand times
- * hides all others.
+ * Logs each cause at most once a minute. While a node is away every request to it fails, and the same line a thousand
+ * times would hide all others.
  *
  * @param now milliseconds; for tests.
  */
@@ -31,8 +31,8 @@ export class LogOnce {
   }
 
   /**
-   * @param cause what makes two lines the same one.
-   * @param fields beside them stands `repeated`: how often the cause came since its last line.
+   * @param cause what two lines have in common to count as the same.
+   * @param fields logged along with `repeated`: how often the cause recurred since its last line.
    */
   write(level: "info" | "warn" | "error", cause: string, fields: Record<string, unknown>, message: string): void {
     const known = this.#causes.get(cause);

@@ -3,7 +3,7 @@ import sonicBoom from "sonic-boom";
 
 export type { Logger } from "pino";
 
-/** Keys of ours, UUIDs (a key may be one), 32-byte hex beside a word for a secret, tokens, and logins in URLs. */
+/** Our own keys, UUIDs (which may be keys), 32-byte hex after a word for a secret, tokens, and logins in URLs. */
 const secretShapes: readonly [RegExp, string][] = [
   [/mty_(?:live|test)_[0-9A-Za-z]{6,}/g, "[key]"],
   [/(key|secret|private|password|pepper|jwt|token)(["']?\s*[:=]\s*["']?)(0x)?[0-9a-f]{64}/gi, "$1$2[redacted]"],
@@ -11,10 +11,13 @@ const secretShapes: readonly [RegExp, string][] = [
     /\b((?:authorization|x-api-key|jwt|password|secret|pepper)["']?\s*[:=]\s*["']?)(?:Bearer\s+)?[^\s"',}]+/gi,
     "$1[redacted]",
   ],
-  // From the colon on: looking for the scheme in front would cost the square of a long text's length.
+  // Starts at the colon: a search that includes the scheme would take quadratic time on a long text.
   [/(:\/\/)[^\s/@"']+@/g, "$1[login]@"],
 ];
-/** Text without JSON web tokens. By hand: a pattern reads a long run anew from each beginning that it might have. */
+/**
+ * Text without JSON web tokens. By hand, because a pattern would rescan a long run from each position where a token
+ * could start.
+ */
 function withoutTokens(text: string): string {
   const endOf = (from: number) => {
     run.lastIndex = from;
@@ -27,7 +30,7 @@ function withoutTokens(text: string): string {
     const header = endOf(at);
     const payload = text[header] === "." && header - at >= 11 ? endOf(header + 1) : header;
     if (text[payload] !== "." || payload - header < 9) {
-      // Another beginning in the same run would end like this one.
+      // Any other start within the same run would end the same way.
       at = header;
       continue;
     }
@@ -38,12 +41,12 @@ function withoutTokens(text: string): string {
 }
 const run = /[\w-]*/y;
 
-/** RPC providers put the key of the account into the path or query. */
+/** RPC providers put the account's key into the path or query. */
 const urlWithPath = /\b((?:https?|wss?):\/\/[^\s/"'\\?]+)(\/[^\s"'\\]*|\?[^\s"'\\]*)/gi;
 
 /**
- * A log line without what must not be kept: by shape, and by value for what this process was configured
- * with. Control characters are escaped, so that no text from outside makes a line of its own.
+ * A log line without secrets: those recognised by their shape, and the values that this process was configured with.
+ * Control characters are escaped, so that text from outside cannot start a line of its own.
  */
 export function redact(line: string, secrets: readonly string[]): string {
   let text = line;
@@ -58,9 +61,9 @@ export function redact(line: string, secrets: readonly string[]): string {
 let output: ReturnType<typeof openLogOutput> | undefined;
 
 /**
- * A process's logger: JSON lines on stderr, so that stdout stays for what a command prints.
+ * A process's logger: JSON lines on stderr, because stdout is for a command's output.
  *
- * @param secrets values that appear in no line, whatever they look like.
+ * @param secrets values that must appear in no line, whatever they look like.
  */
 export function createLogger(name: string, level: string, secrets: readonly string[] = []): Logger {
   const known = secrets.filter((secret) => secret.length >= 8);
@@ -80,16 +83,16 @@ export function createLogger(name: string, level: string, secrets: readonly stri
   );
 }
 
-/** What may wait for a reader that does not read, in characters; lines beyond it are lost. */
+/** Characters that may wait for a reader that does not read; lines beyond that are lost. */
 const maxWaiting = 8 * 1_048_576;
-/** Of a tenth of a second each. */
+/** A tenth of a second each. */
 const triesAtExit = 10;
 
 /**
- * This process's standard error as a stream that nobody waits for: lines are written behind the caller's back and
- * what is left is written when the process exits. Whoever read it may be gone (a killed launcher, a closed terminal)
- * or not read any more: then lines are lost, and the process works, and ends, all the same. pino's own
- * stream (its `sonic-boom` 4) writes to a closed pipe for ever when the process exits.
+ * This process's standard error as a stream that nobody waits for: lines are written in the background, and the rest
+ * when the process exits. Its reader may be gone (a killed launcher, a closed terminal) or may have stopped reading:
+ * then lines are lost, but the process still works, and ends. pino's own stream (its `sonic-boom` 4) would write to a
+ * closed pipe for ever when the process exits.
  */
 function openLogOutput(fd: number): { write(line: string): void } {
   let triesLeft = Number.POSITIVE_INFINITY;

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 
-/** What one process counts. Labels are few by construction: never an id, a key, an address of a client or a path. */
+/** One process's metrics. Labels have few values by construction: never an id, a key, a client's address or a path. */
 export interface Metrics {
   registry: Registry;
   requests: Histogram<"method" | "route" | "status">;
@@ -9,8 +9,8 @@ export interface Metrics {
 }
 
 /**
- * Heap, garbage collection, event loop, CPU, memory and open files are measured from the first reading on: for the event
- * loop's delay a process wakes a hundred times a second, and most installations have nobody who reads.
+ * Heap, garbage collection, event loop, CPU, memory and open files are measured only from the first scrape on:
+ * measuring the event loop's delay wakes a process a hundred times a second, and most installations are never scraped.
  */
 class ReadRegistry extends Registry {
   #isRead = false;
@@ -22,7 +22,7 @@ class ReadRegistry extends Registry {
   }
 }
 
-/** @param process `api`, `worker` or `indexer`: a label of everything. */
+/** @param process `api`, `worker` or `indexer`: a label of every metric. */
 export function createMetrics(process: string): Metrics {
   const registry = new ReadRegistry();
   registry.setDefaultLabels({ process });
@@ -44,12 +44,12 @@ export function createMetrics(process: string): Metrics {
   };
 }
 
-/** What stands elsewhere and is read whenever somebody asks for the metrics. */
+/** A value that is kept elsewhere and read at each scrape. */
 interface Exported {
   name: string;
   help: string;
   labelNames?: string[];
-  /** The value of now; of one with labels a value for each set of them. */
+  /** The current value; with labels, one value for each set of them. */
   read: () => number | Iterable<readonly [labels: Record<string, string>, value: number]>;
 }
 
@@ -80,7 +80,7 @@ function valuesOf(read: Exported["read"]) {
   return typeof values === "number" ? [[{}, values] as const] : values;
 }
 
-/** Askers within this time share one reading: a flood of scrapes costs no more than one. */
+/** Callers within this time share one reading: a flood of scrapes costs no more than one. */
 export function readCached<T>(keptMs: number, read: () => Promise<T>): () => Promise<T> {
   let kept: { until: number; reading: Promise<T> } | null = null;
   return async () => {
@@ -91,9 +91,9 @@ export function readCached<T>(keptMs: number, read: () => Promise<T>): () => Pro
 }
 
 /**
- * Makes gauges of what one reading gives; while it gives null, they have no series.
+ * Makes gauges from one shared reading; while it gives null, they have no series.
  *
- * @returns adds one gauge; `fill` sets its series.
+ * @returns a function that adds one gauge; `fill` sets its series.
  */
 export function gaugesOf<Figures>({ registry }: Metrics, read: () => Promise<Figures | null>) {
   type Fill = (set: (value: number, labels?: Record<string, string>) => void, figures: Figures) => void;
@@ -107,13 +107,13 @@ export function gaugesOf<Figures>({ registry }: Metrics, read: () => Promise<Fig
         const figures = await read();
         this.reset();
         if (figures) fill((value, labels = {}) => this.set(labels, value), figures);
-        // After a reset there would be a 0 that nobody measured.
+        // A reset alone would leave a 0 that nobody measured.
         else if (labelNames.length === 0) this.remove();
       },
     });
 }
 
-/** Connections of a pool: lent out, idle, and requests that wait for one. */
+/** A pool's connections: in use, idle, and requests waiting for one. */
 export function watchPool({ registry }: Metrics, pool: pg.Pool): void {
   exportGauge(registry, {
     name: "mintyard_db_pool_connections",
@@ -127,7 +127,7 @@ export function watchPool({ registry }: Metrics, pool: pg.Pool): void {
   });
 }
 
-/** Streams of events to clients, and the events that were read for them. */
+/** Event streams to clients, and the events that were read for them. */
 export function watchStreams(
   { registry }: Metrics,
   streams: { readonly open: number },
@@ -150,7 +150,7 @@ interface Waiting {
   waiting: number;
 }
 
-/** Work of clients that may have to wait in this process. */
+/** Clients' work that may have to wait in this process. */
 export function watchWaiting(
   { registry }: Metrics,
   { heavyReads, uploads }: { heavyReads: () => readonly ReadonlyMap<string, Waiting>[]; uploads: () => Waiting },
@@ -191,7 +191,7 @@ export function watchRefusals({ registry }: Metrics, chain: string, refusals: ()
   });
 }
 
-/** What went wrong with endpoints of the chain, by their place in `RPC_URL_<CHAIN>` (without websockets) and by class. */
+/** Faults of the chain's endpoints, by their position in `RPC_URL_<CHAIN>` (without websockets) and by class. */
 export function watchFaults(
   { registry }: Metrics,
   chain: string,
@@ -213,7 +213,7 @@ interface ReadServers {
   fallbacks: number;
 }
 
-/** Who answers the reads of this process. */
+/** Which servers answer the reads of this process. */
 export function watchReplicas({ registry }: Metrics, pool: ReadServers): void {
   exportCounter(registry, {
     name: "mintyard_replica_reads_total",

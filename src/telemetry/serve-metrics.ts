@@ -4,8 +4,8 @@ import { isIP } from "node:net";
 import type { Metrics } from "./metrics.ts";
 
 /**
- * Who may read the metrics: whoever has the token; without one, a client on this machine that came by no
- * proxy. Anybody else gets 404.
+ * Whether a client may read the metrics: one with the token, or, if there is none, a client on this machine that did
+ * not come through a proxy. All others get 404.
  */
 export function mayReadMetrics(request: IncomingMessage, token: string | null): boolean {
   if (token !== null) {
@@ -14,7 +14,7 @@ export function mayReadMetrics(request: IncomingMessage, token: string | null): 
     return given.length === wanted.length && timingSafeEqual(given, wanted);
   }
   const { host, "x-forwarded-for": forwardedFor, forwarded = forwardedFor } = request.headers;
-  // A page whose name was made to lead to this machine has that name in the header.
+  // A web page whose name was made to resolve to this machine (DNS rebinding) has that name in the header.
   const isNamedHere = host === undefined || isAddressOrLocal(host);
   return (
     isNamedHere && forwarded === undefined && /^(127\.|::1$|::ffff:127\.)/.test(request.socket.remoteAddress ?? "")
@@ -26,7 +26,7 @@ function isAddressOrLocal(host: string): boolean {
   return hostname === "localhost" || isIP(hostname.replace(/^\[|\]$/g, "")) > 0;
 }
 
-/** A server for `/metrics` alone, for processes that answer nothing else. */
+/** A server only for `/metrics`, for processes that serve nothing else. */
 export async function serveMetrics(
   { registry }: Metrics,
   { host, port, token }: { host: string; port: number; token: string | null },

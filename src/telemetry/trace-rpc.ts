@@ -1,6 +1,6 @@
 import { startClientSpan } from "./span.ts";
 
-/** `fetch` to a node, recorded with the methods that are asked and the node's host: a path may hold a key. */
+/** `fetch` to a node, traced with its methods and the node's host only: a path may contain a key. */
 export async function tracedFetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
   const url = input instanceof Request ? input.url : String(input);
   const end = startClientSpan("rpc", { "server.address": new URL(url).hostname, "rpc.method": methodsOf(init?.body) });

@@ -2,8 +2,7 @@ import type pg from "pg";
 import { isRecording, startClientSpan } from "./span.ts";
 
 /**
- * Records each statement of a connection below the span that asked for it: the text with its placeholders,
- * never a value.
+ * Traces each statement of a connection, under the span that caused it: the text with its placeholders, never a value.
  */
 export function traceStatements(client: pg.ClientBase): void {
   const query = client.query.bind(client) as (...args: unknown[]) => unknown;
@@ -30,7 +29,7 @@ export function traceStatements(client: pg.ClientBase): void {
 /** Name and attributes of a statement's span. */
 export function statementSpan(text: string) {
   const verb = /^\s*(\w+)/.exec(text)?.[1]?.toUpperCase() ?? "statement";
-  // Literals are ours, but one in quotes could be somebody's text in a statement put together by hand.
+  // Literals are ours, but a quoted one could be a client's text in a statement built by concatenation.
   const shown = text.replace(/'(?:[^']|'')*'/g, "'?'").slice(0, 1_000);
   return [`sql ${verb}`, { "db.system.name": "postgresql", "db.query.text": shown }] as const;
 }

@@ -1,7 +1,7 @@
 import type { Context, Span } from "@opentelemetry/api";
 import { setRecorder } from "./span.ts";
 
-/** Where traces go, and which part of them. */
+/** Where traces go, and which share of requests is traced. */
 export interface Traces {
   endpoint: string;
   /** From 0 to 1. */
@@ -9,11 +9,11 @@ export interface Traces {
 }
 
 /**
- * Sends traces to `OTEL_EXPORTER_OTLP_ENDPOINT` from now on. Without it, nothing of OpenTelemetry is loaded.
- * Call it before pools are made.
+ * Sends traces to `OTEL_EXPORTER_OTLP_ENDPOINT` from now on. Without that, nothing of OpenTelemetry is loaded. Call
+ * this before pools are created.
  *
  * @param processName the service's name is `mintyard-` and this.
- * @returns how to send what is left and end.
+ * @returns a function that sends the remaining traces and ends.
  */
 export async function startTracing(
   { traces }: { traces: Traces | null },
@@ -50,7 +50,7 @@ export async function startTracing(
   });
   return async () => {
     setRecorder(null);
-    // A collector that is away must not hold up the end.
+    // A collector that is away must not delay the shutdown.
     await Promise.race([provider.shutdown(), new Promise((done) => setTimeout(done, 1_000).unref())]).catch(
       () => undefined,
     );
