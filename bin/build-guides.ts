@@ -5,7 +5,7 @@ import { Marked, type Token, type Tokens } from "marked";
 import type { GuidePage } from "../src/server/web-manifest.ts";
 
 interface Picture {
-  /** Below `/assets`, with a hash of its bytes. */
+  /** File name below `/assets`, with a hash of its bytes. */
   asset: string;
   bytes: Buffer;
   width: number;
@@ -14,7 +14,7 @@ interface Picture {
 
 interface Known {
   guides: ReadonlySet<string>;
-  /** By their path in `docs/`. */
+  /** By path in `docs/`. */
   pictures: ReadonlyMap<string, Picture>;
 }
 
@@ -24,7 +24,7 @@ interface Source {
   isRunbook: boolean;
 }
 
-/** The documents that become pages; the list of runbooks is a guide, `runbooks`. */
+/** The documents that become pages; the list of runbooks becomes the guide `runbooks`. */
 export async function guideSources(docs: string): Promise<Source[]> {
   const documents = async (folder: string) => (await readdir(folder)).filter((name) => name.endsWith(".md")).sort();
   const guides = await documents(docs);
@@ -38,7 +38,7 @@ export async function guideSources(docs: string): Promise<Source[]> {
 }
 
 /**
- * Subjects that a visitor of the pages or an operator may want; decisions and measurements stay with the sources.
+ * Only subjects for visitors of the pages and for operators; decisions and measurements stay in the repository.
  *
  * @returns the pages, and the pictures that they show.
  */
@@ -61,7 +61,9 @@ async function readPicture(docs: string, path: string): Promise<Picture> {
   return { asset: `${basename(path, ".png")}-${hash}.png`, bytes, width, height };
 }
 
-/** One document as HTML: text of ours, so its own markup is trusted; what it links to beside the guides stays text. */
+/**
+ * One document as HTML. The text is ours, so its own markup is trusted; links to anything but guides become plain text.
+ */
 function guideOf({ name, isRunbook }: Source, source: string, known: Known): GuidePage {
   const anchors = new Map<string, number>();
   const sections: GuidePage["sections"] = [];
@@ -75,7 +77,7 @@ function guideOf({ name, isRunbook }: Source, source: string, known: Known): Gui
         const anchor = anchorOf(title, anchors);
         if (depth > 1) sections.push({ anchor, title, text: "" });
         if (depth === 1) return `<h1 id="${anchor}">${text}</h1>\n`;
-        // Beside the heading, not in it: a screen reader names the heading by its words alone.
+        // Next to the heading, not in it: a screen reader reads a heading's content as its name.
         const link = `<a class="anchor" href="#${anchor}" aria-label="Link to ${escapeHtml(title)}">#</a>`;
         return `<div class="titled"><h${depth} id="${anchor}">${text}</h${depth}>${link}</div>\n`;
       },
@@ -91,13 +93,13 @@ function guideOf({ name, isRunbook }: Source, source: string, known: Known): Gui
         const row = (cells: Tokens.TableCell[], tag: string) =>
           `<tr>${cells.map((cell) => `<${tag}>${this.parser.parseInline(cell.tokens)}</${tag}>`).join("")}</tr>`;
         const body = token.rows.map((cells) => row(cells, "td")).join("");
-        // Two regions of one page may not have the same name.
+        // Two regions of one page must not have the same name.
         tables += 1;
         return `<div class="scroll" tabindex="0" role="region" aria-label="Table ${tables}"><table><thead>${row(token.header, "th")}</thead><tbody>${body}</tbody></table></div>\n`;
       },
       link({ href, tokens }) {
         const text = this.parser.parseInline(tokens);
-        // A page of the reader's own server, as documents name it.
+        // Documents link to the reader's own server in this form.
         const [, own] = /^http:\/\/127\.0\.0\.1:3000(\/.*)$/.exec(href) ?? [];
         if (own !== undefined) return `<a href="${escapeHtml(own)}">${text}</a>`;
         if (/^https?:/.test(href)) return `<a href="${escapeHtml(href)}" rel="noreferrer">${text}</a>`;
@@ -126,7 +128,7 @@ function plain(tokens: readonly Token[]): string {
     .join("");
 }
 
-/** As the hosts of repositories make them, so that links work in both places. */
+/** As repository hosts make them, so that links work in both places. */
 function anchorOf(title: string, seen: Map<string, number>): string {
   const base = title
     .toLowerCase()

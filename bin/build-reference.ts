@@ -7,7 +7,7 @@ import type { PageFiles } from "../src/server/web-manifest.ts";
 /**
  * The API reference as one file that needs no server: `web/dist/reference.html`.
  *
- * @param assets the folder of the built files. @param page those of the documents.
+ * @param assets the folder of built files. @param page the files of the documents' page.
  */
 export async function buildReference(assets: string, page: PageFiles | undefined): Promise<string> {
   if (!page || page.preloads.length > 0) throw new Error("the script of the documents has to be one file");

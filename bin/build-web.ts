@@ -1,4 +1,4 @@
-// Builds the pages of web/ into web/dist, where the API finds them. Does nothing when they are as new as their sources.
+// Builds the pages of web/ into web/dist, where the API looks for them. Does nothing when they are up to date.
 //   node bin/build-web.ts
 import { createHash } from "node:crypto";
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
@@ -16,9 +16,9 @@ const dist = join(web, "dist");
 const docs = join(root, "docs");
 const entries = { mint: "mint/main.tsx", console: "console/main.tsx", docs: "docs/main.ts" };
 
-/** Files that the pages are made of, with what decides how they are made. */
+/** All files that the pages depend on, including those that define the build. */
 async function sources(): Promise<string[]> {
-  // Not below dist: another process may be building there, and removes its folder when it is done.
+  // Without dist: another process may be building there, and removes its folder when it is done.
   const tops = (await readdir(web, { withFileTypes: true })).filter((entry) => entry.name !== "dist");
   const below = tops.filter((entry) => entry.isDirectory()).map((entry) => join(web, entry.name));
   const nested = await Promise.all(below.map((path) => readdir(path, { recursive: true, withFileTypes: true })));
@@ -39,7 +39,7 @@ async function sources(): Promise<string[]> {
   return [...own.sort(), ...guides.sort(), ...pictures.sort(), ...reference.sort(), ...client.sort(), ...others];
 }
 
-/** The same for the same sources, on every machine. */
+/** Depends only on the sources, so it is the same on every machine. */
 async function stampOfSources(): Promise<string> {
   const hash = createHash("sha256");
   for (const path of await sources()) hash.update(`${relative(root, path)}\0`).update(await readFile(path));
@@ -51,7 +51,7 @@ async function builtStamp(): Promise<string | null> {
   return text === null ? null : (JSON.parse(text) as WebManifest).stamp;
 }
 
-/** A module with the calls that the console shows. The schemas that they are made of stay out of its bundle. */
+/** A module with the calls that the console shows, so that the schemas behind them stay out of the console's bundle. */
 const calls = {
   name: "collection-calls",
   resolveId: (id: string) => (id === "virtual:collection-calls" ? `\0${id}` : null),
@@ -59,7 +59,7 @@ const calls = {
     id === "\0virtual:collection-calls" ? `export default ${JSON.stringify(collectionCalls())}` : null,
 };
 
-/** Both pages run on one library: what the console's libraries import as React is Preact. */
+/** Both pages run on one library: the console's libraries get Preact when they import React. */
 const preactAsReact = {
   "react-dom/client": "preact/compat/client",
   "react-dom": "preact/compat",
@@ -73,11 +73,14 @@ interface ViteEntry {
   imports?: string[];
 }
 
-/** Several may build at once: whatever is written has its content in its name, and the list of files comes last. */
+/**
+ * Several processes may build at the same time: every file has a hash of its content in its name, and the list of files
+ * is written last.
+ */
 async function buildWeb(): Promise<"built" | "kept"> {
   const stamp = await stampOfSources();
   if ((await builtStamp()) === stamp) return "kept";
-  // The libraries have other code for development, and whoever starts this may say so of itself.
+  // The libraries have other code for development, and the caller's environment may ask for that.
   process.env["NODE_ENV"] = "production";
   const { build } = await import("vite");
   await mkdir(join(dist, "assets"), { recursive: true });
@@ -123,7 +126,7 @@ async function buildWeb(): Promise<"built" | "kept"> {
   return "built";
 }
 
-/** Compressed here, once and as well as possible, instead of for each visitor. */
+/** Compressed here, once and as small as possible, instead of for each visitor. */
 async function keep(out: string, name: string): Promise<void> {
   const bytes = await readFile(join(out, "assets", name));
   const best = { params: { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } };
@@ -138,7 +141,7 @@ async function keep(out: string, name: string): Promise<void> {
   }
 }
 
-/** What the page has to load before it starts; what it may load later is not among them. */
+/** The files that a page loads before it starts, without those that it may load later. */
 function filesOf(made: Record<string, ViteEntry>, file: string): PageFiles {
   const seen = new Set<string>();
   const visit = (key: string): void => {
@@ -151,7 +154,7 @@ function filesOf(made: Record<string, ViteEntry>, file: string): PageFiles {
   const base = (path: string) => path.replace("assets/", "");
   const [main, ...shared] = own.map((entry) => base(entry.file));
   if (!main) throw new Error(`nothing was built of ${file}`);
-  // What a page says of its own comes after what it shares, and so over it.
+  // A page's own styles come after the shared ones and so override them.
   const styles = [...new Set(own.toReversed().flatMap(({ css }) => css ?? []))].map(base);
   return { script: main, preloads: shared, styles };
 }

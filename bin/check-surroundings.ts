@@ -13,7 +13,7 @@ import { askMarket } from "../src/transactions/chain/market.ts";
 
 const limits = { timeoutMs: 10_000, maxAnswerBytes: 10_000_000 };
 
-/** T1: this machine's clock and the database's. */
+/** T1: this machine's clock agrees with the database's. */
 export async function clocksAgree(client: pg.ClientBase): Promise<Finding> {
   const lead = await readClockLead(client);
   const trouble = clockTrouble(lead);
@@ -26,7 +26,7 @@ export async function clocksAgree(client: pg.ClientBase): Promise<Finding> {
   };
 }
 
-/** T2: no endpoint's newest block is later than the database's clock. A clock that is ahead shows in T1. */
+/** T2: no endpoint's newest block is later than the database's clock. If that clock is ahead, T1 shows it. */
 export async function blocksAreOfThePast(config: Config, client: pg.ClientBase): Promise<Finding> {
   const { rows } = await client.query<{ now: number }>("SELECT extract(epoch FROM clock_timestamp())::float8 AS now");
   const now = rows[0]?.now ?? 0;
@@ -51,7 +51,7 @@ export async function blocksAreOfThePast(config: Config, client: pg.ClientBase):
   };
 }
 
-/** F1: what FACTORY_<CHAIN> names is a contract there. */
+/** F1: there is a contract at the address in FACTORY_<CHAIN>. */
 export async function factoriesStand({ chains }: Config): Promise<Finding> {
   const wrong: string[] = [];
   const named = chains.filter(({ factory }) => factory !== null);
@@ -69,7 +69,7 @@ export async function factoriesStand({ chains }: Config): Promise<Finding> {
   };
 }
 
-/** E1: each endpoint answers what the relay asks, in the form in which it asks. */
+/** E1: each endpoint answers the relay's calls, in the form in which the relay makes them. */
 export async function endpointsAnswer({ chains }: Config): Promise<Finding> {
   const nodes = chains.flatMap((chain) => openNodes(chain).every.map((node) => ({ chain, node })));
   const wrong: string[] = [];
@@ -100,7 +100,7 @@ export async function endpointsAnswer({ chains }: Config): Promise<Finding> {
 
 const endpoints = ({ rpcUrls }: Chain) => rpcUrls.filter((url) => url.startsWith("http"));
 
-/** @returns null for an endpoint that gives no answer: other checks say so. */
+/** @returns null for an endpoint that does not answer, which other checks report. */
 async function ask(url: string, method: string, params: unknown[]): Promise<unknown> {
   try {
     return (await sendRpc(url, method, params, limits)).result;

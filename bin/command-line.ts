@@ -2,7 +2,7 @@ import type { Command, Option } from "@commander-js/extra-typings";
 import { CommanderError, InvalidArgumentError } from "commander";
 import { CommandError } from "./command-error.ts";
 
-/** An argument whose fault only the command itself could find. It is reported like a mistyped option. */
+/** An argument that only the command itself could find to be wrong. It is reported like a mistyped option. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
@@ -11,9 +11,9 @@ export class UsageError extends Error {
 // biome-ignore lint/suspicious/noExplicitAny: any command, as commander types it
 export type AnyCommand = Command<any, any, any>;
 
-/** The commands that stand alone: they bring their own parts, so they are not pointed at the stack that runs here. */
+/** Commands that bring their own parts, so they are not connected to the stack that runs here. */
 const alone = new WeakSet<AnyCommand>();
-/** What a group of actions does when no action is named. */
+/** What a group of actions does without an action. */
 const withoutAction = new WeakMap<AnyCommand, () => Promise<number>>();
 
 export function standsAlone<C extends AnyCommand>(command: C): C {
@@ -21,26 +21,28 @@ export function standsAlone<C extends AnyCommand>(command: C): C {
   return command;
 }
 
-/** True when the command works on the service that the environment names, or that runs in MINTYARD_DATA_DIR. */
+/** Whether the command works on the service that the environment configures or that runs in MINTYARD_DATA_DIR. */
 export function needsService(command: AnyCommand): boolean {
   return !alone.has(command) && (command.parent === null || needsService(command.parent));
 }
 
-/** Adds a command that has actions of its own. `run` is what it does without one; otherwise an action is required. */
+/**
+ * Adds a command with actions of its own. `run` is what it does without an action; unless given, an action is required.
+ */
 export function addGroup(program: AnyCommand, name: string, does: string, run?: () => Promise<number>): Command {
   const group = program.command(name).description(does) as Command;
   if (run) withoutAction.set(group, run);
   return group;
 }
 
-/** Adds the options of a command that talks to a service by its public API, and finds it by itself. */
+/** Adds the options of a command that uses a service's public API and locates that service itself. */
 export function withService(command: AnyCommand) {
   return standsAlone(command as Command)
     .option("--url <origin>", "the service, with its key in MINTYARD_KEY; default: the one that runs here")
     .option("--json", "one JSON object a line");
 }
 
-/** A command that hands on its arguments unread, `--help` included. */
+/** Makes a command pass its arguments on unread, including `--help`. */
 export function handOn(command: AnyCommand, run: (args: readonly string[]) => Promise<number>): void {
   standsAlone(command)
     .helpOption(false)
@@ -50,7 +52,7 @@ export function handOn(command: AnyCommand, run: (args: readonly string[]) => Pr
     .action(async () => await exitWith(run(command.args)));
 }
 
-/** The result of a command becomes the exit code of the process. */
+/** Makes a command's result the exit code of the process. */
 export async function exitWith(work: Promise<number>): Promise<void> {
   process.exitCode = await work;
 }
@@ -75,7 +77,7 @@ export function pathOf(command: AnyCommand): string {
 
 const childrenOf = (command: AnyCommand) => command.commands as readonly AnyCommand[];
 
-/** The command that the first words name; null when there is none. */
+/** The command that the leading words call; null when there is none. */
 export function findCommand(program: AnyCommand, words: readonly string[]): AnyCommand | null {
   let found = program;
   for (const word of words) {
@@ -88,10 +90,11 @@ export function findCommand(program: AnyCommand, words: readonly string[]): AnyC
 }
 
 /**
- * Runs the command that the arguments name and sets the exit code of the process. An unknown, missing or superfluous
- * argument is named on stderr with the help of its command; the code is 2 then, and nothing has been done.
+ * Runs the command that the arguments call and sets the exit code of the process. For an unknown, missing or
+ * superfluous argument, prints an error and the command's help on stderr; the code is then 2, and nothing has been
+ * done.
  *
- * @param before is called once the arguments are right, before the command runs.
+ * @param before is called once the arguments are valid, before the command runs.
  */
 export async function runProgram(
   program: AnyCommand,
@@ -145,7 +148,7 @@ async function report(error: unknown, command: AnyCommand): Promise<number> {
   return 1;
 }
 
-/** What happens when the words after a group name none of its actions. */
+/** Handles words after a group that name none of its actions. */
 function chooseAction(group: AnyCommand): void {
   const path = pathOf(group);
   const run = withoutAction.get(group);
@@ -161,11 +164,11 @@ function chooseAction(group: AnyCommand): void {
     });
 }
 
-/** The options that commands cannot do without. */
+/** Mandatory options of commands. */
 const required = new WeakSet<Option>();
 
 /**
- * Takes the check for missing options from commander, which makes it before the one for unknown options: a misspelt
+ * Moves the check for missing options out of commander, which makes it before the check for unknown options: a misspelt
  * option would be reported as a missing one.
  */
 function deferRequired(command: AnyCommand): void {
@@ -184,7 +187,7 @@ function checkRequired(command: AnyCommand): void {
   command.error(`error: ${flags.join(" and ")} ${flags.length === 1 ? "is" : "are"} missing`);
 }
 
-/** Adds `help`, which shows every command with its arguments, or the help of the command that is named. */
+/** Adds `help`, which shows every command with its arguments, or the help of one command. */
 export function addHelp(program: AnyCommand): void {
   program
     .configureHelp({

@@ -18,7 +18,7 @@ import { addLaunchCommands } from "./launch-program.ts";
 const tiers = ["free", "growth", "scale", "enterprise"] as const;
 const chargeStates = ["open", "settled", "void", "refund_due", "refunded"] as const;
 
-// Each file is loaded by the command that needs it: together they take longer than most commands.
+// Each file is loaded only by the command that needs it: loading all of them takes longer than most commands.
 const operator = () => import("./operator.ts");
 const relay = () => import("./relay-operator.ts");
 const wallets = () => import("./wallets.ts");

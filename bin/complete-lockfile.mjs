@@ -1,9 +1,8 @@
-// Adds the entries that `npm install` leaves out of package-lock.json when the registry it asked
-// did not hold some platform's build of an optional package. Without them `npm ci` refuses the
-// file on every machine ("Missing: … from lock file").
+// Adds the entries that `npm install` leaves out of package-lock.json when its registry lacked some platform's build of
+// an optional package. Without them `npm ci` refuses the file on every machine ("Missing: … from lock file").
 //
-// npm runs this after each install (script `dependencies` of package.json); the bootstrap calls it
-// before `npm ci`, for a file that came incomplete from elsewhere.
+// npm runs this after each install (script `dependencies` of package.json). The bootstrap runs it before `npm ci`, for
+// a file that came incomplete from elsewhere.
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
@@ -11,22 +10,22 @@ const systems = ["android", "darwin", "freebsd", "linux", "openbsd", "openharmon
 const ownFile = fileURLToPath(new URL("../package-lock.json", import.meta.url));
 
 /**
- * Completes the file in place. A file that lacks nothing, or cannot be written, stays as it is.
+ * Completes the file in place. A file that is complete or read-only stays as it is.
  *
  * @returns the packages that were added, as `name@version`.
- * @throws Error when the name of a missing package tells no platform.
+ * @throws Error when the name of a missing package has no platform in it.
  */
 export function completeLockfile(file = ownFile) {
   const lock = JSON.parse(readFileSync(file, "utf8"));
   const added = addMissing(lock.packages);
   if (added.length === 0) return [];
-  // The order in which npm itself writes them.
+  // In npm's own order.
   const inOrder = Object.entries(lock.packages).sort(([a], [b]) => a.localeCompare(b, "en"));
   lock.packages = Object.fromEntries(inOrder);
   try {
     writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`);
   } catch (error) {
-    // Then `npm ci` says what it misses.
+    // `npm ci` will then report what is missing.
     if (["EACCES", "EPERM", "EROFS"].includes(error.code)) return [];
     throw error;
   }
@@ -38,7 +37,7 @@ function addMissing(packages) {
   for (const [parent, entry] of Object.entries(packages)) {
     for (const [name, version] of Object.entries(entry.optionalDependencies ?? {})) {
       const found = findPackage(packages, parent, name);
-      // Platform packages are asked for by exact version; of two versions one lies deeper.
+      // Platform packages are required by exact version; of two versions, one is nested deeper.
       const exact = /^\d/.test(version) && platformOf(name);
       if (found && (!exact || packages[found].version === version)) continue;
       const beside = `${folderAbove(parent)}node_modules/${name}`;
@@ -49,7 +48,7 @@ function addMissing(packages) {
   return added;
 }
 
-/** Where Node would find a package from the folder of another. */
+/** Where Node would find a package from another package's folder. */
 export function findPackage(packages, parent, name) {
   for (let from = parent && `${parent}/`; ; from = folderAbove(from.slice(0, -1))) {
     if (packages[`${from}node_modules/${name}`]) return `${from}node_modules/${name}`;
@@ -63,14 +62,14 @@ function folderAbove(path) {
   return at < 0 ? "" : path.slice(0, at + 1);
 }
 
-/** `["linux", "arm64", "musl"]` for `edr-linux-arm64-musl`; undefined where the name tells none. */
+/** `["linux", "arm64", "musl"]` for `edr-linux-arm64-musl`; undefined for a name without a platform. */
 function platformOf(name) {
   const words = name.split("/").at(-1).split("-");
   const at = words.findIndex((word) => systems.includes(word));
   return at < 0 ? undefined : words.slice(at);
 }
 
-/** It has no integrity: npm takes that from the registry of the machine that needs the package. */
+/** Without integrity: npm takes it from the registry of the machine that needs the package. */
 function platformEntry(name, version) {
   const platform = platformOf(name);
   if (!platform)

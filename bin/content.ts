@@ -6,7 +6,7 @@ import { loadConfig } from "../src/config/config.ts";
 import { createDatabase, createPool } from "../src/db/pool/pool.ts";
 import { type ContentStore, openContentStore } from "../src/ipfs/content-store.ts";
 
-/** `mintyard import FILE.car`: the whole file tree, each block checked, or nothing of it. */
+/** `mintyard import FILE.car`: imports the whole file tree with each block verified, or nothing. */
 export async function runImport(file: string): Promise<number> {
   return await withStore(async (store) => {
     const { cid, blocks } = await store.importCar(createReadStream(file, { highWaterMark: 1_048_576 }));
@@ -15,7 +15,7 @@ export async function runImport(file: string): Promise<number> {
   });
 }
 
-/** `mintyard export CID [FILE.car]`: a CAR of content that is stored here; to the standard output without a file. */
+/** `mintyard export CID [FILE.car]`: writes stored content as a CAR; without a file, to standard output. */
 export async function runExport(cid: string, file: string | undefined): Promise<number> {
   return await withStore(async (store) => {
     const car = await store.exportCar(cid, [], { scope: "all" });
@@ -26,7 +26,7 @@ export async function runExport(cid: string, file: string | undefined): Promise<
   });
 }
 
-/** The file is there when it is whole and on disk, or not at all. */
+/** The file appears only when it is complete and on disk. */
 async function writeWhole(file: string, chunks: AsyncIterable<Uint8Array>): Promise<void> {
   const part = `${file}.part`;
   const handle = await open(part, "w");
@@ -36,7 +36,7 @@ async function writeWhole(file: string, chunks: AsyncIterable<Uint8Array>): Prom
     await rename(part, file);
   } catch (error) {
     await unlink(part);
-    // What a write says of a full disk does not name the file.
+    // The error of a write to a full disk does not name the file.
     throw Object.assign(error as Error, { path: file });
   } finally {
     await handle.close();

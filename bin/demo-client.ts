@@ -2,7 +2,7 @@ import type { ReadyInfo } from "../src/embedded/ready-info.ts";
 
 type Json = Record<string, unknown>;
 
-/** The two APIs of a running service as a client sees them: plain HTTP, nothing of ours. */
+/** The two APIs of a running service as a client sees them: over plain HTTP, without code of ours. */
 export class DemoClient {
   readonly #ready: ReadyInfo;
 
@@ -17,7 +17,7 @@ export class DemoClient {
     return answer.body as T;
   }
 
-  /** Repeats a GET until it is answered with 200 and `done` likes the body. */
+  /** Repeats a GET until it answers 200 and `done` accepts the body. */
   async restUntil<T extends Json>(path: string, done: (body: T) => boolean = () => true): Promise<T> {
     for (const end = Date.now() + 60_000; ; ) {
       const { status, body } = await this.#rest(path, {});

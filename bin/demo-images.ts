@@ -17,7 +17,7 @@ export function drawImage(seed: number, size = 256): Buffer {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(size, 0);
   header.writeUInt32BE(size, 4);
-  // 8 bits a channel, true colour, no interlacing.
+  // 8 bits per channel, true colour, no interlacing.
   header.set([8, 2, 0, 0, 0], 8);
   return Buffer.concat([
     Buffer.from("89504e470d0a1a0a", "hex"),

@@ -16,7 +16,10 @@ interface Nft {
   owner: string | null;
 }
 
-/** The typical launch of a collection, over public interfaces only. @returns its address. @throws Error at the first thing that is not right. */
+/**
+ * A typical launch of a collection, over public interfaces only. @returns its address. @throws Error at the first
+ * unexpected result.
+ */
 export async function launchCollection(ready: ReadyInfo): Promise<string> {
   if (ready.rpcUrl === null || ready.chainId === null) throw new Error("the demo needs a local chain");
   const client = new DemoClient(ready);
@@ -200,7 +203,7 @@ async function eligibility(client: DemoClient, address: string, wallet: string):
   return eligibility.proof;
 }
 
-/** Once the reveal of each of them has been read; that takes a moment longer than the first one's. */
+/** Waits until each token has been read after the reveal, which takes a moment longer than for the first one. */
 async function listOwned(client: DemoClient, wallet: string): Promise<string[]> {
   const path = `/accounts/${wallet}?chain=${chain}&include=metadata`;
   const { nfts } = await client.restUntil<{ nfts: { token_id: string; name: string | null }[] }>(path, (page) =>
@@ -221,7 +224,7 @@ async function readGraphQL(client: DemoClient, address: string): Promise<string>
   return describe("GraphQL", nft.owner, nft.name);
 }
 
-/** What an analyst would type into psql. */
+/** The query that an analyst would type into psql. */
 async function readSql({ databaseUrl, chainId }: ReadyInfo, address: string): Promise<string> {
   const database = new pg.Client({ connectionString: databaseUrl });
   await database.connect();

@@ -5,7 +5,10 @@ import { step } from "./demo-step.ts";
 
 const chain = "goerli";
 
-/** Minting for clients: a product contract, and one token to a wallet that has never had any money. @throws Error at the first thing that is not right. */
+/**
+ * Minting for clients: a product contract, and one token to a wallet that has never had any money. @throws Error at the
+ * first unexpected result.
+ */
 export async function mintForClient(ready: ReadyInfo): Promise<void> {
   const client = new DemoClient(ready);
   const [owner, recipient] = [generatePrivateKey(), generatePrivateKey()].map(privateKeyToAddress);

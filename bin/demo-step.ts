@@ -1,4 +1,4 @@
-/** Does one step of the demo and prints what came back and how long it took. */
+/** Does one step of the demo and prints its result and its duration. */
 export async function step<T>(title: string, work: () => Promise<T>, show: (value: T) => string[]): Promise<T> {
   const started = performance.now();
   const value = await work();

@@ -15,7 +15,7 @@ import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 
 export type Wallet = WalletClient<Transport, Chain, Account>;
 
-/** The chain as people's wallets see it, and a way to make wallets that hold some of its money. */
+/** A public client for the chain, and a function that makes funded wallets. */
 export function connect(rpcUrl: string, chainId: number) {
   const chain = defineChain({
     id: chainId,

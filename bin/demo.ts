@@ -9,8 +9,8 @@ import { mintForClient } from "./demo-mint.ts";
 import { untilStopAsked } from "./start.ts";
 
 /**
- * `npm run demo`: the whole service in a temporary folder, one launch from images to withdrawal and
- * one mint on a client's behalf over its public interfaces, every step printed with what came back and how long it took.
+ * `npm run demo`: the whole service in a temporary folder, one launch from images to withdrawal and one mint on a
+ * client's behalf over its public interfaces. Every step is printed with its result and its duration.
  */
 export async function runDemo(options: { keep?: boolean }): Promise<number> {
   const stopAsked = untilStopAsked();
@@ -60,7 +60,7 @@ export async function runDemo(options: { keep?: boolean }): Promise<number> {
   }
 }
 
-/** The demo never touches a real network or account, whatever the shell's environment names. */
+/** The demo never touches a real network or account, whatever the shell's environment configures. */
 function withoutNetworks(): Record<string, undefined> {
   const names = Object.keys(process.env).filter((name) =>
     /^(RPC_URL_|DATABASE_URL$|PINATA_|MINTYARD_LOCAL_CHAINS$)/.test(name),

@@ -1,4 +1,4 @@
-// `mintyard dev`: the commands for developers. They bring their own databases, chains and servers.
+// `mintyard dev`: the developers' commands. They bring their own databases, chains and servers.
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -10,12 +10,12 @@ const vitest = "node_modules/vitest/vitest.mjs";
 export interface DevCommand {
   name: string;
   does: string;
-  /** Script for this Node, and its first arguments; what the command line adds follows. */
+  /** A script for this Node, and its first arguments; those of the command line follow. */
   script: string;
   args?: readonly string[];
-  /** Settings that the environment can replace. */
+  /** Defaults that the environment overrides. */
   env?: Readonly<Record<string, string>>;
-  /** Folder of packages that the project itself does not need; installed first. */
+  /** A folder with packages that the project itself does not need; they are installed first. */
   packages?: string;
 }
 
@@ -165,8 +165,8 @@ export const devCommands: readonly DevCommand[] = [
 ];
 
 /**
- * Adds `mintyard dev GROUP NAME …`; what follows the name goes to the developer command. `dev generate` alone runs all of
- * its group, and `dev` alone lists the commands.
+ * Adds `mintyard dev GROUP NAME …`; arguments after the name go to the developer command. `dev generate` alone runs its
+ * whole group, and `dev` alone lists the commands.
  */
 export function addDevCommands(program: AnyCommand): void {
   const dev: AnyCommand = addGroup(
@@ -199,7 +199,10 @@ async function runAll(commands: readonly DevCommand[]): Promise<number> {
   return 0;
 }
 
-/** Runs one in a process of its own, which has this one's terminal and ends with it. @returns its exit code. */
+/**
+ * Runs a command in a process of its own, which shares this terminal and ends with this process. @returns its exit
+ * code.
+ */
 export async function runDevCommand(command: DevCommand, extra: readonly string[]): Promise<number> {
   const script = join(root, command.script);
   if (!existsSync(script))
@@ -216,7 +219,7 @@ async function run(program: string, args: readonly string[], env: Readonly<Recor
   const child = spawn(program, args, {
     cwd: root,
     env: { ...env, ...process.env },
-    // The channel carries nothing; when this process is killed it closes, and the command can see that.
+    // No messages go over the channel. It closes when this process is killed, and the command can notice that.
     stdio: ["inherit", "inherit", "inherit", "ipc"],
   });
   const forward = (signal: NodeJS.Signals) => child.kill(signal);

@@ -11,7 +11,7 @@ import { listSharedWallets, sharedWalletAction } from "../src/transactions/submi
 
 const dayMs = 86_400_000;
 
-/** Whether every paying wallet has its role, belongs to this installation alone, and is an account without code. */
+/** Checks that every paying wallet has its role, is used by this installation only, and has no code. */
 export async function checkWallets(config: Config): Promise<Finding[]> {
   const relay = createRelay(openSigning(config, createLogger("doctor", "silent"), false));
   const pool = createPool(config.databaseUrl, "doctor", 1);

@@ -16,10 +16,10 @@ import { blocksAreOfThePast, clocksAgree, endpointsAnswer, factoriesStand } from
 import { checkWallets } from "./doctor-wallets.ts";
 
 /**
- * Checks the index of every live chain against its invariants, tells what the checks of stored content found, and
- * prints what is wrong, with examples and what mends it.
+ * Checks the index of every live chain against its invariants, reports the results of the checks of stored content, and
+ * prints each fault with examples and its remedy.
  *
- * @returns 0 when all hold, 1 when one does not, so that it can be a cron job.
+ * @returns 0 when all invariants hold, else 1, so that it can be a cron job.
  */
 export async function doctor(samples = 300): Promise<number> {
   const config = loadConfig();
@@ -34,7 +34,7 @@ export async function doctor(samples = 300): Promise<number> {
     for (const { chain: id, schema } of rows) {
       const chain = config.chains.find((candidate) => candidate.id === Number(id));
       await sayFreshness(client, id, chain?.name ?? `chain ${id}`);
-      // One snapshot for all laws: between two statements of an index at work rows come and go.
+      // One snapshot for all invariants: between two statements the indexer may change rows.
       await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
       const findings = await checkInvariants(client, Number(id), schema);
       if (chain) findings.push(await ownersOnChain(client, chain, samples));
@@ -63,7 +63,7 @@ export async function doctor(samples = 300): Promise<number> {
   }
 }
 
-/** No fault: a standby that only answers reads may be behind. One that takes over by itself may not. */
+/** A standby that lags is no fault if it only answers reads, but is one if it may take over by itself. */
 async function sayReplication(client: pg.Client): Promise<void> {
   const { standbys, synchronous } = await readReplication(client);
   if (standbys === 0) return;
@@ -83,7 +83,7 @@ async function ownersOnChain(client: pg.Client, chain: Chain, count: number): Pr
   };
 }
 
-/** Whether what signs is there and has the wallets that are configured; not asked where keys lie in this process. */
+/** Whether the signer answers and has the configured wallets; not checked when the keys are in this process. */
 async function signerHolds(config: Config): Promise<Finding> {
   const signing = openSigning(config, createLogger("doctor", "silent"), false);
   const chains = signing.kind === "in_process" ? [] : config.chains.filter(isDeployable);
@@ -122,7 +122,7 @@ async function storedContent(databaseUrl: string): Promise<Finding> {
   }
 }
 
-/** Writes an object, reads a range of it and removes it; not asked where blocks lie in the data folder. */
+/** Writes an object, reads a range of it and removes it; not checked when blocks are in the data folder. */
 async function storeAnswers(config: Config): Promise<Finding> {
   const { store } = config.ipfs;
   const cars = openCars(config);
@@ -183,7 +183,7 @@ interface Endpoint {
   lastFault: { class: string; at: string; words: string } | null;
 }
 
-/** As the indexer found it since its start. */
+/** As the indexer has seen the endpoint since it started. */
 function sayEndpoint(place: number, { host, state, blocksOfLogs, lastFault }: Endpoint): void {
   const width = blocksOfLogs === null ? "" : `, gives logs of ${blocksOfLogs} blocks at a time`;
   const fault = lastFault ? `, last fault ${lastFault.at}: ${lastFault.class}: ${lastFault.words}` : "";

@@ -1,10 +1,10 @@
-// Tells when the processes are gone on whose behalf a command runs. npm starts a script through a shell; when npm is
-// told to end it tells the shell alone, and killed it tells nobody, so the command itself has to look.
+// Reports when the processes are gone on whose behalf a command runs. npm starts a script through a shell. When npm is
+// asked to end, it signals only the shell, and when it is killed it signals nobody, so the command itself has to watch.
 //
-// The rule, which docs/operations.md tells: a command that npm started ends with npm and with every shell between them.
-// Who started npm does not matter, so `setsid npm start` outlives its terminal. A command that was started without npm
-// ends with the process that started it, unless that is the system's first one or the command leads a session of its
-// own (setsid, systemd): then it is a daemon and watches nobody.
+// The rule (also in docs/operations.md): a command that npm started ends with npm and with every shell between them.
+// The process that started npm does not matter, so `setsid npm start` outlives its terminal. A command that was started
+// without npm ends with the process that started it, unless that is the system's first process or the command leads a
+// session of its own (setsid, systemd): then it is a daemon and watches nobody.
 //
 // Runs on Node 18 with nothing installed: bin/bootstrap.mjs imports it.
 import { spawnSync } from "node:child_process";
@@ -13,12 +13,12 @@ import { readFileSync } from "node:fs";
 const pollMs = 250;
 const maxDepth = 16;
 
-/** Commands that run package scripts, by their title (npm's is `npm start`) or by the script that Node runs. */
+/** Programs that run package scripts, by their title (npm's is `npm start`) or by the script that Node runs. */
 const runner = /^(npm|npx|yarn|pnpm)( |$)|[\\/](npm|npx|yarn|pnpm)(-cli)?(\.c?js)?( |$)/;
 const shellWithScript = /^\S*\b(sh|ash|dash|bash|zsh|ksh) -\S*c /;
 
 /**
- * Calls `gone` once, soon after the first of the watched processes has ended. Does not keep this process running.
+ * Calls `gone` once, soon after the first of the watched processes has ended. Does not keep this process alive.
  *
  * @param {() => void} gone
  */
@@ -41,7 +41,7 @@ function kindOf(command) {
 }
 
 /**
- * The chain of processes above this one that matter, nearest first: each the parent of the one before.
+ * The ancestors of this process that matter, nearest first: each is the parent of the one before.
  *
  * @returns {{ pid: number, child: number }[]}
  */
@@ -49,7 +49,7 @@ function ancestorsToWatch() {
   const above = [];
   for (let child = process.pid, pid = process.ppid; pid > 1 && above.length < maxDepth; ) {
     const found = inspect(pid);
-    // Gone while we looked: whoever asks whether it is still there learns that.
+    // If it ended meanwhile, the check whether it is still there will show that.
     const command = found?.command ?? "";
     above.push({ pid, child, command });
     if (kindOf(command) === "other") break;
@@ -62,8 +62,8 @@ function ancestorsToWatch() {
 }
 
 /**
- * A process that has ended leaves its children to another parent at once, while its number stays taken until somebody
- * has asked how it ended. Where the parent of another process cannot be read cheaply, the number has to do.
+ * When a process ends, its children get another parent at once, while its id stays taken until its exit status has been
+ * collected. Where the parent of another process cannot be read cheaply, the id has to do.
  *
  * @param {{ pid: number, child: number }} watched
  */
@@ -92,13 +92,13 @@ function inspect(pid) {
   return command === undefined ? null : { parent: Number(parent), command };
 }
 
-/** Only Linux tells; elsewhere what starts daemons is process 1. */
+/** Only Linux shows this; elsewhere daemons are started by process 1. */
 function leadsSession() {
   return process.platform === "linux" && Number(statOf(process.pid)?.[3]) === process.pid;
 }
 
 /**
- * The fields behind the name, which may hold anything: state, parent, group, session, …
+ * The fields after the name, which may contain anything: state, parent, group, session, …
  *
  * @param {number} pid
  */

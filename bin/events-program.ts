@@ -5,7 +5,7 @@ const listening = () => import("./events/listen.ts");
 const endpoints = () => import("./events/endpoints.ts");
 const operator = () => import("./events/operator-endpoints.ts");
 
-/** Adds `mintyard events`: what happens, told to whoever builds on the service. */
+/** Adds `mintyard events`: streams and webhooks for developers who build on the service. */
 export function addEventCommands(program: AnyCommand): void {
   const group = addGroup(program, "events", "streams and webhooks (docs/events.md)");
   withFilter(group.command("listen"))

@@ -3,7 +3,7 @@ import { loadConfig } from "../src/config/config.ts";
 import { createLogger } from "../src/telemetry/log.ts";
 import { deployFactory } from "../src/transactions/operator/deploy-contracts.ts";
 
-/** Deploys the factory of a configured chain and prints the two variables that name it. */
+/** Deploys the factory of a configured chain and prints the two variables for it. */
 export async function deployFactoryCommand(name: string): Promise<number> {
   const config = loadConfig();
   const chain = findChain(config.chains, name);

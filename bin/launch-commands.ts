@@ -1,5 +1,5 @@
-// `mintyard launch`: a folder becomes a collection. The work is in bin/launch; this file knows the command line and where
-// the service is.
+// `mintyard launch`: turns a folder into a collection. The work is done in bin/launch; this file parses the command
+// line and locates the service.
 import { confirm, isCancel } from "@clack/prompts";
 import { CommandError } from "./command-error.ts";
 import { readAllowlist } from "./launch/allowlist.ts";
@@ -32,13 +32,13 @@ export async function launch(
       pinTimeoutMs: pinTimeout * 1_000,
       filesFrom: filesFrom ?? [],
       trustJournal: trustJournal ?? false,
-      // `--yes` is about the price alone.
+      // `--yes` only accepts the price.
       confirm: async (question, option) => (option === "--yes" && yes === true) || (await ask(question, option)),
     });
   });
 }
 
-/** Money is spent without a question only where that was asked for. */
+/** Money is spent without a question only if an option says so. */
 async function ask(question: string, option: string): Promise<boolean> {
   if (!process.stdin.isTTY)
     throw new CommandError(`${question} Nobody can answer here: repeat the command with ${option}`);

@@ -4,7 +4,7 @@ const commands = () => import("./launch-commands.ts");
 
 const collect = (value: string, before: string[] = []) => [...before, value];
 
-/** Adds `mintyard launch FOLDER`, and what is done with a launched folder afterwards. */
+/** Adds `mintyard launch FOLDER`, and the commands for a folder after its launch. */
 export function addLaunchCommands(program: AnyCommand): void {
   const group = standsAlone(addGroup(program, "launch", "launch a folder of pictures and documents (docs/launch.md)"));
   for (const [name, does] of [

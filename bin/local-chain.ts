@@ -18,17 +18,18 @@ const port = Number(values.port);
 const dir = values.dir;
 if (!chainId || !port || !dir) throw new Error("usage: local-chain.ts --chain-id N --port N --dir FOLDER");
 
-// The launcher may die while the journal is replayed; what was acknowledged is in it.
+// The launcher may die during the replay; everything acknowledged is in the journal.
 const abandoned = () => leave(1);
 process.on("disconnect", abandoned);
 mkdirSync(dir, { recursive: true });
 const journal = new ChainJournal(join(dir, "journal.jsonl"));
 let replaying = true;
 let connected: NetworkConnection | undefined;
-// Requests that change the chain take turns, so that the journal has the order in which they took effect.
+// Requests that change the chain run one at a time, so that the journal has them in the order in which they took
+// effect.
 let turn: Promise<unknown> = Promise.resolve();
 
-// Without it Hardhat looks for a package around the folder that this process was started in.
+// Otherwise Hardhat looks for a package around this process's working directory.
 const project = join(import.meta.dirname, "..");
 const hre = await createHardhatRuntimeEnvironment(
   {
@@ -57,7 +58,7 @@ const hre = await createHardhatRuntimeEnvironment(
                 const ask = (method: string, params: unknown = []) =>
                   connection.provider.request({ method, params: params as unknown[] });
                 if (request.method === "evm_setIntervalMining") {
-                  // Blocks that nobody asked for cannot be replayed.
+                  // The journal cannot replay blocks that no request caused.
                   const error = { code: -32004, message: "interval mining is off on this node; use evm_mine" };
                   return { jsonrpc: "2.0", id: request.id, error };
                 }
@@ -83,12 +84,13 @@ const replayed = await journal.replay((method, params = []) =>
   provider.request({ method, params: params as unknown[] }),
 );
 replaying = false;
-// Nobody may see the chain before it is as long as it was: an indexer would take that for a reorganisation.
+// The chain must not be visible before the replay is complete: an indexer would take a shorter chain for a
+// reorganisation.
 await server.listen();
 process.send?.({ type: "ready", replayed });
 
 async function stop(): Promise<void> {
-  // A request that hangs shall not keep the node of a dead launcher running.
+  // A request that hangs must not keep a dead launcher's node running.
   setTimeout(() => leave(1), 3_000).unref();
   journal.close();
   await server.close().catch(() => undefined);
@@ -101,7 +103,7 @@ process.on("disconnect", stop);
 compactHeapLater();
 void compileCacheKept();
 
-/** The genesis block's time, kept: another one would be another chain. */
+/** The genesis block's time, stored: another time would make another chain. */
 function genesisDate(folder: string): string {
   const file = join(folder, "genesis-date");
   if (!existsSync(file)) writeFileSync(file, new Date(Math.floor(Date.now() / 1000) * 1000 - 60_000).toISOString());

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The command `mintyard`, for `./bin/mintyard.mjs …`, `npx mintyard …` and packages that depend on this one: the same as
-// `npm run -s mintyard -- …`, on whatever Node the machine has.
+// The command `mintyard`, for `./bin/mintyard.mjs …`, `npx mintyard …` and packages that depend on this one: the same
+// as `npm run -s mintyard -- …`, on any Node.
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { programFolder } from "./installed-package.mjs";

@@ -20,7 +20,7 @@ import { createDatabase, createPool } from "../src/db/pool/pool.ts";
 import type { ChargeState, Scope, Tier } from "../src/db/tables/accounts.ts";
 import { UsageError } from "./command-line.ts";
 
-/** Opens an account and prints its first key, which is shown this once. */
+/** Opens an account and prints its first key, which cannot be shown again. */
 export async function createAccount(values: { name: string; tier: Tier; email?: string | undefined }): Promise<number> {
   return await asOperator(async (services, actor) => {
     requireOwnPepper(services.config);
@@ -51,7 +51,7 @@ export async function setSuspended(id: string, suspended: boolean): Promise<numb
   });
 }
 
-/** @param list scopes separated by commas; all of them when it is left out. */
+/** @param list comma-separated scopes; all of them if left out. */
 export async function addKey(accountId: string, name: string, list: string | undefined): Promise<number> {
   const scopes = list?.split(",").map((item): Scope => oneOf(allScopes, item, "--scopes")) ?? [...allScopes];
   return await asOperator(async (services, actor) => {
@@ -86,7 +86,7 @@ export async function changeCharge(
   });
 }
 
-/** @returns 1 when the log is not what was written. */
+/** @returns 1 when the log was altered. */
 export async function checkAudit(): Promise<number> {
   let broken = false;
   await asOperator(async ({ db }) => {
@@ -97,7 +97,7 @@ export async function checkAudit(): Promise<number> {
   return broken ? 1 : 0;
 }
 
-/** Runs a command over its own connection and prints each row of its answer as one line of JSON. */
+/** Runs a command on a connection of its own and prints each row of its result as one line of JSON. */
 export async function asOperator(
   run: (services: OperatorServices & { pool: pg.Pool }, actor: string) => Promise<readonly unknown[]>,
 ): Promise<number> {

@@ -1,10 +1,10 @@
-// What `npm pack` needs beside the files of the repository (scripts `prepack` and `postpack` of package.json). The program
-// installs its own packages when it first runs (installed-package.mjs has the reasons), so for npm the package has none:
+// Files that `npm pack` needs in addition to the repository's (scripts `prepack` and `postpack` of package.json). The
+// program installs its own packages when it first runs (installed-package.mjs has the reasons), so npm must see none:
 //   package.json       without dependencies and scripts, while it is packed
-//   npm-manifest.json  package.json without what only developers need
-//   npm-lock.json      package-lock.json, in the same way
-//   build-id           version and hash: another build is another program, also under the same version
-// `postpack` puts package.json back and removes the others.
+//   npm-manifest.json  package.json without development packages
+//   npm-lock.json      package-lock.json without development packages
+//   build-id           version and hash: another build is another program, even under the same version
+// `postpack` restores package.json and removes the others.
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,14 +14,16 @@ import { buildIdFile, packedNames } from "./installed-package.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const inRoot = (name) => join(root, name);
-/** Ponder loads vite-tsconfig-paths, which imports vite and calls it optional; in the repository vitest brings it. */
+/**
+ * Ponder loads vite-tsconfig-paths, which imports vite but declares it optional; in the repository, vitest brings it.
+ */
 const peers = ["vite"];
 const kept = inRoot("package.json.kept");
 
 if (process.argv[2] === "--remove") {
   putBack();
 } else {
-  // After a run that was killed.
+  // Cleans up after a run that was killed.
   putBack();
   prepare();
 }
@@ -51,7 +53,7 @@ function prepare() {
   write("package.json", { ...shown, files, engines: { node: ">=18" } });
 }
 
-/** The entries that the first one leads to. */
+/** The entries that the root entry depends on, directly or not. */
 function reachable(packages) {
   const reached = new Set([""]);
   for (const path of reached) {

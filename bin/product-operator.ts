@@ -3,7 +3,7 @@ import { loadConfig } from "../src/config/config.ts";
 import { createLogger } from "../src/telemetry/log.ts";
 import { deployOperatorAndEasy } from "../src/transactions/operator/deploy-contracts.ts";
 
-/** Deploys the operator of product contracts of a configured chain and prints the variables that name what it made. */
+/** Deploys the operator of product contracts on a configured chain and prints the variables for it. */
 export async function deployOperatorCommand(name: string, names: { name: string; symbol: string }): Promise<number> {
   const config = loadConfig();
   const chain = findChain(config.chains, name);

@@ -3,7 +3,7 @@ import { loadConfig } from "../src/config/config.ts";
 import { orderRebuild } from "../src/indexing/index-versions.ts";
 import { connect } from "../src/indexing/nft-views.ts";
 
-/** Orders that a chain is indexed anew at the next start of its indexer; the old rows stay readable until then. */
+/** Makes the chain's indexer index it anew at its next start; the old rows stay readable until then. */
 export async function reindex(name: string): Promise<number> {
   const config = loadConfig();
   const chain = findChain(config.chains, name);

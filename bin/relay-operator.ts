@@ -2,7 +2,7 @@ import { loadConfig } from "../src/config/config.ts";
 import { createDatabase, createPool } from "../src/db/pool/pool.ts";
 import { explainIntent } from "../src/transactions/accept/explain-intent.ts";
 
-/** Prints the whole story of one request. */
+/** Prints the whole history of one request. */
 export async function showDeployment(wanted: string): Promise<number> {
   const lines = await withDatabase((db) => explainIntent(db, wanted));
   if (!lines) throw new Error(`nothing is known as ${wanted}: give an id, a transaction hash or an address`);

@@ -1,4 +1,4 @@
-// Before a unit's program: an older Node cannot read TypeScript, and what it says of that helps nobody.
+// Runs before a systemd unit's program: an older Node cannot load TypeScript, and its error would not say why.
 const wanted = Number(process.argv[2]);
 if (Number(process.versions.node.split(".")[0]) < wanted) {
   process.stderr.write(

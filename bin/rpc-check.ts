@@ -6,9 +6,9 @@ import { CommandError } from "./command-error.ts";
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
 /**
- * Prints what endpoints can do, and what to set for their chain.
+ * Prints the capabilities of endpoints, and suitable settings for their chain.
  *
- * @returns 1 when one does not answer, is of another chain than the first, or is minutes behind.
+ * @returns 1 when an endpoint does not answer, is of another chain than the first, or is minutes behind.
  */
 export async function checkEndpoints(urls: readonly string[]): Promise<number> {
   for (const url of urls)
@@ -55,7 +55,7 @@ function print(index: number, facts: EndpointFacts): void {
   line(refused, "32 questions at once", "it takes few questions at once");
 }
 
-/** @param fact a text says why not. */
+/** @param fact a text is the reason why not. */
 function line(fact: unknown, good: string, bad = good): void {
   say(typeof fact === "string" ? `  no   ${bad} (${nodeWords(fact)})` : `  ok   ${good}`);
 }

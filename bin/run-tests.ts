@@ -31,26 +31,26 @@ const options = {
   testNamePattern: { type: "string", short: "t" },
 } as const;
 
-/** Steps of one row run side by side, rows one after the other. */
+/** Rows of steps: the steps of a row run in parallel, the rows one after another. */
 type Plan = readonly (readonly Step[])[];
 
 interface RowResult {
   steps: readonly StepResult[];
-  /** User and system time of all that the row started. */
+  /** CPU time, user and system, of all processes of the row. */
   processorSeconds: number;
 }
 
 /**
- * `npm test`. Without words it runs the default tier, with `--long` the long tier; names of steps (lint, unused, types,
- * contracts, service, long) run just those, other words the test files whose path has one of them.
+ * `npm test`. Without arguments it runs the default tier, with `--long` the long tier. Names of steps (lint, unused,
+ * types, contracts, service, long) run only those; any other word runs the test files whose path contains it.
  *
  * @returns the exit code: 0 when everything passed.
- * @throws Error for a word that neither a step nor a test file has.
+ * @throws Error for a word that matches neither a step nor a test file.
  */
 export async function runTests(args: readonly string[]): Promise<number> {
   const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
   if (values.list) return printTiers();
-  // Everything of the run lies in it, and goes with it; the server of a database may run as somebody else.
+  // All files of the run are in this folder, which is removed at the end; a database server may run as another user.
   const folder = mkdtempSync(join(tmpdir(), "mintyard-test-"));
   chmodSync(folder, 0o755);
   process.env["TMPDIR"] = folder;
@@ -77,7 +77,7 @@ export async function runTests(args: readonly string[]): Promise<number> {
   }
 }
 
-/** Before each row: what else the machine does changes within a tier of half an hour. */
+/** Before each row, because the machine's load changes during a tier of half an hour. */
 async function boundWaits(): Promise<void> {
   const slowness = await measureSlowness();
   process.env["MINTYARD_TEST_SLOWNESS"] = slowness.toFixed(2);
@@ -152,7 +152,9 @@ function printTiers(): number {
   return 0;
 }
 
-/** What failed stands at the very end, with its cause and the command that repeats it: many keep only the last screen. */
+/**
+ * Failures come at the very end, each with its cause and the command to repeat it: often only the last screen is kept.
+ */
 function summarise(
   rows: readonly RowResult[],
   outcomes: readonly Outcome[],
@@ -170,7 +172,7 @@ function summarise(
   for (const { name, passed, seconds } of results)
     process.stdout.write(`${passed ? "passed" : "FAILED"}  ${name.padEnd(10)} ${inSeconds(seconds)}\n`);
   const inAll = rows.reduce((total, row) => total + row.processorSeconds, 0);
-  // Zero where the platform does not tell.
+  // Zero where the platform does not show it.
   if (inAll > 0) process.stdout.write(`        processor  ${inSeconds(inAll)}\n`);
   for (const failure of failures) {
     const { title, text, command } = failure;

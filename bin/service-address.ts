@@ -1,23 +1,24 @@
 import { DataFolder } from "../src/embedded/data-folder.ts";
 import { CommandError } from "./command-error.ts";
 
-/** Options of every command that talks to a service by its public API. */
+/** Options of every command that uses a service's public API. */
 export interface ServiceOptions {
   url?: string | undefined;
   json?: true | undefined;
 }
 
 export interface ServiceAddress {
-  /** Origin, such as `https://mintyard.example`. */
+  /** The origin, such as `https://mintyard.example`. */
   url: string;
-  /** API key; it is sent to this origin only. */
+  /** API key; sent to this origin only. */
   key: string;
 }
 
 /**
- * The service of `--url`, or the one that runs here. Its own key goes to it alone; any other needs MINTYARD_KEY.
+ * The service of `--url`, or the one that runs here. The local service's own key is sent only to it; any other service
+ * needs MINTYARD_KEY.
  *
- * @throws CommandError when there is none, or no key for it.
+ * @throws CommandError when there is no service, or no key for it.
  */
 export function findService({ url }: ServiceOptions): ServiceAddress {
   const local = DataFolder.environmentOf(process.env["MINTYARD_DATA_DIR"]);

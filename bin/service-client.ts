@@ -1,6 +1,6 @@
 import { openAsBlob } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-// Not the one within Node 24: where a server answers before it has read a form, that one ends the whole process.
+// Not Node 24's built-in one: when a server answers before it has read a form, that one crashes the process.
 import { FormData, fetch, type RequestInit } from "undici";
 import { backoffMs } from "../src/backoff.ts";
 import { countForMinorGc } from "../src/ipfs/minor-gc.ts";
@@ -23,7 +23,7 @@ interface DirectoryAnswer {
   warnings?: StoredDirectory["warnings"];
 }
 
-/** The service refused the request: repeating it would not help. */
+/** The service refused the request; repeating it would not help. */
 export class RefusedError extends CommandError {
   override readonly name = "RefusedError";
   readonly code: string;
@@ -36,7 +36,7 @@ export class RefusedError extends CommandError {
 
 const pauses = { firstMs: 400, mostMs: 20_000, jitter: 0.3 };
 
-/** The public HTTP API of a service. Whatever may pass is tried again: broken connections, 429 and 5xx. */
+/** A service's public HTTP API. Retries after passing failures: broken connections, 429 and 5xx. */
 export class ServiceClient {
   readonly url: string;
   readonly #key: string;
@@ -48,7 +48,7 @@ export class ServiceClient {
     this.#tries = tries;
   }
 
-  /** @throws RefusedError for errors of the document or the caller. */
+  /** @throws RefusedError for errors in the document or by the caller. */
   async graphql<T extends object>(query: string, variables: Record<string, unknown> = {}): Promise<T> {
     const body = JSON.stringify({ query, variables });
     const headers = { "Content-Type": "application/json" };
@@ -70,7 +70,7 @@ export class ServiceClient {
     });
   }
 
-  /** Uploads a file as it is on disk, without loading it. @returns its CID. */
+  /** Uploads a file from disk without loading it whole. @returns its CID. */
   async uploadFile(path: string, name: string): Promise<string> {
     return await this.#upload(async () => await openAsBlob(path), name);
   }
@@ -85,21 +85,25 @@ export class ServiceClient {
       const form = new FormData();
       const blob = await open();
       form.append("file", blob, name);
-      // What it is read into, and copied to, is outside the heap, and would lie about until there are some hundred megabytes.
+      // The buffers for reading and copying are outside the heap, and would otherwise accumulate to some hundred
+      // megabytes.
       countForMinorGc(2 * blob.size);
       const answer = (await this.#send("/v0/files", { method: "POST", body: form })) as { ipfs_url: string };
       return answer.ipfs_url.split("/").at(-1) ?? "";
     });
   }
 
-  /** What the service takes as one file; Infinity where it does not say: it then refuses the upload itself. */
+  /** The largest file that the service accepts; Infinity if it does not say: it then refuses the upload itself. */
   async largestFileBytes(): Promise<number> {
     const found = await this.#send("/console/installation.json", { method: "GET" }).catch(() => null);
     const { limits } = (found ?? {}) as { limits?: { file_bytes?: number } };
     return limits?.file_bytes ?? Number.POSITIVE_INFINITY;
   }
 
-  /** @returns its URI, `ipfs://…/`, and what readers will stumble over. @throws RefusedError with each fault of each file. */
+  /**
+   * @returns its URI, `ipfs://…/`, and warnings about what readers will not understand. @throws RefusedError with each
+   * fault of each file.
+   */
   async uploadDirectory(files: ReadonlyMap<string, string>): Promise<StoredDirectory> {
     return await this.#directory(files, "warnings=true");
   }
@@ -121,7 +125,7 @@ export class ServiceClient {
   }
 
   /**
-   * A request of the REST API, sent once when it changes something: a second one could do it a second time.
+   * A REST request. It is sent only once if it changes something, because a repetition could do it twice.
    *
    * @param path with its query, such as `/v1/webhooks`.
    */
@@ -131,7 +135,7 @@ export class ServiceClient {
     return (await this.#again(async () => await this.#send(path, init), method === "GET" ? this.#tries : 1)) as T;
   }
 
-  /** Whether a page of the service exists. */
+  /** Whether the service has a page. */
   async exists(path: string): Promise<boolean> {
     return await fetch(`${this.url}${path}`, { method: "HEAD", redirect: "error" }).then(
       ({ ok }) => ok,
@@ -141,7 +145,7 @@ export class ServiceClient {
 
   async #send(path: string, init: RequestInit): Promise<unknown> {
     const headers = { ...(init.headers as Record<string, string>), Authorization: this.#key };
-    // A redirect could lead the key to another host.
+    // A redirect could send the key to another host.
     const response = await fetch(`${this.url}${path}`, { ...init, headers, redirect: "error" });
     const text = await response.text();
     const body = parse(text);
@@ -170,7 +174,7 @@ export class ServiceClient {
   }
 }
 
-/** What a mutation refuses stands in its payload. @throws RefusedError with all of it, or PassingError. */
+/** A mutation reports refusals in its payload. @throws RefusedError with all of them, or PassingError. */
 function checkPayloads(data: object): void {
   for (const payload of Object.values(data) as ({ userErrors?: readonly UserError[] } | null)[]) {
     const [first] = payload?.userErrors ?? [];
@@ -181,7 +185,7 @@ function checkPayloads(data: object): void {
   }
 }
 
-/** Codes of a GraphQL answer that another try can change. */
+/** Error codes of GraphQL answers after which a retry can succeed. */
 const passing = new Set([
   "rate_limit_exceeded",
   "service_unavailable",
@@ -199,7 +203,7 @@ class PassingError extends Error {
   }
 }
 
-/** A connection that failed is a TypeError of fetch with its cause. */
+/** For a failed connection, fetch throws a TypeError with a cause. */
 function isPassing(error: unknown): boolean {
   return error instanceof PassingError || (error instanceof TypeError && error.cause !== undefined);
 }

@@ -3,14 +3,14 @@ import { readyLine } from "../src/embedded/ready-info.ts";
 import { StartProgress } from "../src/embedded/start-progress.ts";
 
 /**
- * `npm start`: prints one line `MINTYARD_READY {json}` on stdout when all is ready; SIGTERM and SIGINT end it. On stderr
- * it says how far the start is, and last where the console is.
+ * `npm start`: prints one line `MINTYARD_READY {json}` on stdout when everything is ready; ends on SIGTERM and SIGINT.
+ * On stderr it shows the start's progress, and last the console's address.
  */
 export async function runStart(): Promise<number> {
   const stopAsked = untilStopAsked();
   const stop = new AbortController();
   void stopAsked.then(() => stop.abort());
-  // Who reads this may be gone before the stack is down.
+  // The reader of the output may be gone before the stack has stopped.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
   keepCompileCache(process.env["MINTYARD_DATA_DIR"]);
   const { StartStopped, startStack } = await import("../src/embedded/stack.ts");
@@ -33,12 +33,12 @@ export async function runStart(): Promise<number> {
   return 0;
 }
 
-/** Resolves when this process is told to end, or when the one that started it is gone. */
+/** Resolves when this process is asked to end, or when its parent is gone. */
 export function untilStopAsked(): Promise<"stop"> {
   return new Promise((done) => {
     for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => done("stop"));
     process.on("disconnect", () => done("stop"));
-    // It went while this process was loading.
+    // The parent ended while this process was loading.
     if (process.connected === false) done("stop");
   });
 }

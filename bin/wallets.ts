@@ -10,10 +10,10 @@ import { openWallet, reconcileWallet } from "../src/transactions/operator/mend-w
 import { listWallets, type RelayerWallet } from "../src/transactions/store/wallets.ts";
 import { listSharedWallets } from "../src/transactions/submit/reconcile-nonces.ts";
 
-/** What `wallets grant` ends with when its time was over before every wallet had its role. */
+/** Exit code of `wallets grant` when its time ended before every wallet had its role. */
 const unfinished = 3;
 
-/** Prints every paying wallet; or opens, halts or reconciles one first. */
+/** Prints every paying wallet, after opening, halting or reconciling one if asked to. */
 export async function walletsCommand(
   action: "list" | "open" | "halt" | "reconcile",
   address = "",
@@ -29,9 +29,9 @@ export async function walletsCommand(
 }
 
 /**
- * Gives every configured wallet the relayer role of its chain's factory, and prints each step.
+ * Gives every configured wallet the relayer role on its chain's factory, and prints each step.
  *
- * @returns 0 when all have it; 3 when the time was over before.
+ * @returns 0 when all have it; 3 when the time ended first.
  */
 export async function grantCommand(timeoutSeconds: number): Promise<number> {
   return await withServices(async (services) => {

@@ -6,13 +6,13 @@ interface Body {
   data: Record<string, string | number | null | undefined>;
 }
 
-/** An event in one line for whoever watches: when, what, where, and its id. */
+/** An event in one line for a person who watches: time, type, subject and id. */
 export function describeEvent(text: string): string {
   const { type, timestamp, data } = JSON.parse(text) as Body;
   const words = [timestamp, type, data["kind"], data["chain"], ...placeOf(type, data), data["state"]];
   if (data["retracts"] != null) words.push(`takes back ${data["retracts"]}`);
   words.push(data["id"]);
-  // What a stream says must not move the cursor or colour the screen.
+  // Text from the stream must not move the cursor or colour the screen.
   return words
     .filter((word) => word != null)
     .join("  ")

@@ -62,7 +62,7 @@ export async function changeEndpoint(
   return 0;
 }
 
-/** Shows an endpoint, or does what the word says and shows it then. */
+/** Performs the action on an endpoint, if it is not `show`, and then shows the endpoint. */
 export async function actOnEndpoint(
   action: "show" | "pause" | "resume" | "verify" | "delete",
   id: string,
@@ -111,7 +111,7 @@ export interface ReplayOptions extends ServiceOptions {
   failed?: true | undefined;
 }
 
-/** Has the service send events again, with the ids that they had. */
+/** Makes the service send events again, with their original ids. */
 export async function replayEvents(eventId: string | undefined, options: ReplayOptions): Promise<number> {
   const { endpoint, since, until, fromBlock, toBlock, failed, ...where } = options;
   const wanted = { eventId, since, until, fromBlock, toBlock, failed };
@@ -164,7 +164,7 @@ function describe(endpoint: Endpoint): string {
   );
 }
 
-/** Why nothing is sent to it. */
+/** Why nothing is sent to the endpoint. */
 function whyOf({ state, disabledReason, waiting, verificationTry: last }: Endpoint): string {
   if (disabledReason) return ` (${disabledReason})`;
   if (state === "unverified") return last ? ` (answered ${last.status ?? "nothing"}: ${last.fault})` : "";

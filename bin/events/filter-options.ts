@@ -1,6 +1,6 @@
 import { CommandError } from "../command-error.ts";
 
-/** Which events, as the options of `events listen` and `events endpoints` say it: values between commas. */
+/** A filter of events, as the options of `events listen` and `events endpoints`: comma-separated values. */
 export interface FilterOptions {
   types?: string | undefined;
   chains?: string | undefined;
@@ -21,7 +21,7 @@ export function queryOf(options: FilterOptions): URLSearchParams {
   return query;
 }
 
-/** As `/v1/webhooks` takes it. Only what was given: an empty text makes a list empty. */
+/** As `/v1/webhooks` takes it. Only the options given: an empty text makes a list empty. */
 export function bodyOf(options: FilterOptions): Record<string, unknown> {
   const given = Object.keys(lists).filter((member) => options[member as keyof FilterOptions] !== undefined);
   return {

@@ -4,7 +4,7 @@ import { CommandError } from "../command-error.ts";
 import type { ServiceAddress } from "../service-address.ts";
 import { type Frame, readFrames } from "./read-frames.ts";
 
-/** What happens with a stream that is followed. */
+/** What happens to a stream that is followed. */
 export type Followed =
   | { kind: "open" }
   /** @property body the JSON text of a webhook's body. */
@@ -12,15 +12,15 @@ export type Followed =
   | { kind: "lost"; reason: string; waitMs: number };
 
 const pauses = { firstMs: 300, mostMs: 15_000, jitter: 0.3 };
-/** The service says something at least each 15 seconds. */
+/** The service sends something at least every 15 seconds. */
 const silenceMs = 40_000;
 
 /**
- * The service's events, from a place in their order or from now on. A connection that ends is made again, and goes on
- * where it ended.
+ * The service's events, after a known event or from now on. When a connection ends, another one continues at the same
+ * position.
  *
  * @param query a filter, as `GET /v1/events` takes it.
- * @param after the sequence of the last event that is known; null: from now on.
+ * @param after the sequence of the last known event; null: from now on.
  * @throws CommandError when the service refuses the stream.
  */
 export async function* followEvents(
@@ -44,7 +44,7 @@ export async function* followEvents(
           break;
         }
         place = frame.id ?? place;
-        // The first one says where the stream begins: from now on nothing is missed.
+        // The first frame says where the stream begins: from now on nothing is missed.
         if (!opened) yield { kind: "open" };
         opened = true;
         if (frame.data !== "") yield { kind: "event", sequence: frame.id ?? "", type: frame.event, body: frame.data };
@@ -71,12 +71,12 @@ async function open(
 ): Promise<AsyncIterable<Uint8Array>> {
   const response = await fetch(`${url}/v1/events?${query}`, {
     headers: { Authorization: key, Accept: "text/event-stream", ...(place === null ? {} : { "Last-Event-ID": place }) },
-    // A redirect could lead the key to another host.
+    // A redirect could send the key to another host.
     redirect: "error",
     signal,
   });
   if (response.ok && response.body && response.headers.get("content-type")?.startsWith("text/event-stream"))
-    // Node's streams are iterable; the types of the browser's do not say so.
+    // Node's streams are iterable; the types, which are the browser's, do not include that.
     return response.body as unknown as AsyncIterable<Uint8Array>;
   const text = (await response.text()).slice(0, 2_000);
   const message = messageOf(text) ?? `${response.status} ${text.slice(0, 200)}`;
@@ -84,7 +84,7 @@ async function open(
   throw new CommandError(message);
 }
 
-/** Ends a connection that says nothing any more: one that was cut on the way looks like a quiet one. */
+/** Ends a connection that has been silent for too long: a connection that was cut on the way looks like a quiet one. */
 class Silence {
   readonly #controller = new AbortController();
   readonly #timer: NodeJS.Timeout;
@@ -105,7 +105,7 @@ class Silence {
     for await (const part of body) {
       this.broken();
       yield part;
-      // Whoever reads slowly is not a silent service.
+      // A slow reader does not mean a silent service.
       this.broken();
     }
   }

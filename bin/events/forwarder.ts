@@ -1,19 +1,19 @@
 import { secretOfText, signedHeaders } from "../../src/outbox/sign-webhook.ts";
 
-/** A body of a webhook, and the id under which it is sent. */
+/** A webhook's body, and the id that it is sent with. */
 export interface Message {
   id: string;
   type: string;
   body: string;
 }
 
-/** What a receiver answered, or why it did not. */
+/** A receiver's answer, or the reason why there is none. */
 export type Forwarded = { status: number; milliseconds: number } | { fault: string; milliseconds: number };
 
-/** As long as a webhook's try. */
+/** The same limit as for a webhook's try. */
 const answerMs = 15_000;
 
-/** Sends events to a receiver of the person at this machine, signed as webhooks are. */
+/** Sends events to a receiver on the developer's machine, signed as webhooks are. */
 export class Forwarder {
   readonly url: string;
   readonly #secret: Buffer;
@@ -46,7 +46,7 @@ export class Forwarder {
     }
   }
 
-  /** Sends the last message once more, with its id: a receiver must leave it out. Null before there is one. */
+  /** Sends the last message once more, with its id, so a receiver has to ignore it. Null before the first message. */
   async again(): Promise<{ message: Message; forwarded: Forwarded } | null> {
     return this.#last && { message: this.#last, forwarded: await this.send(this.#last) };
   }

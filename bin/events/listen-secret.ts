@@ -5,17 +5,18 @@ import { newSecret, secretText } from "../../src/outbox/sign-webhook.ts";
 import { CommandError } from "../command-error.ts";
 
 /**
- * What `events listen` and `events trigger` sign with: one secret for this machine and user, so that a receiver is told
- * it once. It lies in the user's configuration folder (XDG Base Directory Specification) and is readable by them alone.
+ * The secret that `events listen` and `events trigger` sign with: one for this machine and user, so that a receiver is
+ * configured only once. It is in the user's configuration folder (XDG Base Directory Specification), and only the user
+ * may read it.
  *
  * @returns `whsec_…`
- * @throws CommandError for a file that has something else.
+ * @throws CommandError for a file with other content.
  */
 export async function readListenSecret(env: NodeJS.ProcessEnv): Promise<string> {
   const folder = join(env["XDG_CONFIG_HOME"] || join(homedir(), ".config"), "mintyard");
   const path = join(folder, "listen-secret");
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  // Of two commands that begin at once, one writes; both read what it wrote.
+  // When two commands start at the same time, one writes and both read what it wrote.
   await writeFile(path, `${secretText(newSecret())}\n`, { mode: 0o600, flag: "wx" }).catch((error) => {
     if (error.code !== "EEXIST") throw error;
   });

@@ -14,8 +14,8 @@ export interface ListenOptions extends ServiceOptions, FilterOptions {
 }
 
 /**
- * Prints events as they come, and sends each to a local receiver as a webhook would be sent: in order, the next one after
- * the answer. Ends with an interrupt, or after `count` events.
+ * Prints events as they come, and sends each to a local receiver as a webhook would be sent: in order, each after the
+ * answer to the one before. Ends on an interrupt, or after `count` events.
  *
  * @returns the exit code.
  */
@@ -72,7 +72,7 @@ async function take(
   if (forwarder) say(`    ${describeForwarded(await forwarder.send(message))}`);
 }
 
-/** In a terminal `r` sends the last event once more. @returns what ends it. */
+/** In a terminal, `r` sends the last event once more. @returns a function that ends this. */
 function watchKeys(forwarder: Forwarder, say: (text: string) => void, end: () => void): () => void {
   const { stdin } = process;
   if (!stdin.isTTY) return () => undefined;

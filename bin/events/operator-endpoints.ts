@@ -20,7 +20,7 @@ export interface OperatorEndpointOptions {
 
 const listOf = (text: string | undefined) => text?.split(",").map((item) => item.trim());
 
-/** Makes an endpoint for the operator's events; prints its secret, this once. */
+/** Creates an endpoint for the operator's events; prints its secret, which cannot be shown again. */
 export async function createOperatorEndpoint(url: string, options: OperatorEndpointOptions): Promise<number> {
   return await asOwner(async (services, owner) => {
     requireOwnPepper(services.config);

@@ -1,20 +1,20 @@
 /** One server-sent event (HTML, 9.2.6). */
 export interface Frame {
-  /** Where to resume from after it. */
+  /** The position to resume from after it. */
   id: string | null;
-  /** `message` when the stream names none. */
+  /** `message` when the stream gives none. */
   event: string;
-  /** Empty: only the id is told. */
+  /** Empty: the frame only has an id. */
   data: string;
 }
 
-/** What one event may have at most: the service's are below 20 KB. */
+/** The longest event that is accepted; the service's are below 20 KB. */
 const mostCharacters = 4_194_304;
 
 /**
  * Reads the events of a `text/event-stream`.
  *
- * @throws Error for an event that has no end: somebody else answers.
+ * @throws Error for an event without an end: the server is not this service.
  */
 export async function* readFrames(body: AsyncIterable<Uint8Array>): AsyncGenerator<Frame, void> {
   const decoder = new TextDecoder();

@@ -14,9 +14,9 @@ export interface TriggerOptions extends ServiceOptions {
 }
 
 /**
- * Sends an invented event of a type: from here to a local receiver, or from the service to an endpoint.
+ * Sends a made-up event of a type: from here to a local receiver, or from the service to an endpoint.
  *
- * @returns the exit code: 1 when the receiver did not take it.
+ * @returns the exit code: 1 when the receiver did not accept it.
  */
 export async function trigger(type: string, { endpoint, forwardTo, ...where }: TriggerOptions): Promise<number> {
   if ((endpoint === undefined) === (forwardTo === undefined))

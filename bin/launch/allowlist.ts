@@ -3,10 +3,10 @@ import { CommandError } from "../command-error.ts";
 import { listed } from "./read-folder.ts";
 
 /**
- * Wallets of a file, one a line; of a CSV the first column. Empty lines, comments (#) and a heading are skipped, repeats
- * dropped.
+ * The wallets in a file, one per line; in a CSV, the first column. Empty lines, comments (#) and a heading are skipped,
+ * repeats are dropped.
  *
- * @throws CommandError with the line of each entry that is no address.
+ * @throws CommandError with the line of each entry that is not an address.
  */
 export async function readAllowlist(path: string): Promise<{ wallets: string[]; repeats: number }> {
   const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {

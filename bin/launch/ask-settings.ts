@@ -15,7 +15,10 @@ const isTime = (value: string | undefined) =>
   Number.isNaN(Date.parse(value ?? "")) ? "a time such as 2026-01-31T18:00:00Z" : undefined;
 const timeOrNone = (value: string | undefined) => (value ? isTime(value) : undefined);
 
-/** Asks for what `launch.json` needs and writes it. @throws CommandError where nobody can answer, or the file is there. */
+/**
+ * Asks for the settings of `launch.json` and writes it. @throws CommandError when nobody can answer, or the file
+ * exists.
+ */
 export async function askSettings(folder: string): Promise<void> {
   const path = join(folder, settingsFile);
   if (!process.stdin.isTTY)

@@ -8,7 +8,7 @@ import { type Artwork, listed, readDocument, type Token } from "./read-folder.ts
 import { type Settings, settingsFile } from "./settings.ts";
 
 export interface Findings {
-  /** The launch cannot begin. */
+  /** Faults with which the launch cannot begin. */
   errors: string[];
   /** Legal, but probably not meant; `--strict` refuses them. */
   warnings: string[];
@@ -17,9 +17,9 @@ export interface Findings {
 const noPicture = /\.(mp4|webm|mov|mp3|wav|ogg|oga|ogv|m4a|m4v|flac|glb|gltf|html?|pdf|json|txt|css|js)$/i;
 
 /**
- * Looks at every file before anything is uploaded: numbers, names, pictures, attributes.
+ * Checks every file before anything is uploaded: numbers, names, pictures, attributes.
  *
- * @param largestBytes of one file, as the service takes it.
+ * @param largestBytes largest file that the service accepts.
  */
 export async function checkArtwork(
   folder: string,
@@ -41,7 +41,7 @@ export async function checkArtwork(
   return { errors: [...errors, ...firsts(data)], warnings };
 }
 
-/** Everything that is uploaded, with its size. */
+/** All files to upload, with their sizes. */
 async function sizesOf(
   folder: string,
   { tokens, media }: Artwork,
@@ -57,10 +57,10 @@ async function sizesOf(
   return sizes;
 }
 
-/** Its name proves nothing: whatever it is, everybody would see it. */
+/** Checks that it is a picture: a name proves nothing, and whatever the file is, everybody would see it. */
 async function checkPlaceholder(folder: string, { placeholder, reveal }: Settings, errors: string[]): Promise<void> {
   const image = reveal === "later" ? placeholder?.image : undefined;
-  // Other names are looked at with the rest.
+  // Other names are checked along with the other files.
   if (image === undefined || !noPicture.test(image)) return;
   if ((await typeOf(join(folder, image)).catch(() => "")) === null)
     errors.push(`${settingsFile}: the placeholder names ${image}, which is no picture`);
@@ -142,13 +142,13 @@ async function faultOf(path: string, size: number): Promise<FileFault | null> {
 const shownNowhere = /^(psd|dds|icns|ktx|pnm|tga)$/;
 const shownBySome = /^(tiff|hei[cf]|j2c|jp2|jxl.*)$/;
 
-/** The kind of a picture; null for what is none. */
+/** A picture's kind; null if it is not a picture. */
 async function typeOf(path: string): Promise<string | null> {
   const found = ({ width, height, type = "" }: { width: number; height: number; type?: string | undefined }) =>
     width > 0 && height > 0 ? type : null;
   const atOnce = await imageSizeFromFile(path).then(found, () => null);
   if (atOnce !== null) return atOnce;
-  // The size may stand behind half a megabyte of other data; an SVG need not have one.
+  // The size may come after half a megabyte of other data; an SVG need not have one.
   const bytes = await readFile(path);
   if (/^\ufeff?\s*(<\?xml[^>]*>|<!--.*?-->|<!DOCTYPE[^>]*>|\s)*<svg[\s>]/is.test(bytes.toString("utf8", 0, 65_536)))
     return "svg";
@@ -180,7 +180,7 @@ function hasTraits(value: unknown): boolean {
   );
 }
 
-/** What is uploaded, each file once, in the order of the tokens. */
+/** The files to upload, each once, in the order of the tokens. */
 export function filesToUpload(tokens: readonly Token[]): string[] {
   return [...new Set(tokens.flatMap(({ files }) => files))];
 }

@@ -11,12 +11,12 @@ export interface ContentId {
   /** Hex digest of the whole file. */
   sha256: string;
   sizeBytes: number;
-  /** What the service has to answer: the profile `unixfs-v1-2025` (IPIP-499), computed here. */
+  /** The CID that the service has to answer with: profile `unixfs-v1-2025` (IPIP-499), computed here. */
   cid: string;
 }
 
 const sha256Code = 0x12;
-/** A file up to this size is one raw block, whose CID is the hash of its bytes. */
+/** A file up to this size is one raw block, and its CID is the hash of its bytes. */
 const chunkSize = 1_048_576;
 const importerOptions = {
   cidVersion: 1,
@@ -30,8 +30,8 @@ const importerOptions = {
 const dropBlocks = { put: async (cid: CID) => cid };
 
 /**
- * Reads files and computes what identifies their content. One at a time: a buffer of one chunk serves them all, because ten
- * thousand buffers would be gone only when the collector sees a reason.
+ * Reads files and computes the hashes that identify their content. One file at a time, with one buffer of a chunk for
+ * all: ten thousand buffers would stay until the garbage collector sees a reason to run.
  */
 export class ContentReader {
   readonly #chunk = Buffer.allocUnsafeSlow(chunkSize);
@@ -46,7 +46,7 @@ export class ContentReader {
     }
   }
 
-  /** The same of a text that is one chunk at most. */
+  /** The same for a text of one chunk at most. */
   ofText(text: string): string {
     return cidOf(createHash("sha256").update(text).digest());
   }
@@ -69,7 +69,7 @@ export class ContentReader {
         if (bytesRead === 0) return;
         hash.update(chunk.subarray(0, bytesRead));
         sizeBytes += bytesRead;
-        // The importer keeps what it is given until its block is whole.
+        // The importer keeps each chunk until its block is complete.
         yield Buffer.from(chunk.subarray(0, bytesRead));
       }
     }

@@ -56,19 +56,19 @@ export async function planDeployment({ client, reporter }: Parts, input: DeployI
 const over = (steps: readonly Step[]) =>
   steps.filter((step) => step.step === "deploy_refused" || step.step === "deploy_ended");
 
-/** The key of the next deployment request: the same for every process that launches this folder. */
+/** The key of the next deployment request: the same in every process that launches this folder. */
 export function nextDeploymentKey({ steps }: Pick<Journal, "steps">): string {
   return `launch-${lastStep(steps, "begun")?.id}-${over(steps).length + 1}`;
 }
 
-/** The request that may have been paid for or may still be: it is on record, and nothing shows that it came to nothing. */
+/** The request that may have been paid for or may still be: it is on record, and nothing shows that it failed. */
 export function openIntent({ steps }: Pick<Journal, "steps">) {
   const intent = lastStep(steps, "deploy_intent");
   const isOver = over(steps).some((step) => step.idempotencyKey === intent?.input.idempotencyKey);
   return isOver ? undefined : intent;
 }
 
-/** What the service answered to the open request; undefined while it has not. */
+/** The service's answer to the open request; undefined before it has answered. */
 export function openDeployment({ steps }: Pick<Journal, "steps">) {
   if (!openIntent({ steps })) return undefined;
   return lastStep(steps.slice(steps.findLastIndex(({ step }) => step === "deploy_intent")), "deployment");
@@ -87,7 +87,7 @@ export async function sendDeployment({ client, journal, reporter }: Parts, input
     record(deployCollection.deployment);
   } catch (error) {
     if (!(error instanceof RefusedError)) throw error;
-    // An earlier try of the same request may have been accepted, whatever this one was answered.
+    // An earlier try of the same request may have been accepted, whatever the answer to this one.
     const existing = await findDeployment(client, input.chain, predicted);
     if (existing) return record(existing);
     journal.writeSynced({ step: "deploy_refused", idempotencyKey: input.idempotencyKey, reason: error.message });
@@ -125,7 +125,7 @@ interface Following {
   predictedAddress?: string;
 }
 
-/** A request that came to nothing for good. */
+/** A request that failed for good. */
 export class EndedError extends CommandError {
   readonly id: string;
   readonly state: string;
@@ -140,7 +140,7 @@ export class EndedError extends CommandError {
 /**
  * Follows a deployment or an update until it is confirmed, and reports each new state.
  *
- * @throws EndedError when it came to nothing.
+ * @throws EndedError when it failed for good.
  */
 export async function untilConfirmed(
   { client, reporter }: Omit<Parts, "journal">,
@@ -159,7 +159,7 @@ export async function untilConfirmed(
   }
 }
 
-/** @throws EndedError when it came to nothing. */
+/** @throws EndedError when it failed for good. */
 async function readState(
   client: ServiceClient,
   kind: "deployment" | "collectionUpdate",
@@ -180,7 +180,7 @@ async function readState(
   return found;
 }
 
-/** Notes that what an earlier run sent came to nothing since: then the next request is a new one. */
+/** Records that the request of an earlier run has failed since, so that the next one is a new request. */
 export async function noteEnded({ client, journal, reporter }: Parts): Promise<void> {
   const sent = openDeployment(journal);
   if (!sent || journal.last("deployed")) return;
@@ -196,7 +196,7 @@ export async function noteEnded({ client, journal, reporter }: Parts): Promise<v
 /**
  * Follows the open request to its collection.
  *
- * @throws CommandError when it came to nothing, which the journal has then.
+ * @throws CommandError when the request failed for good; the journal records that.
  */
 export async function followDeployment(parts: Parts): Promise<Following> {
   try {

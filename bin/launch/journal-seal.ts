@@ -5,32 +5,32 @@ import { join } from "node:path";
 import { CommandError } from "../command-error.ts";
 
 /**
- * Shows that a journal was written by this user on this machine: each line has a code over itself and all lines before. A
- * journal may come with a folder from anywhere, and what it says is paid for.
+ * Shows that a journal was written by this user on this machine: each line has a MAC over itself and all lines before
+ * it. A journal may come with a folder from anywhere, and what it says is paid for.
  */
 export class JournalSeal {
   readonly #key: Buffer | null;
   #digest = "";
   #isOwn = true;
 
-  /** @param key null: nothing can be shown, and no line counts as this user's own. */
+  /** @param key null: nothing can be verified, and no line counts as this user's own. */
   constructor(key: Buffer | null) {
     this.#key = key;
   }
 
-  /** Takes a line in that was read. @param code as it stands in the line. */
+  /** Adds a line that was read. @param code the MAC in that line. */
   read(line: string, code: unknown): void {
     const wanted = this.#next(line);
-    // The last line speaks for all before it: whoever wrote it had looked at them.
+    // The last line vouches for all before it: its writer had checked them.
     this.#isOwn = wanted !== null && typeof code === "string" && isSame(wanted, code);
   }
 
-  /** The code of a line that is about to be written; undefined without a key. */
+  /** The MAC of the line about to be written; undefined without a key. */
   write(line: string): string | undefined {
     return this.#next(line) ?? undefined;
   }
 
-  /** Whether the last line that was read is this user's; true of none. */
+  /** Whether the last line read is this user's; true before any line. */
   get isOwn(): boolean {
     return this.#isOwn;
   }
@@ -47,17 +47,18 @@ function isSame(wanted: string, given: string): boolean {
 }
 
 /**
- * The key of journals, in the user's configuration folder (XDG Base Directory Specification), readable by them alone.
+ * The key for journals, in the user's configuration folder (XDG Base Directory Specification); only the user may read
+ * it.
  *
- * @returns null where there is no such folder and none can be made.
- * @throws CommandError for a file that holds something else.
+ * @returns null when there is no such folder and none can be created.
+ * @throws CommandError for a file with other content.
  */
 export function readJournalKey(env: NodeJS.ProcessEnv = process.env): Buffer | null {
   const folder = join(env["XDG_CONFIG_HOME"] || join(homedir(), ".config"), "mintyard");
   const path = join(folder, "journal-key");
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    // Of two commands that begin at once, one writes; both read what it wrote.
+    // When two commands start at the same time, one writes and both read what it wrote.
     writeFileSync(path, `${randomBytes(32).toString("hex")}\n`, { mode: 0o600, flag: "wx" });
   } catch (error) {
     const { code = "" } = error as NodeJS.ErrnoException;

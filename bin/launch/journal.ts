@@ -15,17 +15,19 @@ import { basename, dirname, join, resolve } from "node:path";
 import { CommandError } from "../command-error.ts";
 import { JournalSeal, readJournalKey } from "./journal-seal.ts";
 
-/** One line of the journal. A line is written once what it says has happened; an `intent` before its request leaves. */
+/**
+ * One line of the journal. A line is written once its event has happened, but an `intent` before its request is sent.
+ */
 export type Step =
   | { step: "begun"; at: string; id: string; service: string; account: string }
   | { step: "file"; path: string; sha256: string; sizeBytes: number; cid: string }
-  /** `documents` has the beginning of each document's SHA-256, by its path. */
+  /** `documents` has a prefix of each document's SHA-256, by its path. */
   | { step: "directory"; uri: string; documents: Record<string, string> }
   | { step: "placeholder"; sha256: string; uri: string }
   | { step: "deploy_intent"; at: string; input: DeployInput; predictedAddress: string }
-  /** The service refused the request whole: nothing was signed or paid. */
+  /** The service refused the request as a whole: nothing was signed or paid. */
   | { step: "deploy_refused"; idempotencyKey: string; reason: string }
-  /** The request ended without a collection, for good: cancelled, expired, or refused by the chain. */
+  /** The request ended for good without a collection: cancelled, expired, or refused by the chain. */
   | { step: "deploy_ended"; at: string; idempotencyKey: string; id: string; state: string }
   | { step: "deployment"; id: string; transactionHash: string | null; predictedAddress: string }
   | { step: "deployed"; at: string; address: string; transactionHash: string; transactionUrl: string | null }
@@ -40,12 +42,12 @@ export type UpdateInput = Record<string, unknown> & { chain: string; collection:
 type StepOf<K extends Step["step"]> = Extract<Step, { step: K }>;
 
 /**
- * The record of one launch beside its folder: append-only, one JSON line a step. A launch that was killed goes on from
- * it. Only one process may have it open.
+ * The record of one launch, next to its folder: append-only, one JSON line per step. A launch that was killed resumes
+ * from it. Only one process may have it open.
  */
 export class Journal {
   readonly path: string;
-  /** An earlier process wrote here, and may have been killed between an upload and its line. */
+  /** Whether an earlier process wrote to it, and may have been killed between an upload and its line. */
   readonly resumed: boolean;
   readonly #steps: Step[];
   readonly #file: number;
@@ -57,7 +59,7 @@ export class Journal {
     this.#lock = lock;
     this.#seal = new JournalSeal(readJournalKey());
     const text = existsSync(path) ? readFileSync(path, "utf8") : "";
-    // A process that was killed while it wrote leaves half a line: what it says had not been relied on.
+    // A process that was killed while writing leaves a partial line; nothing had relied on it yet.
     const whole = text.slice(0, text.lastIndexOf("\n") + 1);
     this.#steps = parse(whole, path, this.#seal);
     this.resumed = this.#steps.length > 0;
@@ -65,7 +67,7 @@ export class Journal {
     if (whole.length < text.length) ftruncateSync(this.#file, Buffer.byteLength(whole));
   }
 
-  /** `art/` has its journal in `art.launch.jsonl`. @throws CommandError when another launch of the folder runs. */
+  /** The journal of `art/` is `art.launch.jsonl`. @throws CommandError when another launch of the folder is running. */
   static open(folder: string): Journal {
     const path = journalPath(folder);
     refuseLink(path);
@@ -79,7 +81,7 @@ export class Journal {
     }
   }
 
-  /** The steps without the lock, for commands that only look. */
+  /** Reads the steps without taking the lock, for commands that change nothing. */
   static read(folder: string): { steps: readonly Step[]; isOwn: boolean } {
     const path = journalPath(folder);
     if (!existsSync(path)) throw new CommandError(`${folder} was not launched from here: there is no ${path}`);
@@ -90,8 +92,8 @@ export class Journal {
   }
 
   /**
-   * Whether this user wrote it, on this machine: then what it says was asked about, and may be paid for. What is written after
-   * the person has answered for a foreign one makes it their own.
+   * Whether this user wrote it on this machine: then the user was asked about its content, which may be paid for. Once
+   * the user has accepted a foreign journal, the next line written makes it the user's own.
    */
   get isOwn(): boolean {
     return this.#seal.isOwn;
@@ -115,11 +117,11 @@ export class Journal {
     this.#steps.push(step);
   }
 
-  /** Writes a step and waits until it is on disk: required before a request that costs money. */
+  /** Writes a step and waits until it is on disk; required before a request that costs money. */
   writeSynced(step: Step): void {
     this.write(step);
     fsyncSync(this.#file);
-    // The name of a new file is on disk only with its folder.
+    // A new file's name is on disk only once its folder is synced.
     const folder = openSync(dirname(this.path), "r");
     fsyncSync(folder);
     closeSync(folder);
@@ -140,7 +142,7 @@ export function journalPath(folder: string): string {
   return join(dirname(path), `${basename(path)}.launch.jsonl`);
 }
 
-/** A journal that came with a folder may lead to any file of this user, and lines would be written there. */
+/** A journal that came with a folder may be a link to any file of this user, and lines would be appended to that. */
 function refuseLink(path: string): void {
   if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink())
     throw new CommandError(
@@ -165,10 +167,10 @@ function parse(text: string, path: string, seal: JournalSeal): Step[] {
     });
 }
 
-/** What file systems without hard links answer: exFAT, some shares. */
+/** Errors of file systems without hard links: exFAT, some network shares. */
 const noLinks = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EINVAL"]);
 
-/** Locks of this process. */
+/** Locks taken by this process. */
 const held = new Set<string>();
 
 function takeLock(lock: string): void {
@@ -181,7 +183,7 @@ function releaseLock(lock: string): void {
   rmSync(lock, { force: true });
 }
 
-/** A process that is killed between the two calls leaves an empty lock, which nobody holds. */
+/** A process killed between the two calls leaves an empty lock, which nobody owns. */
 function takeWithoutLink(lock: string): void {
   for (;;) {
     try {
@@ -195,17 +197,18 @@ function takeWithoutLink(lock: string): void {
   }
 }
 
-/** @throws CommandError when another launch runs. */
+/** @throws CommandError when another launch is running. */
 function refuseHeld(lock: string): void {
   const holder = Number(readFileSync(lock, "utf8"));
-  // One's own number is that of an earlier process, as in a new container: this one has not taken the lock yet.
+  // This process's own id in the lock is an earlier process's, as in a new container: this one has not taken the lock
+  // yet.
   if (held.has(lock) || (holder !== process.pid && isRunning(holder)))
     throw new CommandError(`process ${holder} launches this folder already; if that is no launch, remove ${lock}`);
 }
 
 function takeFile(lock: string): void {
   const own = `${lock}.${process.pid}`;
-  // The lock appears with its holder's number in it, never empty.
+  // The lock appears with its owner's process id in it, never empty.
   writeFileSync(own, String(process.pid));
   try {
     for (;;) {

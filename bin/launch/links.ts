@@ -1,7 +1,7 @@
 import type { ServiceClient } from "../service-client.ts";
 import type { Reporter } from "./reporter.ts";
 
-/** Prints where the collection can be seen: the pages that this service has. */
+/** Prints links to the collection on the pages that this service has. */
 export async function printLinks(
   { client, reporter }: { client: ServiceClient; reporter: Reporter },
   { chain, baseUri }: { chain: string; baseUri?: unknown },

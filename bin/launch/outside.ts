@@ -4,17 +4,18 @@ import { filesToUpload } from "./check-artwork.ts";
 import { type Artwork, listed } from "./read-folder.ts";
 import { type Settings, settingsFile } from "./settings.ts";
 
-/** A folder outside the launch's own, and which of the launch's files are really there. */
+/** A folder outside the launch's own, and the launch's files that are really there. */
 export interface Outside {
   real: string;
   paths: string[];
 }
 
 /**
- * Where files of a launch really are, as far as that is outside its folder: behind links, or by names such as `../a.png`. What
- * is published is chosen by whoever made the folder, so a person has to say that these are meant.
+ * Where files of a launch really are if that is outside its folder: behind symbolic links, or by names such as
+ * `../a.png`. The author of the folder decides what is published, so a person has to confirm that these files are
+ * meant.
  *
- * @param allowed folders that were named for this.
+ * @param allowed folders that the person has already allowed.
  */
 export async function findOutside(
   folder: string,
@@ -37,14 +38,14 @@ export async function findOutside(
   return [...found].map(([real, inside]) => ({ real, paths: inside }));
 }
 
-/** What is asked about them, and the option that answers it. */
+/** The question to ask about them, and the option that answers it. */
 export function askAbout(outside: readonly Outside[]): { question: string; option: string } {
   const lines = outside.map(({ real, paths }) => `  ${real} (${paths.length}: ${listed(paths, 3)})`);
   const question = `The folder takes files from elsewhere, which would be published:\n${lines.join("\n")}\nAre they meant?`;
   return { question, option: outside.map(({ real }) => `--files-from ${JSON.stringify(real)}`).join(" ") };
 }
 
-/** One that is missing is where its name says: what needs it says so. */
+/** A missing file counts as being where its name says; the code that needs it reports that it is missing. */
 async function realOf(path: string): Promise<string> {
   return await realpath(path).catch(() => resolve(path));
 }

@@ -7,13 +7,15 @@ import type { Reporter } from "./reporter.ts";
 import type { Settings } from "./settings.ts";
 import { directoryOf, placeholderOf, warnOfDocuments } from "./upload-documents.ts";
 
-/** Where the documents and the placeholder of a launch are. */
+/** URIs of a launch's documents and placeholder. */
 export interface Uris {
   base: string;
   placeholder: string | null;
 }
 
-/** The URIs that an upload would give. The documents are sent to be checked; nothing is kept of them, and no file is sent. */
+/**
+ * The URIs that an upload would give. The documents are sent to be checked but not stored, and no media file is sent.
+ */
 export async function planUris(
   folder: string,
   settings: Settings,

@@ -11,45 +11,51 @@ import {
 import { CommandError } from "../command-error.ts";
 import { readText } from "./read-text.ts";
 
-/** One token: its document and the files that it names. Paths are below the folder. */
+/** One token: its document and the files that the document names. Paths are relative to the folder. */
 export interface Token {
-  /** As the contract numbers them, from 0. */
+  /** The contract's number, from 0. */
   tokenId: number;
   document: string;
   files: readonly string[];
 }
 
 export interface Artwork {
-  /** The folder of the documents. */
+  /** The documents' folder. */
   metadata: string;
   tokens: readonly Token[];
-  /** Files of the folders of media, with their sizes in bytes. */
+  /** Files of the media folders, with their sizes in bytes. */
   media: ReadonlyMap<string, number>;
   /** Media that no document names. */
   unused: readonly string[];
-  /** Files that are no part of a collection. */
+  /** Files that do not belong to a collection. */
   leftOut: readonly string[];
   /** Number of the first document; the contract starts at 0. */
   firstNumber: number;
-  /** Names in documents that mean no file, and what else keeps a document from being read. */
+  /** Names in documents that match no file, and other faults that keep a document from being read. */
   faults: readonly string[];
-  /** What can be meant, but is a mistake more often. */
+  /** Things that can be intended but are usually a mistake. */
   doubts: readonly string[];
-  /** The file that a name in a token's document means; null: none, or none for certain. */
+  /** The file that a name in a token's document refers to; null: no file, or more than one. */
   fileOf(token: Pick<Token, "document">, name: FileName): string | null;
 }
 
-/** Where tools put pictures and documents: our own layout first, then those of HashLips, and of Sugar, which has one for both. */
+/**
+ * Where tools put pictures and documents: our own layout first, then those of HashLips and of Sugar, which uses one
+ * folder for both.
+ */
 const layouts = [
   ["images", "metadata"],
   ["build/images", "build/json"],
   ["images", "json"],
   ["assets", "assets"],
 ] as const;
-/** Beside the pictures; what is in them is uploaded when a document names it. */
+/** Further folders next to the pictures; their files are uploaded if a document names them. */
 const mediaFolders = ["animations", "animation", "videos", "video", "audio", "models", "media", "assets", "gifs"];
 
-/** Finds tokens and their files in a folder. @throws CommandError when it has no layout, or a document is no JSON. */
+/**
+ * Finds tokens and their files in a folder. @throws CommandError when it has no known layout, or a document is not
+ * JSON.
+ */
 export async function readFolder(folder: string): Promise<Artwork> {
   const [images, metadata] = await findLayout(folder);
   const together = images === metadata;
@@ -107,7 +113,7 @@ export async function readFolder(folder: string): Promise<Artwork> {
       token.picture = relative(file);
       if (plainNames.test(file)) faults.push(`${document}: ${name.member} names ${file}, which is no picture`);
     }
-    // From 1 as HashLips counts, or from 0: the contract counts from 0.
+    // Documents count from 1, as HashLips does, or from 0; the contract counts from 0.
     const tokenId = (number ?? 0) - (firstNumber === 1 ? 1 : 0);
     tokens.push({ tokenId, document, files: [...new Set(files)] });
   }
@@ -134,7 +140,7 @@ function describeMissing(
     : `${named}, which is no link and no file of ${images}/${there}`;
 }
 
-/** The JSON text of one document, an object. */
+/** The JSON text of one document, which is an object. */
 export async function readDocument(folder: string, path: string): Promise<string> {
   const text = await readText(folder, path);
   try {
@@ -159,7 +165,7 @@ async function findLayout(folder: string): Promise<readonly [string, string]> {
   throw new CommandError(`${folder} has no artwork: it needs the folders ${wanted}`);
 }
 
-/** A folder as it is called on disk: some systems take `Images` for `images`. */
+/** A folder's name as it is on disk: some systems accept `Images` for `images`. */
 async function findPath(folder: string, path: string): Promise<string | null> {
   let found = "";
   for (const name of path.split("/").filter((segment) => segment !== ".")) {
@@ -178,10 +184,10 @@ async function isFolder(path: string): Promise<boolean> {
   );
 }
 
-/** A link that leads into itself ends here. */
+/** Ends symbolic links that lead into themselves. */
 const deepest = 8;
 
-/** Every file of a folder, links followed; `leftOut` gets what operating systems and generators put there. */
+/** All files of a folder, following links; files that operating systems and generators create go to `leftOut`. */
 async function filesBelow(folder: string, path: string, leftOut: string[], depth = 0): Promise<string[]> {
   if (depth > deepest || !(await isFolder(join(folder, path)))) return [];
   const files: string[] = [];
@@ -201,7 +207,7 @@ async function filesBelow(folder: string, path: string, leftOut: string[], depth
   return files;
 }
 
-/** In a folder of both, which has pictures that are named by number alone. */
+/** For a folder of both kinds, where pictures too are named by number only. */
 function isDocument(path: string): boolean {
   return /\.json$/i.test(path);
 }

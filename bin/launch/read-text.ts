@@ -4,7 +4,7 @@ import { CommandError } from "../command-error.ts";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** A file's text, without the mark that some editors begin UTF-8 with. @throws CommandError for any other encoding. */
+/** A file's text, without a UTF-8 byte order mark. @throws CommandError for any other encoding. */
 export async function readText(folder: string, path: string): Promise<string> {
   const bytes = await readFile(join(folder, path));
   try {

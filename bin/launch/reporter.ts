@@ -1,4 +1,4 @@
-/** Receives what a launch does, for a terminal, a log or a program. */
+/** Receives a launch's progress, for a terminal, a log or a program. */
 export interface Reporter {
   /** One finished step, for people; `fields` is for programs. */
   step(event: string, text: string, fields?: Record<string, unknown>): void;
@@ -13,12 +13,12 @@ interface Progress {
   allFiles: number;
   bytes: number;
   allBytes: number;
-  /** Bytes of this run alone, for the rate. */
+  /** Bytes sent by this run, for the rate. */
   sentBytes: number;
   elapsedMs: number;
 }
 
-/** Between two progress reports of a log. */
+/** Interval between two progress reports in a log. */
 const quietMs = 10_000;
 
 export function createReporter(json: boolean): Reporter {
@@ -26,7 +26,7 @@ export function createReporter(json: boolean): Reporter {
   return process.stderr.isTTY ? new TerminalReporter() : new LineReporter();
 }
 
-/** One JSON object a line on stdout. */
+/** One JSON object per line on stdout. */
 class JsonReporter implements Reporter {
   #next = 0;
 
@@ -71,7 +71,7 @@ class LineReporter implements Reporter {
   end(): void {}
 }
 
-/** One line that is drawn again. */
+/** One line that is redrawn. */
 class TerminalReporter implements Reporter {
   #open = false;
   #next = 0;

@@ -29,27 +29,27 @@ import { verifyPins } from "./verify-pins.ts";
 import { amountOf, weiOf } from "./wei.ts";
 
 export interface LaunchOptions {
-  /** Warnings are errors. */
+  /** Warnings count as errors. */
   strict: boolean;
-  /** Say what it would cost, and end: nothing is uploaded, sent or paid. */
+  /** Report the cost and end: nothing is uploaded, sent or paid. */
   dryRun: boolean;
   pinTimeoutMs: number;
-  /** Folders outside the launch's own that its files may be in. */
+  /** Folders outside the launch's own that may contain its files. */
   filesFrom?: readonly string[];
-  /** Go on from a journal that this user did not write on this machine. */
+  /** Continue from a journal that this user did not write on this machine. */
   trustJournal?: boolean;
   /**
-   * Asked before money is spent, and before anything is done that whoever made the folder may have chosen: true goes on.
+   * Asked before money is spent, and before any step that the author of the folder may have chosen; true continues.
    *
-   * @param option of the command line that answers it.
+   * @param option of the command line that answers the question.
    */
   confirm(question: string, option: string): Promise<boolean>;
 }
 
 /**
- * Launches a folder, or goes on where an earlier run ended: check, upload, pins, dry run, deployment, verification.
+ * Launches a folder, or continues an earlier run: check, upload, pins, dry run, deployment, verification.
  *
- * @throws CommandError, RefusedError: what is wrong; the same command goes on once it is put right.
+ * @throws CommandError, RefusedError with what is wrong; once that is fixed, the same command continues.
  */
 export async function runLaunch(
   given: string,
@@ -99,7 +99,7 @@ export async function runLaunch(
   }
 }
 
-/** A launch belongs to one account: with another one it would be paid a second time. */
+/** A launch belongs to one account: with another account it would be paid for a second time. */
 async function begin(client: ServiceClient, journal: Journal): Promise<void> {
   const { viewer } = await client.graphql<{ viewer: { id: string } | null }>("{ viewer { id } }");
   if (!viewer) throw new CommandError("the service does not know the API key; set MINTYARD_KEY");
@@ -125,7 +125,7 @@ interface Deployed {
   transactionUrl: string | null;
 }
 
-/** @returns null when only the dry run was wanted, or its cost was refused. */
+/** @returns null when only a dry run was wanted, or the cost was refused. */
 async function deployOnce(
   folder: string,
   settings: Settings,
@@ -139,7 +139,7 @@ async function deployOnce(
     await dryRun(folder, settings, artwork, parts, options.strict);
     return null;
   }
-  // Also once it is deployed: it names files that changed meanwhile.
+  // Also after the deployment: this reports files that have changed since.
   const uris = await upload(folder, settings, artwork, parts, options);
   let intent = openIntent(journal);
   const done = journal.last("deployed");
@@ -177,7 +177,10 @@ async function deployOnce(
   return { ...deployed, input: intent.input };
 }
 
-/** What the launch would cost. Nothing is uploaded or sent for good; the journal keeps the key that the address follows from. */
+/**
+ * Shows what the launch would cost. Nothing is uploaded or stored; the journal keeps the key that determines the
+ * address.
+ */
 async function dryRun(
   folder: string,
   settings: Settings,
@@ -192,7 +195,7 @@ async function dryRun(
   await planDeployment(parts, await requestOf(folder, settings, artwork, uris, nextDeploymentKey(journal)));
 }
 
-/** What a journal of unknown origin would have done. */
+/** What a journal of unknown origin would do. */
 function describeForeign(journal: Journal): string {
   const { input } = openIntent(journal) ?? {};
   const of = (member: string) => JSON.stringify(input?.[member] ?? null).slice(0, 120);
@@ -202,7 +205,9 @@ function describeForeign(journal: Journal): string {
   return `${journal.path} was not written by you on this machine.${request} Go on from it?`;
 }
 
-/** A request on record was asked about in these words, and no others. @throws CommandError naming what differs. */
+/**
+ * The user accepted exactly the recorded request, so no other may be sent. @throws CommandError with the differences.
+ */
 function refuseOther(recorded: DeployInput, wanted: DeployInput, journal: Journal): void {
   const members = [...new Set([...Object.keys(recorded), ...Object.keys(wanted)])];
   const other = members.filter((member) => JSON.stringify(recorded[member]) !== JSON.stringify(wanted[member]));
@@ -264,7 +269,7 @@ async function requestOf(
   };
 }
 
-/** True for errors that the person at the keyboard can do something about. */
+/** Whether the user can do something about the error. */
 export function isExpected(error: unknown): error is Error {
   return error instanceof CommandError;
 }

@@ -6,7 +6,7 @@ import { readText } from "./read-text.ts";
 export const settingsFile = "launch.json";
 
 const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/, "an address is 0x and 40 hex digits");
-/** Ether, as people write it; a JSON number would lose digits. */
+/** An amount in ether as decimal text; a JSON number would lose digits. */
 export const etherPattern = /^\d{1,9}(\.\d{1,18})?$/;
 const ether = z.string().regex(etherPattern, 'an amount in the chain\'s currency as text, such as "0.05"');
 const time = z.iso.datetime({ offset: true, error: "a time with its zone, such as 2026-01-31T18:00:00Z" });
@@ -21,7 +21,7 @@ const schema = z.strictObject({
   price: ether,
   presalePrice: ether.optional(),
   tokensPerMint: z.int().min(1).default(5),
-  /** Tokens that only the owner mints. */
+  /** Tokens that only the owner can mint. */
   reserve: whole.default(0),
   /** Checked against the number of metadata files before anything is paid. */
   maxSupply: z.int().min(1).optional(),
@@ -29,7 +29,7 @@ const schema = z.strictObject({
   royaltiesAddress: address.optional(),
   publicMintStart: time,
   presaleMintStart: time.optional(),
-  /** A file of the folder with one wallet a line. */
+  /** A file in the folder with one wallet per line. */
   allowlist: z.string().min(1).optional(),
   /** `later` shows the placeholder until `mintyard launch reveal`. */
   reveal: z.enum(["now", "later"]).default("now"),
@@ -41,11 +41,11 @@ const schema = z.strictObject({
   metadataUpdatable: z.boolean().default(true),
 });
 
-/** What `launch.json` says. Prices are decimal text in the chain's currency, royalties hundredths of a percent. */
+/** The content of `launch.json`. Prices are decimal text in the chain's currency, royalties hundredths of a percent. */
 export type Settings = z.output<typeof schema>;
 export type SettingsInput = z.input<typeof schema>;
 
-/** @throws CommandError with every fault of the file. */
+/** @throws CommandError with every fault in the file. */
 export async function readSettings(folder: string): Promise<Settings> {
   const path = join(folder, settingsFile);
   const text = await readText(folder, settingsFile).catch((error: NodeJS.ErrnoException) => {
@@ -76,7 +76,7 @@ function describeIssue({ path, message, ...rest }: z.core.$ZodIssue): string {
   return `${path.join(".") || "launch.json"}: ${message}`;
 }
 
-/** What only several members together show. */
+/** Faults that only a combination of members shows. */
 function faultsOf(settings: Settings): string[] {
   const { reveal, placeholder, serviceAdmin, metadataUpdatable, allowlist, presaleMintStart } = settings;
   return [

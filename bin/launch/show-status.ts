@@ -6,7 +6,7 @@ import type { Reporter } from "./reporter.ts";
 
 const query = `query ($id: ID!) { deployment(id: $id) { state progress holdReason transactionHash } }`;
 
-/** How far the launch of a folder is, by its journal and by the service. Changes nothing. */
+/** Shows how far the launch of a folder is, from its journal and the service. Changes nothing. */
 export async function showStatus(folder: string, address: ServiceAddress, reporter: Reporter): Promise<void> {
   const { steps } = Journal.read(folder);
   const files = steps.filter(({ step }) => step === "file").length;

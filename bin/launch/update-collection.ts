@@ -12,10 +12,10 @@ const mutation = `mutation ($input: UpdateCollectionInput!) {
 type Change = Record<string, unknown>;
 
 /**
- * Changes the collection of a launched folder. The request is on record before it leaves; one that was cut is finished
- * first.
+ * Changes the collection of a launched folder. The request is recorded before it is sent; an interrupted one is
+ * completed first.
  *
- * @param change is called with the journal, for what only it knows.
+ * @param change is called with the journal, for values that only the journal has.
  */
 export async function updateLaunched(
   folder: string,
@@ -51,7 +51,7 @@ export async function updateLaunched(
   }
 }
 
-/** The last update, if its end is not on record. */
+/** The last update, if no end is recorded for it. */
 function openUpdate(journal: Journal) {
   const intent = journal.last("update_intent");
   const ends = [...journal.all("updated"), ...journal.all("update_refused")];
@@ -69,14 +69,14 @@ async function send({ client, journal, reporter }: Parts, kind: UpdateKind, inpu
     journal.write({ step: "updated", at: new Date().toISOString(), kind, idempotencyKey, transactionHash });
     reporter.step("updated", `${kind} is in force (${transactionHash})`, { kind, transactionHash });
   } catch (error) {
-    // Either way nothing was changed, and the next one is a new request.
+    // Either way nothing was changed, and the next update is a new request.
     if (error instanceof RefusedError || error instanceof EndedError)
       journal.write({ step: "update_refused", idempotencyKey, reason: error.message });
     throw error;
   }
 }
 
-/** What a reveal changes. @throws CommandError when the collection was revealed from the start. */
+/** The change that a reveal makes. @throws CommandError when the collection was revealed from the start. */
 export function revealOf(journal: Journal): Change {
   const input = journal.last("deploy_intent")?.input;
   if (typeof input?.["baseUri"] === "string")

@@ -19,8 +19,9 @@ interface Parts {
  * Uploads all documents as one directory, each with the links of its files.
  *
  * @returns the base URI, `ipfs://…/`.
- * @param strict what the service warns of is an error.
- * @throws CommandError for documents that changed since they were uploaded, and for links to what the service knows is absent.
+ * @param strict treats the service's warnings as errors.
+ * @throws CommandError for documents that changed since their upload, and for links to content that the service knows
+ * is absent.
  */
 export async function uploadDocuments(
   folder: string,
@@ -48,7 +49,7 @@ export async function uploadDocuments(
   return uri;
 }
 
-/** The directory as it is uploaded, and the beginning of each document's SHA-256 by its path. */
+/** The directory to upload, and a prefix of each document's SHA-256 by its path. */
 export async function directoryOf(
   folder: string,
   artwork: Artwork,
@@ -65,7 +66,7 @@ export async function directoryOf(
   return { files, documents };
 }
 
-/** @throws CommandError for what no reader would see, and for anything where warnings are errors. */
+/** @throws CommandError for anything that readers would not see, and in strict mode for any warning. */
 export function warnOfDocuments(
   warnings: StoredDirectory["warnings"],
   tokens: readonly Token[],
@@ -80,13 +81,13 @@ export function warnOfDocuments(
   if (strict && warnings.length > 0) throw new CommandError("the documents have warnings; nothing was paid");
 }
 
-/** What the service says of `0.json`, which is `metadata/1.json` in a folder that counts from 1. */
+/** Translates the service's `0.json` back, which is `metadata/1.json` in a folder that counts from 1. */
 function namesInFolder(tokens: readonly Token[]): (text: string) => string {
   const documents = new Map(tokens.map(({ tokenId, document }) => [`${tokenId}.json`, document]));
   return (text) => text.replace(/(?<![\w./])\d+\.json\b/g, (name) => documents.get(name) ?? name);
 }
 
-/** A token's document, byte for byte but for the links of its files. */
+/** A token's document, unchanged but for the links of its files. */
 export async function linkedDocument(
   folder: string,
   artwork: Artwork,
@@ -103,7 +104,7 @@ export async function linkedDocument(
   });
 }
 
-/** What every token shows before the reveal; null: nothing of its own. */
+/** The document that every token shows before the reveal; null: none. */
 export async function placeholderOf(folder: string, { placeholder, reveal }: Settings) {
   if (!placeholder || reveal === "now") return null;
   const { image, ...document } = placeholder;
@@ -111,7 +112,7 @@ export async function placeholderOf(folder: string, { placeholder, reveal }: Set
   return { image, picture, text: JSON.stringify(picture ? { ...document, image: `ipfs://${picture.cid}` } : document) };
 }
 
-/** Uploads what every token shows before the reveal. @returns its URI; null when there is none. */
+/** Uploads the document that every token shows before the reveal. @returns its URI; null when there is none. */
 export async function uploadPlaceholder(folder: string, settings: Settings, parts: Parts): Promise<string | null> {
   const made = await placeholderOf(folder, settings);
   if (!made) return null;

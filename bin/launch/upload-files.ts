@@ -8,14 +8,14 @@ import type { Artwork } from "./read-folder.ts";
 import { refuseChanged } from "./refuse-changed.ts";
 import type { Reporter } from "./reporter.ts";
 
-/** As many uploads as a free account may have at once. */
+/** Concurrent uploads, as many as a free account may have. */
 const atOnce = 4;
 
 /**
- * Uploads each file that the journal does not have, and records it.
+ * Uploads each file that is not in the journal, and records it.
  *
- * @returns the CID of each file, by its path.
- * @throws CommandError for files that changed since they were uploaded; their names are in it.
+ * @returns each file's CID, by its path.
+ * @throws CommandError with the names of files that changed since their upload.
  */
 export async function uploadFiles(
   folder: string,
@@ -30,7 +30,7 @@ export async function uploadFiles(
   const missing = new Map<string, { path: string; id: ContentId }>();
   for (const [path, id] of ids)
     if (!recorded.has(id.sha256) && !missing.has(id.sha256)) missing.set(id.sha256, { path, id });
-  // An upload may have been stored although the process was killed before it could record that.
+  // A file may have been stored although the process was killed before it could record that.
   const stored = missing.size > 0 && journal.resumed ? await storedCids(client, journal) : null;
 
   const all = new Map([...ids.values()].map((id) => [id.sha256, id.sizeBytes]));
@@ -87,10 +87,10 @@ interface UploadsPage {
   viewer: { uploads: { nodes: { cid: string }[]; pageInfo: { hasNextPage: boolean; endCursor: string | null } } };
 }
 
-/** What the account uploaded since the launch began. */
+/** CIDs of the account's uploads since the launch began. */
 async function storedCids(client: ServiceClient, journal: Journal): Promise<Set<string>> {
   const found = new Set<string>();
-  // The clocks of this machine and the service's may differ.
+  // This machine's clock and the service's may differ.
   const from = new Date(Date.parse(journal.last("begun")?.at ?? "") - 3_600_000).toISOString();
   for (let after: string | null = null; ; ) {
     const { viewer }: UploadsPage = await client.graphql<UploadsPage>(uploadsQuery, { from, after });

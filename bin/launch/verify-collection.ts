@@ -21,7 +21,7 @@ const query = `query ($chain: ChainName!, $address: Address!, $hash: Hex!) {
   collection(chain: $chain, address: $address) { ${compared.join(" ")} }
 }`;
 
-/** Compares the collection that stands with what was asked for. @throws CommandError with each difference. */
+/** Compares the deployed collection with the request. @throws CommandError with each difference. */
 export async function verifyCollection(
   client: ServiceClient,
   input: DeployInput,

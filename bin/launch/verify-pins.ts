@@ -25,9 +25,9 @@ interface Page {
 }
 
 /**
- * Waits until the service has pinned everything that was uploaded; where it pins nowhere else, until it lists it.
+ * Waits until the service has pinned all uploads; if it uses no pinning service, until it lists them.
  *
- * @throws CommandError for content that is missing, was refused, or is not pinned within the time.
+ * @throws CommandError for content that is missing, was refused, or is not pinned in time.
  */
 export async function verifyPins(
   wanted: readonly string[],
@@ -53,7 +53,7 @@ export async function verifyPins(
   }
 }
 
-/** The best state of each content: it may have been uploaded more than once. */
+/** The best state of each content, which may have been uploaded more than once. */
 async function readStates(client: ServiceClient, from: string): Promise<Map<string, PinState>> {
   const states = new Map<string, PinState>();
   for (let after: string | null = null; ; ) {

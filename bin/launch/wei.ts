@@ -1,4 +1,4 @@
-/** `"0.05"` of the chain's currency in wei, as decimal text. */
+/** An amount in the chain's currency, such as `"0.05"`, in wei as decimal text. */
 export function weiOf(amount: string): string {
   const [whole = "0", fraction = ""] = amount.split(".");
   return (BigInt(whole) * 10n ** 18n + BigInt(fraction.padEnd(18, "0"))).toString();

@@ -20,7 +20,7 @@ interface Page {
   } | null;
 }
 
-/** Writes who holds which token of the launched collection as CSV, now or as it was after a block. */
+/** Writes the owners of the launched collection's tokens as CSV, now or as of a block. */
 export async function writeSnapshot(
   folder: string,
   address: ServiceAddress,
@@ -32,7 +32,7 @@ export async function writeSnapshot(
   const chain = lastStep(steps, "deploy_intent")?.input.chain;
   if (!deployed || !chain) throw new CommandError(`${folder} is not deployed yet`);
   const client = new ServiceClient(address);
-  // A file that is there already may be somebody's only snapshot of an earlier block.
+  // An existing file may be the user's only snapshot of an earlier block.
   const file = await open(out, "wx").catch((error: NodeJS.ErrnoException) => {
     throw error.code === "EEXIST" ? new CommandError(`${out} exists already; choose another name`) : error;
   });

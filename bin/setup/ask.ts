@@ -2,36 +2,36 @@ import { createInterface } from "node:readline";
 import { isCancel, password, text } from "@clack/prompts";
 import { CommandError } from "../command-error.ts";
 
-/** What is set in the file, by the name of the setting. */
+/** The settings of the file, by name. */
 export type Settings = Record<string, string>;
 
 /** One question of `mintyard setup`. */
 export interface Question {
-  /** One sentence; `(…)` at its end is what an empty answer means. */
+  /** One sentence; a final `(…)` says what an empty answer means. */
   asks: string;
-  /** The answer is not shown while it is typed. */
+  /** Whether the answer is hidden while it is typed. */
   secret?: boolean;
-  /** Answers that would not do are asked for again: `check` throws a `Refused`. An empty answer is given as "". */
+  /** Throws a `Refused` for an invalid answer, which is then asked for again. An empty answer is passed as "". */
   check: (answer: string, so: Settings) => Promise<Checked> | Checked;
-  /** Asked only then. */
+  /** The condition for asking it. */
   when?: (so: Settings) => boolean;
 }
 
-/** What an answer sets, and what was seen while it was checked. */
+/** The settings from an answer, and observations made while checking it. */
 export interface Checked {
   set: Settings;
   seen?: readonly string[];
 }
 
-/** An answer that would not do. The message names the setting and says what to change. */
+/** An invalid answer. The message names the setting and says what to change. */
 export class Refused extends Error {
   override readonly name = "Refused";
 }
 
 /**
- * Asks each question until its answer passes its check. Answers come from the terminal, or a line each from a pipe.
+ * Asks each question until its answer passes the check. Answers come from the terminal, or one per line from a pipe.
  *
- * @throws CommandError when the input ends before the last answer; nothing was written then.
+ * @throws CommandError when the input ends before the last answer; nothing has been written then.
  */
 export async function askAll(questions: readonly Question[]): Promise<Settings> {
   const answers = process.stdin.isTTY ? fromTerminal() : fromPipe();
@@ -56,7 +56,7 @@ export async function askAll(questions: readonly Question[]): Promise<Settings> 
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
-/** Where answers come from; null: no more will come. */
+/** The source of answers; null: there are no more. */
 interface Answers {
   next(asks: string, secret: boolean): Promise<string | null>;
   close(): void;

@@ -20,7 +20,7 @@ import { writeWhole } from "./write-whole.ts";
 const limits = { timeoutMs: 10_000, maxAnswerBytes: 1_000_000 };
 const oldestPostgres = 150_000;
 
-/** The questions of a production installation, in their order. Later ones read what earlier ones have set. */
+/** The questions for a production installation, in order. Later ones use the settings of earlier ones. */
 export const questions: readonly Question[] = [
   {
     asks: "DATABASE_URL: which PostgreSQL, 15 or newer? postgres://login:password@host:5432/database",
@@ -103,7 +103,7 @@ async function checkDatabase(answer: string): Promise<Checked> {
   }
 }
 
-/** Shells, systemd and Compose read a value alike unless these are in it. */
+/** Shells, systemd and Compose read a value the same way unless it contains one of these. */
 function requireWritable(name: string, value: string): void {
   if (/['\\\n]/.test(value))
     throw new Refused(
@@ -152,7 +152,7 @@ function checkChainName(answer: string): Checked {
   return { set: { CHAIN: answer } };
 }
 
-/** What follows the name of a setting of the chain. */
+/** The suffix of the chain's settings. */
 const suffixOf = ({ CHAIN = "" }: Settings) => CHAIN.toUpperCase();
 
 async function checkEndpoints(answer: string, so: Settings): Promise<Checked> {
@@ -274,12 +274,12 @@ function checkSignUp(answer: string): Checked {
   return { set: { SIGN_UP: word } };
 }
 
-/** The settings as the file has them: the chain's name is in the names of the others. */
+/** The settings as the file has them, without CHAIN: the chain's name is in the other settings' names. */
 export function withoutChain({ CHAIN: _, ...settings }: Settings): Settings {
   return settings;
 }
 
-/** What nobody has to choose. */
+/** Generated settings that nobody has to choose. */
 export function drawSecrets(): Settings {
   return {
     NODE_ENV: "production",

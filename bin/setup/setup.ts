@@ -10,12 +10,13 @@ import { writeWhole } from "./write-whole.ts";
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
 /**
- * Asks what a production installation needs, checks each answer against what it names, and writes the settings of all processes, and
- * beside them `worker.env` with what the worker alone may read, as the units of deploy/systemd have them.
+ * Asks for the settings of a production installation, checks each answer against the server, node or file that it
+ * names, and writes the settings of all processes. The worker's own secrets go to `worker.env` next to that file, as
+ * the units of deploy/systemd expect.
  *
- * @param file a new file. Its owner alone may read both.
+ * @param file a new file. Only its owner may read either of the two.
  * @returns 0 once they are written.
- * @throws CommandError when one is there already, or the answers end early; neither is written then.
+ * @throws CommandError when one of them exists already, or the answers end early; neither is written then.
  */
 export async function setup(file: string): Promise<number> {
   const path = resolve(file);

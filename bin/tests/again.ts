@@ -1,16 +1,16 @@
 import type { Failure, Outcome } from "./report.ts";
 import type { StepResult } from "./steps.ts";
 
-/** More files that fail are no accident, and are not run again. */
+/** With more failing files than this, it is no accident, and none is run again. */
 const mostUnsteadyFiles = 3;
 
 /**
- * Runs the files of a tier that failed once more, alone. A limit of the product, such as the time of a read, is reached
- * now and then on a machine that has ten times as much to do as it can.
+ * Runs a tier's failed files once more, alone. On a machine with ten times the load that it can bear, a limit of the
+ * product, such as the time of a read, is exceeded now and then.
  *
  * @param run runs test files one after the other, as one step of vitest.
- * @returns the failures of files that passed this time; empty when one failed again, when too many had failed, or when
- *   something failed that is no test file.
+ * @returns the failures of files that passed this time; empty when a file failed again, when too many had failed, or
+ * when something failed that is not a test file.
  */
 export async function runAgain(
   outcomes: readonly Outcome[],

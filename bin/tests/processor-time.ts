@@ -2,18 +2,18 @@ import { readdirSync, readFileSync } from "node:fs";
 
 interface ProcessTimes {
   parent: number;
-  /** User and system time of the process itself, and of children that ended and were waited for. */
+  /** CPU time, user and system, of the process and of its children that have ended and been waited for. */
   ticks: number;
 }
 
-/** The kernel counts in hundredths of a second on every platform that Node runs on. */
+/** The kernel counts hundredths of a second on every platform that Node runs on. */
 const ticksPerSecond = 100;
 
-/** Null without /proc, and for a process that is gone. */
+/** Null without /proc, and for a process that has ended. */
 function readTimes(pid: string | number): ProcessTimes | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The name of the program stands in parentheses and may hold anything; the third field follows it.
+    // The program's name is in parentheses and may contain anything; the third field follows it.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     const [parent, utime, stime, cutime, cstime] = [1, 11, 12, 13, 14].map((index) => Number(fields[index]));
     return { parent: parent ?? 0, ticks: (utime ?? 0) + (stime ?? 0) + (cutime ?? 0) + (cstime ?? 0) };
@@ -23,9 +23,9 @@ function readTimes(pid: string | number): ProcessTimes | null {
 }
 
 /**
- * User and system time that a process and all that it started have taken, processes that have ended included.
+ * CPU time, user and system, of a process and all its descendants, including those that have ended.
  *
- * @returns seconds; 0 where there is no /proc, as on macOS.
+ * @returns seconds; 0 without /proc, as on macOS.
  */
 export function processorSeconds(pid: number): number {
   const own = readTimes(pid);

@@ -22,12 +22,12 @@ interface Counts {
 }
 
 export interface Failure {
-  /** From the root; null when it belongs to no test file. */
+  /** Path from the root; null when it belongs to no test file. */
   file: string | null;
   /** Where to look, and what failed there. */
   title: string;
   text: string;
-  /** Repeats just this. */
+  /** Repeats only this. */
   command: string;
 }
 
@@ -37,7 +37,7 @@ export interface Outcome {
   files: { file: string; seconds: number; processorSeconds: number }[];
 }
 
-/** What a step did: its tests by outcome, its failures, its files by time. Lint and types count as one check each. */
+/** A step's result: its tests by outcome, its failures, its files by time. Lint and types count as one check each. */
 export function outcomeOf(result: StepResult): Outcome {
   if (result.report !== undefined) return outcomeOfVitest(result, result.report);
   const said = stripVTControlCharacters(result.output);
@@ -68,9 +68,9 @@ function outcomeOfVitest(result: StepResult, report: string): Outcome {
     if (status === "failed" && !assertionResults.some((test) => test.status === "failed"))
       outcome.failures.push(failureOf(file, "", message));
   }
-  // Parts that files share have no time by the clock.
+  // Parts that test files share have no wall-clock time.
   for (const [file, taken] of processorSeconds) outcome.files.push({ file, seconds: 0, processorSeconds: taken });
-  // It can also fail without a failed test, or for more than those: an error that nobody awaited, or no report at all.
+  // It can also fail without a failed test, or for further reasons: an unhandled error, or no report at all.
   const output = stripVTControlCharacters(result.output);
   const unawaited = filesOfUnawaited(output);
   for (const file of unawaited ?? [])
@@ -87,7 +87,7 @@ function outcomeOfVitest(result: StepResult, report: string): Outcome {
   return outcome;
 }
 
-/** The files, from the root, whose errors nobody awaited, as vitest says it; null when it names none for one of them. */
+/** The files, from the root, in which vitest reports unhandled errors; null when it names no file for one of them. */
 function filesOfUnawaited(output: string): string[] | null {
   if (!output.includes(" Unhandled Errors ")) return [];
   const count = Number(/^ +Errors +(\d+) errors?$/m.exec(output)?.[1] ?? Number.POSITIVE_INFINITY);
@@ -95,7 +95,7 @@ function filesOfUnawaited(output: string): string[] | null {
   return named.length >= count ? [...new Set(named)] : null;
 }
 
-/** What each file took of the processor, and what files share, by path or name (test/setup/note-processor-time.ts). */
+/** CPU time of each file, and of parts that files share, by path or name (test/setup/note-processor-time.ts). */
 function readProcessorTimes(file: string): Map<string, number> {
   const lines = existsSync(file) ? readFileSync(file, "utf8").trim().split("\n") : [];
   const times = new Map<string, number>();
@@ -107,7 +107,7 @@ function readProcessorTimes(file: string): Map<string, number> {
 }
 
 function failureOf(file: string, test: string, text: string): Failure {
-  // vitest reads the name as a regular expression, the shell reads the quotes.
+  // vitest reads the name as a regular expression, and the shell interprets the quotes.
   const pattern = test.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll("'", ".");
   const only = test ? ` -t '${pattern}'` : "";
   return {

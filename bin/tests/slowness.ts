@@ -1,15 +1,15 @@
 import { spawn } from "node:child_process";
 import { availableParallelism } from "node:os";
 
-/** What the program below takes on a quiet machine of 2026, its start included. */
+/** Duration of the program below on a quiet machine of 2026, including its start. */
 const quietMs = 320;
 /** Starts Node, then hashes for about a quarter of a second. */
 const program = `const { createHash } = require("node:crypto"); const bytes = Buffer.alloc(1 << 20);
 for (let round = 0; round < 300; round += 1) createHash("sha256").update(bytes).digest();`;
 
 /**
- * How many times as long this machine takes as a quiet one, with all that runs beside: work for every core at once, by the
- * clock. Bounds of waits grow with it.
+ * How many times as long this machine takes as a quiet one, at its present load: wall-clock time of work on every core
+ * at once. Time-outs of waits grow with it.
  *
  * @returns at least 1.
  */

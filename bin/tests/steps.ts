@@ -18,7 +18,7 @@ export interface StepResult extends Step {
 
 const bin = (path: string) => join(root, "node_modules", path);
 
-/** Where `npm start` keeps what V8 compiled, too: the processes that tests start load the same modules again and again. */
+/** The compile cache of `npm start`: processes that tests start load the same modules again and again. */
 const compileCache = join(root, ".runtime/compile-cache");
 
 export const lint: Step = {
@@ -26,17 +26,20 @@ export const lint: Step = {
   command: [bin("@biomejs/biome/bin/biome"), "check", "--error-on-warnings"],
 };
 
-/** What nobody imports: exports, files, packages that are used and not named. */
+/** Unused exports, files and packages, and packages that are used but not declared. */
 export const unused: Step = { name: "unused", command: [bin("knip/bin/knip.js")] };
 
-/** The native compiler, by one thread: two of them check what both need twice. Its programming interface is not stable yet. */
+/**
+ * The native compiler on one thread: two threads would check what both need twice. Its programming interface is not
+ * stable yet.
+ */
 const tsc = [bin("typescript-native/bin/tsc"), "--noEmit", "--singleThreaded"];
 export const types: Step = { name: "types", command: [...tsc, "-p", "."] };
 
-/** The pages, which run in a browser and know other globals. */
+/** The pages, which run in a browser with other globals. */
 export const webTypes: Step = { name: "web-types", command: [...tsc, "-p", "web"] };
 
-/** The client and the example that uses it, as browsers know them. */
+/** The client and the example that uses it, with a browser's globals. */
 export const clientTypes: Step = { name: "client-types", command: [...tsc, "-p", "examples/storefront"] };
 
 export const contracts: Step = {
@@ -44,7 +47,7 @@ export const contracts: Step = {
   command: [bin("hardhat/dist/src/cli.js"), "test", "solidity"],
 };
 
-/** On the bytecode that is deployed, with more random calls. */
+/** With the bytecode that is deployed, and more fuzzing calls. */
 export const contractsLong: Step = {
   name: "contracts-long",
   command: [...contracts.command, "--build-profile", "production", "--test-profile", "long"],
@@ -61,13 +64,13 @@ export function vitest(name: string, args: readonly string[], report: string): S
   };
 }
 
-/** Beside vitest's report: it knows nothing of processor time. */
+/** A file next to vitest's report, which has no CPU time. */
 export const processorTimesOf = (report: string): string => `${report}.processor-time`;
 
 /**
  * Runs one step to its end.
  *
- * @param shown prints its output as it comes; otherwise `output` has it, for steps that run side by side.
+ * @param shown prints its output as it comes; otherwise `output` has it, for steps that run in parallel.
  */
 export async function runStep(step: Step, shown: boolean): Promise<StepResult> {
   const started = performance.now();

@@ -6,13 +6,13 @@ export type Tier = "default" | "long";
 
 export const root = join(import.meta.dirname, "../..");
 
-/** The name of a file decides its tier: `x.test.ts` or `x.long.test.ts`. Null for a file that is no test. */
+/** A file's name decides its tier: `x.test.ts` or `x.long.test.ts`. Null for a file that is not a test. */
 export function tierOf(file: string): Tier | null {
   if (!file.endsWith(".test.ts")) return null;
   return file.endsWith(".long.test.ts") ? "long" : "default";
 }
 
-/** Every test file, as a path from the repository's root, in order. */
+/** All test files, as sorted paths from the repository's root. */
 export function listTestFiles(): string[] {
   return readdirSync(join(root, "test"), { recursive: true, encoding: "utf8" })
     .map((name) => `test/${name.replaceAll("\\", "/")}`)
@@ -21,19 +21,19 @@ export function listTestFiles(): string[] {
 }
 
 /**
- * Files of the long tier that have the machine for themselves: each compares what the machine does in a time, which work beside it
- * changes. The others run beside one another.
+ * Files of the long tier that run alone: each measures what the machine does in a given time, which other work would
+ * change. The others run in parallel.
  */
 export const alone: readonly string[] = [
-  // Answers beside attackers who take all that they can get.
+  // Response times while attackers take all that they can get.
   "http/all-attacks",
   "http/attacks-together",
-  // Blocks that an index may be behind, of blocks as long as it takes without a flood.
+  // Index lag in blocks, with blocks that take as long as they do without a flood.
   "indexing/hostile-flood",
   "indexing/range-spam",
-  // How soon messages of ten thousand endpoints are sent.
+  // Time until the messages of ten thousand endpoints are sent.
   "events/webhook-attacks",
-  // Milliseconds of the processor that an operation takes: with cold caches they are more.
+  // CPU milliseconds per operation: more with cold caches.
   "economics/limits",
   "economics/nobody",
 ].map((name) => `test/${name}.long.test.ts`);
