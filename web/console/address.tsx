@@ -5,7 +5,7 @@ import { addressUrl } from "../shared/explorer.ts";
 import { identiconOf } from "../shared/identicon.ts";
 import { useInstallation } from "./installation.ts";
 
-/** With its checksum, where it is an address. */
+/** Adds the checksum if the text is an address. */
 export const checksummed = (text: string) =>
   isAddress(text.trim(), { strict: false }) ? getAddress(text.trim()) : text.trim();
 
@@ -18,7 +18,7 @@ export function Identicon({ address }: { address: string }) {
   );
 }
 
-/** Copies a text. @param what is copied, for screen readers: `the address of the treasury`. */
+/** A button that copies a text. @param what is copied, for screen readers: `the address of the treasury`. */
 export function Copy({ text, what }: { text: string; what: string }) {
   const [copied, setCopied] = useState(false);
   // A page that is not served over HTTPS has no clipboard.
@@ -38,9 +38,9 @@ export function Copy({ text, what }: { text: string; what: string }) {
 interface AddressProps {
   address: string;
   chain: string;
-  /** Whose it is, for screen readers: `the treasury`. */
+  /** The owner of the address, for screen readers: `the treasury`. */
   of: string;
-  /** Where money goes there, nothing of it is left out. */
+  /** Whether to show all of it, as where money goes to it. */
   full?: boolean;
 }
 

@@ -10,7 +10,7 @@ interface AllowlistFieldProps {
 
 const mostShown = 20;
 
-/** A presale list, pasted or from a file, with what is repeated in it and what is no address. */
+/** A presale list, pasted or from a file, with its repeated rows and its rows without an address. */
 export function AllowlistField({ text, change, hint }: AllowlistFieldProps) {
   const picker = useRef<HTMLInputElement>(null);
   const { wallets, duplicates, wrong } = readAllowlist(text);
@@ -58,7 +58,7 @@ export function AllowlistField({ text, change, hint }: AllowlistFieldProps) {
   );
 }
 
-/** What a list that replaces another changes, address by address. */
+/** The addresses that a list adds and removes when it replaces another. */
 export function AllowlistDiff({ added, removed }: { added: readonly string[]; removed: readonly string[] }) {
   if (added.length + removed.length === 0) return <p className="quiet">The list stays as it is.</p>;
   return (

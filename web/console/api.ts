@@ -1,7 +1,7 @@
 import { createClient, MintyardError, type RepeatOptions } from "../../client/src/client.ts";
 import { createSend, createTransport, errorOfAnswer } from "../../client/src/transport.ts";
 
-/** How this browser is known to the server. */
+/** How this browser identifies itself to the server. */
 export type Identity =
   | { kind: "key"; key: string }
   | { kind: "session"; csrfToken: string; wallet: string; accountId: string };
@@ -22,27 +22,30 @@ const options = {
   },
 };
 
-/** The typed client of the service. Each request carries this browser's key or session. */
+/** The service's typed client. Each request carries this browser's key or session. */
 export const api = createClient(options);
 const send = createSend(createTransport(options));
 
-/** A route that is for pages alone, and in no document. @throws MintyardError */
+/** Calls a route that only pages use, so no reference documents it. @throws MintyardError */
 export async function ask<T>(path: string, method = "get", body?: unknown): Promise<T> {
   const answered = await send(method, path, body);
   if (answered.status > 299) throw errorOfAnswer(answered);
   return answered.body as T;
 }
 
-/** Goes on for an hour where the server says "later" or is away; whatever else it refuses is thrown. */
+/** Retries for an hour while the server says "later" or is away; any other refusal is thrown. */
 export const patiently = (signal: AbortSignal, waiting: (why: string) => void = () => undefined): RepeatOptions => ({
   signal,
   timeoutMs: 3_600_000,
   onWait: ({ code, message }) => waiting(code === "no_answer" ? "The server does not answer; trying again." : message),
 });
 
-/** What is not indexed yet is no failure of the page's. */
+/** Something that is not indexed yet is not an error of the page. */
 export const isUnknown = (error: unknown) => error instanceof MintyardError && error.code === "not_found";
 
-/** The request may have been taken all the same: nothing was answered, or not by the rules of the service. */
+/**
+ * Whether the request may have been accepted all the same: there was no answer, or none that follows the service's
+ * rules.
+ */
 export const mayHaveArrived = (error: unknown) =>
   !(error instanceof MintyardError) || error.status === 0 || error.status >= 500;

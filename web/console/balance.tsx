@@ -3,7 +3,7 @@ import { formatEther, formatFee } from "../shared/amounts.ts";
 import { ask } from "./api.ts";
 import { useCoin } from "./installation.ts";
 
-/** What an address of this installation holds: a collection of it, or a wallet that pays. */
+/** The balance of an address of this installation: one of its collections, or a paying wallet. */
 export function useBalance(chain: string, address: string) {
   return useQuery({
     queryKey: ["balance", chain, address.toLowerCase()],
@@ -12,7 +12,7 @@ export function useBalance(chain: string, address: string) {
   });
 }
 
-/** An amount in the chain's coin, with the exact wei on hover. */
+/** An amount in the chain's native coin, with the exact wei on hover. */
 export function Amount({ wei, chain, rounded = false }: { wei: bigint; chain: string; rounded?: boolean }) {
   const coin = useCoin(chain);
   return (

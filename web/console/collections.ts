@@ -12,7 +12,7 @@ export interface SaleBody {
   max_supply: string;
   minted: string;
   reserved: string;
-  /** Of its takings, what is still in the contract. */
+  /** The part of its revenue that is still in the contract. */
   balance_wei: string;
   public_price_wei: string;
   presale_price_wei: string;
@@ -23,7 +23,7 @@ export interface SaleBody {
   preview: { name: string | null; description: string | null; image: string | null } | null;
 }
 
-/** Of all chains of the installation. */
+/** The account's collections on all chains of the installation. */
 export function useCollections() {
   const chains = useInstallation()?.chains.filter(({ deploys }) => deploys) ?? [];
   const queries = useQueries({
@@ -40,12 +40,12 @@ export function useCollections() {
   };
 }
 
-/** How a collection goes on. Without its sale `error` says why. */
+/** A collection's current figures. Without a sale, `error` says why. */
 export interface Figures {
   chain: string;
   address: string;
   sale: SaleBody | null;
-  /** From Unix second `from` on, one number for each hour; null where nothing was counted. */
+  /** One number for each hour from Unix second `from` on; null where nothing was counted. */
   mints_by_hour: { from: number; mints: number[] } | null;
   error: { code: string; message: string } | null;
 }
@@ -53,12 +53,15 @@ export interface Figures {
 type Place = Pick<Collection, "chain" | "address">;
 
 const nameOf = ({ chain, address }: Place) => `${chain}:${address.toLowerCase()}`;
-/** Of one question (`/console/figures`). */
+/** Collections per request (`/console/figures`). */
 const mostAtOnce = 100;
-/** Blocks that figures have to have, by the names of their collections: those of this browser's own transactions. */
+/** Blocks that figures have to include, by collection: those of this browser's own transactions. */
 const sinceBlock = new Map<string, bigint>();
 
-/** By collection: a node that fails once takes nothing away of what is shown, or of what is being sent from there. */
+/**
+ * By collection: when its node fails once, what is shown stays, and so does a transaction that is being sent from
+ * there.
+ */
 const lastSales = new Map<string, SaleBody>();
 
 function withLastSale(figures: Figures): Figures {
@@ -67,7 +70,7 @@ function withLastSale(figures: Figures): Figures {
   return { ...figures, sale: figures.sale ?? lastSales.get(name) ?? null };
 }
 
-/** From now on figures of a collection are as of this block at least. */
+/** From now on, a collection's figures have to be of this block or a later one. */
 export function requireBlock(place: Place, block: bigint): void {
   sinceBlock.set(nameOf(place), block);
 }
@@ -77,7 +80,7 @@ function withBlock(name: string): string {
   return block === undefined ? name : `${name}:${block}`;
 }
 
-/** The figures of many collections, asked for together and again every four seconds. */
+/** The figures of many collections, requested in batches and refreshed every four seconds. */
 export function useFigures(places: readonly Place[]) {
   const names = places.map(nameOf);
   const { data, error } = useQuery({
@@ -98,7 +101,7 @@ export function useFigures(places: readonly Place[]) {
   return { error, of: (place: Place): Figures | undefined => data?.get(nameOf(place)) };
 }
 
-/** The sale in one word. */
+/** The state of the sale in a word. */
 export function saleWord(sale: SaleBody): "sold out" | "public sale" | "presale" | "not open" {
   if (BigInt(sale.minted) + BigInt(sale.reserved) >= BigInt(sale.max_supply)) return "sold out";
   const chainTime = Number(sale.block_time);
@@ -107,7 +110,7 @@ export function saleWord(sale: SaleBody): "sold out" | "public sale" | "presale"
   return open(sale.public_start) ? "public sale" : open(sale.presale_start) ? "presale" : "not open";
 }
 
-/** What the creator should look at, in words. */
+/** What needs the creator's attention, in words. */
 export function attentionOf(collection: Collection, sale: SaleBody, balance: bigint): string[] {
   const word = saleWord(sale);
   const startsNever = sale.public_start === null && sale.presale_start === null;

@@ -1,17 +1,17 @@
 import { useState } from "react";
 
 interface DangerButtonProps {
-  /** What it does, in a word: `Delete`. */
+  /** The action, in a word: `Delete`. */
   word: string;
-  /** What it does it to, for screen readers. */
+  /** The object of the action, for screen readers. */
   of: string;
-  /** What is lost by it, in a sentence. */
+  /** What is lost, in a sentence. */
   loss: string;
   disabled?: boolean;
   act: () => void;
 }
 
-/** Asks once more, in the same place, before something is gone. */
+/** Asks for confirmation, in the same place, before something is gone. */
 export function DangerButton({ word, of, loss, disabled = false, act }: DangerButtonProps) {
   const [isAsked, setAsked] = useState(false);
   if (!isAsked)

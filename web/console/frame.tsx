@@ -16,13 +16,13 @@ const pages = [
   { to: "/operator", name: "Operator" },
 ] as const;
 
-/** What stands around every page. */
+/** The frame around every page. */
 export function Frame() {
   const { identity, signOut } = useIdentity();
   const path = useRouterState({ select: (state) => state.location.pathname });
   const main = useRef<HTMLElement>(null);
   const nav = useCurrentLink(identity ? path : "");
-  // A screen reader starts at the new page, not at the link that led there.
+  // A screen reader starts at the new page, not at the link that led to it.
   useEffect(() => {
     if (path) main.current?.focus();
   }, [path]);

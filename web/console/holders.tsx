@@ -13,7 +13,7 @@ const query = graphql(`query ($chain: ChainName!, $address: Address!, $after: St
   }
 }`);
 
-/** Who holds the tokens of a contract now, and how they are spread. */
+/** A contract's current holders, and the distribution of its tokens among them. */
 export function Holders({ chain, address }: { chain: string; address: string }) {
   const { data, error, isPending, hasNextPage, fetchNextPage } = useInfiniteQuery({
     queryKey: ["owners", chain, address.toLowerCase()],

@@ -13,7 +13,7 @@ interface SessionBody {
 }
 
 interface IdentityState {
-  /** Undefined until the server has been asked. */
+  /** Undefined until the server has answered. */
   identity: Identity | null | undefined;
   useKey(key: string): Promise<void>;
   signIn(wallet: Wallet, chain: InstalledChain): Promise<void>;
@@ -30,7 +30,7 @@ const ofSession = ({ account_id, wallet, csrf_token }: SessionBody): Identity =>
   accountId: account_id,
 });
 
-/** Who this browser is: a key that this tab keeps, or a session in a cookie that no script reads. */
+/** This browser's identity: a key that this tab keeps, or a session in a cookie that scripts cannot read. */
 export function IdentityProvider({ children }: { children: ReactNode }) {
   const [identity, setState] = useState<Identity | null | undefined>(undefined);
   const become = useCallback((now: Identity | null) => {

@@ -6,7 +6,7 @@ import { ask } from "./api.ts";
 export interface InstalledChain {
   name: string;
   id: number;
-  /** Symbol of its own coin. */
+  /** Symbol of its native coin. */
   coin: string;
   local: boolean;
   explorer_tx_url: string | null;
@@ -31,12 +31,12 @@ export function useInstallation(): Installation | undefined {
   return useQuery(installationQuery).data;
 }
 
-/** What the coin of a chain is called, by the chain's name. */
+/** Symbol of a chain's native coin, by the chain's name. */
 export function useCoin(chain: string): string {
   return useInstallation()?.chains.find(({ name }) => name === chain)?.coin ?? "";
 }
 
-/** The wallets of this browser, and the test wallet where there is a local chain. */
+/** This browser's wallets, and the test wallet if there is a local chain. */
 export function useWallets(): Wallet[] {
   const installation = useInstallation();
   const [found, setFound] = useState<Wallet[]>([]);

@@ -9,7 +9,8 @@ import { mayHaveArrived } from "./api.ts";
 import { IdentityProvider } from "./identity.tsx";
 import { router } from "./routes.tsx";
 
-// Without a connection the library would wait for one in silence, and then send what was pressed long before.
+// Otherwise, without a connection, the library would wait silently and send a request long after the press that caused
+// it.
 const networkMode = "always";
 const client = new QueryClient({
   defaultOptions: {
@@ -17,7 +18,7 @@ const client = new QueryClient({
     queries: {
       networkMode,
       refetchOnReconnect: true,
-      // What was refused for a reason is refused again.
+      // A request that was refused for a reason will be refused again.
       retry: (failures, error) => failures < 3 && mayHaveArrived(error),
       staleTime: 5_000,
     },

@@ -1,6 +1,6 @@
 import { BarPlot } from "./plot.tsx";
 
-/** Mints as the server counts them. @param counted from Unix second `from` on, one number for each hour. */
+/** A plot of mints by the hour. @param counted one number for each hour from Unix second `from` on. */
 export function MintPlot({ counted: { from, mints } }: { counted: { from: number; mints: readonly number[] } }) {
   const bars = mints.map((value, at) => {
     const hour = new Date((from + at * 3_600) * 1_000);

@@ -1,6 +1,6 @@
 import { MintyardError } from "../../client/src/error.ts";
 
-/** A failure in words, with what to do about it and what is wrong with which member. */
+/** An error in words, with what to do about it and the fault of each member. */
 export function ErrorNotice({ error }: { error: unknown }) {
   if (!error) return null;
   const known = error instanceof MintyardError;

@@ -1,12 +1,12 @@
 export interface PlotBar {
-  /** What the bar stands for, in words. */
+  /** What the bar stands for. */
   label: string;
   value: number;
-  /** The value in words; unless given, the number. */
+  /** The value in words; the number unless given. */
   says?: string;
 }
 
-/** Without a value it was not known then. */
+/** Null: the value at that time is not known. */
 export interface PlotPoint {
   /** Unix seconds. */
   at: number;
@@ -16,25 +16,25 @@ export interface PlotPoint {
 export interface PlotLine {
   name: string;
   points: readonly PlotPoint[];
-  /** The line in words, where there are several. */
+  /** A description of the line, if there are several. */
   says?: string;
 }
 
 const width = 600;
 const height = 120;
-/** From a line's lowest and highest place to the edges, which would cut half of its width off. */
+/** Distance of a line's lowest and highest position from the edges, which would otherwise cut off half of its width. */
 const inset = 3;
-/** Lines that can be told apart, as console.css draws them. */
+/** Distinguishable styles of lines, as console.css draws them. */
 const kinds = 5;
 
 interface BarPlotProps {
   title: string;
   bars: readonly PlotBar[];
-  /** In place of the sum and the highest bar. */
+  /** Replaces the sum and the highest bar in the caption. */
   says?: string;
 }
 
-/** Bars over time. What they show is in the caption too, so nobody needs to see them. */
+/** Bars over time. The caption has the same information, so nobody needs to see the bars. */
 export function BarPlot({ title, bars, says }: BarPlotProps) {
   const most = Math.max(0, ...bars.map(({ value }) => value));
   const sum = bars.reduce((total, { value }) => total + value, 0);
@@ -69,15 +69,18 @@ interface LinePlotProps {
   title: string;
   says: string;
   lines: readonly PlotLine[];
-  /** Unix seconds of its ends, and the first one in words; the last one is now. */
+  /** Unix seconds of both ends; `since` is the start in words, and the end is now. */
   from: number;
   to: number;
   since: string;
-  /** Seconds without a point after which a line ends and begins anew. */
+  /** Seconds without a point after which the line is interrupted. */
   gap: number;
 }
 
-/** Lines over time, from zero to the highest value. What they show is in the caption too, so nobody needs to see them. */
+/**
+ * Lines over time, from zero to the highest value. The caption has the same information, so nobody needs to see the
+ * lines.
+ */
 export function LinePlot({ title, says, lines, from, to, since, gap }: LinePlotProps) {
   const top = Math.max(0, ...lines.flatMap(({ points }) => points.map(({ value }) => value ?? 0))) || 1;
   const place = ({ at, value }: { at: number; value: number }) =>
@@ -92,7 +95,7 @@ export function LinePlot({ title, says, lines, from, to, since, gap }: LinePlotP
             key={name}
             className={`line-${at % kinds}`}
             d={stretches(points, gap)
-              // A point that stands alone is a short dash.
+              // A single point becomes a short dash.
               .map((some) => `M${some.map(place).join("L")}${some.length === 1 ? "m-2 0h4" : ""}`)
               .join("")}
           />

@@ -36,7 +36,7 @@ const mostRefreshed = 4;
 /**
  * The account's requests of the last day.
  *
- * @param about what the search begins with, as a part of the section that is about it: an address.
+ * @param about initial search text, for the section about one address.
  */
 export function RequestLog({ about = "" }: { about?: string }) {
   const [failed, setFailed] = useState(false);
@@ -53,9 +53,9 @@ export function RequestLog({ about = "" }: { about?: string }) {
     },
     initialPageParam: "",
     getNextPageParam: ({ before }) => before ?? undefined,
-    // What is being read stays where it is.
+    // The list that is being read stays until the new one arrives.
     placeholderData: (before) => before,
-    // Each page that is shown would be asked for again.
+    // A refresh would request every page shown.
     refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > mostRefreshed ? false : 5_000),
     refetchIntervalInBackground: false,
   });
@@ -119,7 +119,7 @@ export function RequestLog({ about = "" }: { about?: string }) {
   );
 }
 
-/** What was typed, once nothing was added to it for a moment: each search looks through all that is kept. */
+/** The typed text, once it has not changed for a moment: each search scans all entries. */
 function useSettled(text: string): string {
   const [settled, setSettled] = useState(text);
   useEffect(() => {

@@ -1,19 +1,19 @@
 import { Amount } from "./balance.tsx";
 import type { Collection, SaleBody } from "./collections.ts";
 
-/** Wei; both are the same where it is known exactly. */
+/** Wei; both are the same if the amount is known exactly. */
 interface Range {
   least: bigint;
   most: bigint;
 }
 
 /**
- * What a collection took in, in wei. Prices never change and what is paid beyond them goes back, so what buyers paid follows
- * from the number of tokens that were sold: those minted, without those of the reserve. The contract does not say how many of
- * them went at the presale's price: with two prices the amount lies between two others.
+ * A collection's revenue, in wei. Prices never change and overpayments are returned, so it follows from the number of
+ * tokens sold: those minted, without those of the reserve. The contract does not count presale mints separately, so
+ * with two prices the amount is only known to be between two bounds.
  *
- * @param sale as it was at one block.
- * @returns `waits`: what is still in the contract.
+ * @param sale at one block.
+ * @returns `waits`: the amount still in the contract.
  */
 export function revenueOf(
   { team_reserve }: Collection,

@@ -9,7 +9,7 @@ import { Frame } from "./frame.tsx";
 import { ErrorNotice } from "./notices.tsx";
 import { OverviewPage } from "./pages/overview.tsx";
 
-/** In place of a page whose code failed, or could not be loaded; the others go on. */
+/** Replaces a page whose code failed or could not be loaded; the other pages still work. */
 function BrokenPage({ error }: ErrorComponentProps) {
   return (
     <div className="stack">
@@ -25,7 +25,10 @@ function BrokenPage({ error }: ErrorComponentProps) {
   );
 }
 
-/** A page's code. The router would load the whole console anew, away from what is being followed there. */
+/**
+ * Loads a page's code. After a failure, the router itself would reload the whole console and lose what is being
+ * followed there.
+ */
 function codeOf<Page>(load: () => Promise<Page>) {
   return () =>
     load().catch((cause: unknown) => {
@@ -34,7 +37,7 @@ function codeOf<Page>(load: () => Promise<Page>) {
 }
 
 const root = createRootRoute({ component: Frame, notFoundComponent: () => <p>There is no such page.</p> });
-// The first page comes without the code of the others.
+// The first page loads without the code of the others.
 const CollectionPage = lazyRouteComponent(
   codeOf(() => import("./pages/collection.tsx")),
   "CollectionPage",

@@ -18,11 +18,11 @@ type Holders = NonNullable<NonNullable<ResultOf<typeof query>["contract"]>["hold
 interface Wanted {
   chain: string;
   contract: string;
-  /** Null: as it is now. */
+  /** Null: the current state. */
   block: string | null;
 }
 
-/** Who holds which token as CSV, with a header. */
+/** The owners of all tokens as CSV, with a header. */
 async function readSnapshot(wanted: Wanted, signal: AbortSignal, report: (rows: number) => void): Promise<string[]> {
   const lines = ["token_id,address,amount\n"];
   for (let after: string | null = null; ; ) {
@@ -42,7 +42,7 @@ async function readSnapshot(wanted: Wanted, signal: AbortSignal, report: (rows: 
   }
 }
 
-/** The holders of a contract as a file, now or as they were after a block. */
+/** A contract's holders as a file, now or as of a block. */
 export function Snapshot({ chain, address }: { chain: string; address: string }) {
   const [block, setBlock] = useState("");
   const [rows, setRows] = useState(0);

@@ -1,14 +1,14 @@
 import type { ReactNode } from "react";
 
 interface TableProps {
-  /** What it has, for screen readers: `Table of holders`. */
+  /** The table's content, for screen readers: `Table of holders`. */
   label: string;
   heads: readonly ReactNode[];
   /** Its rows. */
   children: ReactNode;
 }
 
-/** A table that scrolls where it is wider than the page. */
+/** A table that scrolls if it is wider than the page. */
 export function Table({ label, heads, children }: TableProps) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard

@@ -1,6 +1,6 @@
 import { exactTime, relativeTime } from "../shared/times.ts";
 
-/** A time in few words; the exact one is shown to whoever points at it or reaches it by keyboard. */
+/** A time in few words; pointing at it, or reaching it by keyboard, shows the exact time. */
 export function Time({ at }: { at: string | number }) {
   const ms = typeof at === "number" ? at : Date.parse(at);
   const exact = exactTime(ms);

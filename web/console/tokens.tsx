@@ -29,7 +29,7 @@ const traitQuery =
 
 type TokenPage = NonNullable<NonNullable<ResultOf<typeof ofContract>["contract"]>["nfts"]>;
 type Token = TokenPage["nodes"][number];
-/** Members of a document of which nothing is certain. */
+/** Members of a document, which may have any type. */
 const membersOf = ({ metadata }: Token) => (metadata ?? {}) as { attributes?: unknown };
 
 const none: TokenPage = { nodes: [], totalCount: 0, pageInfo: { hasNextPage: false, endCursor: null } };
@@ -51,11 +51,11 @@ function attributesOf(token: Token): Attribute[] {
 interface GridProps {
   chain: string;
   address: string;
-  /** Shows an account's tokens; otherwise a contract's. */
+  /** Whether to show an account's tokens; otherwise a contract's. */
   holder?: boolean;
 }
 
-/** Tokens with their pictures; those of a contract with traits, how rare each is, and a filter by them. */
+/** Tokens with their pictures; a contract's tokens also with traits, the rarity of each, and a filter by them. */
 export function TokenGrid({ chain, address, holder = false }: GridProps) {
   const [chosen, setChosen] = useState<TraitChoice>({});
   const traits = useQuery({
@@ -149,7 +149,7 @@ function TokenCard({ token, traits, all }: { token: Token; traits: readonly Trai
   );
 }
 
-/** Which share of the tokens has the value. */
+/** The share of tokens that have the value. */
 function rarity(traits: readonly Trait[], all: number, { name, value }: Attribute) {
   const found = traits.find((trait) => trait.name === name)?.values.find((one) => one.value === value);
   if (!found || all === 0) return null;

@@ -5,7 +5,7 @@ export interface Trait {
   values: { value: string; tokenCount: number }[];
 }
 
-/** The value wanted of each trait. */
+/** The chosen value of each trait. */
 export type TraitChoice = Readonly<Record<string, string>>;
 
 /** As GraphQL takes it; null: all tokens. */
@@ -20,7 +20,7 @@ interface FilterProps {
   choose: (chosen: TraitChoice) => void;
 }
 
-/** One choice for each trait; a token has to have all of them. */
+/** One choice for each trait; a token has to match all of them. */
 export function TraitFilters({ traits, chosen, choose }: FilterProps) {
   return (
     <fieldset className="fields">

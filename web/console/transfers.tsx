@@ -6,9 +6,9 @@ import { Table } from "./table.tsx";
 import { Time } from "./time.tsx";
 
 /**
- * What moved, newest first.
+ * Transfers, newest first.
  *
- * @param account of an account; otherwise of a contract.
+ * @param account shows an account's transfers; otherwise a contract's.
  */
 export function TransferTable({
   chain,
@@ -72,7 +72,7 @@ export function TransferTable({
   );
 }
 
-/** Who sent or got a token; nobody did when it was made or burned. */
+/** The sender or recipient of a token; mints and burns lack one of them. */
 function Party({ address, chain, of }: { address: string | undefined; chain: string; of: string }) {
   return address ? <Address address={address} chain={chain} of={of} /> : "–";
 }

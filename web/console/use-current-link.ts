@@ -1,9 +1,9 @@
 import { type RefObject, useEffect, useRef } from "react";
 
 /**
- * For a row of links that scrolls on narrow screens: the one of the page that is open stands in its middle.
+ * Scrolls a row of links on a narrow screen so that the open page's link is in the middle.
  *
- * @param page that is open; empty while there are no links.
+ * @param page the open page; empty while there are no links.
  */
 export function useCurrentLink(page: string): RefObject<HTMLElement | null> {
   const row = useRef<HTMLElement>(null);

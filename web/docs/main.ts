@@ -22,7 +22,7 @@ for (const button of document.querySelectorAll<HTMLButtonElement>("button.copy")
 
 startReference();
 
-// On a narrow screen the list of guides would stand before the guide.
+// On a narrow screen the list of guides would come before the guide.
 const side = document.querySelector<HTMLDetailsElement>("details.side");
 if (side && innerWidth < 960) side.open = false;
 
@@ -30,7 +30,7 @@ const field = document.querySelector<HTMLInputElement>("#search");
 const list = document.querySelector<HTMLElement>("#found");
 let sections: Promise<Section[]> | null = null;
 
-/** Sections with every word, those with the words in their title first. */
+/** Sections that contain every word; those with the words in their title come first. */
 function matches(all: readonly Section[], text: string): Section[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const has = (where: string) => words.every((word) => where.toLowerCase().includes(word));

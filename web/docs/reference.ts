@@ -1,6 +1,6 @@
-/* What the reference of the APIs does with a script: tabs, the reader's values, a filter. Without one it shows everything. */
+/* The script of the API reference: tabs, the reader's values, a filter. Without it the page shows everything. */
 
-/** What a value may be: it becomes part of a command that is copied into a shell. */
+/** Allowed values: they become part of commands that are copied into a shell. */
 const patterns: Readonly<Record<string, RegExp>> = {
   chain: /^[\w-]{1,40}$/,
   key: /^[\w.-]{8,200}$/,
@@ -9,7 +9,7 @@ const patterns: Readonly<Record<string, RegExp>> = {
   wallet: /^0x[0-9a-fA-F]{40}$/,
 };
 const nameOf = (value: string) => `mintyard-reference-${value}`;
-/** A key is forgotten with the tab. A browser that keeps nothing for pages throws; nothing is kept then. */
+/** A key is kept only until the tab closes. A browser that blocks storage throws; then nothing is kept. */
 const storeOf = (value: string) => (value === "key" ? sessionStorage : localStorage);
 const kept = (value: string): string | null => {
   try {
@@ -23,7 +23,7 @@ const keep = (value: string, text: string | null): void => {
     if (text === null) storeOf(value).removeItem(nameOf(value));
     else storeOf(value).setItem(nameOf(value), text);
   } catch {
-    // It is as it was when the page is opened again.
+    // The value is then gone when the page is opened again.
   }
 };
 
@@ -78,7 +78,7 @@ function startValues(form: HTMLElement): void {
   show();
 }
 
-/** Tabs of one example, by the pattern of WAI-ARIA: one of them is in the order of the keyboard, arrows change it. */
+/** The tabs of one example, following the WAI-ARIA pattern: one tab is in the tab order, and arrow keys switch. */
 function startTabs(group: HTMLElement, at: number): void {
   const list = document.createElement("div");
   list.role = "tablist";
@@ -115,7 +115,7 @@ function startTabs(group: HTMLElement, at: number): void {
   group.prepend(list);
 }
 
-/** Chosen once, chosen for all examples; the one that was pressed stays where it is on the screen. */
+/** A choice applies to all examples; the pressed tab keeps its position on the screen. */
 function choose(tab: HTMLElement): void {
   const name = tab.dataset["tab"] ?? "curl";
   const before = tab.getBoundingClientRect().top;
@@ -170,7 +170,7 @@ function startFilter(): void {
     count.textContent = words.length === 0 ? "" : `${shown} of ${operations.length} operations`;
   };
   field.addEventListener("input", apply);
-  // A link to what the filter hides.
+  // A link may lead to a section that the filter hides.
   addEventListener("hashchange", () => {
     const target = document.getElementById(location.hash.slice(1));
     if (!target?.closest("[hidden]")) return;

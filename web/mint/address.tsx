@@ -7,10 +7,10 @@ import type { Sale } from "./sale.ts";
 
 interface AddressProps {
   address: string;
-  /** Whose it is, for screen readers: `the creator`. */
+  /** The owner of the address, for screen readers: `the creator`. */
   of: string;
   chain: Sale["chain"];
-  /** Where money goes there, nothing of it is left out. */
+  /** Whether to show all of it, as where money goes to it. */
   full?: boolean;
 }
 

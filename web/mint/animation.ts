@@ -1,14 +1,17 @@
 import { type Motion, motionBytes, motionOf } from "../../src/ipfs/motion.ts";
 import { ipfsPath } from "../shared/ipfs-path.ts";
 
-/** What moves of a token; content of this server. */
+/** A token's animation, from this server. */
 export interface Animation {
   kind: Motion;
-  /** From `/ipfs/` on. */
+  /** Path, beginning with `/ipfs/`. */
   path: string;
 }
 
-/** What of a token's document a visitor may play: what its `animation_url` names, else its picture, if that moves. */
+/**
+ * The animation of a token's document that a visitor may play: its `animation_url`, else its picture if that is
+ * animated.
+ */
 export async function findAnimation(links: { animation: unknown; picture: unknown }): Promise<Animation | null> {
   for (const link of [links.animation, links.picture]) {
     const path = ipfsPath(link);
@@ -20,7 +23,7 @@ export async function findAnimation(links: { animation: unknown; picture: unknow
 
 async function motionAt(path: string): Promise<Motion | null> {
   const answer = await fetch(path, { headers: { Range: `bytes=0-${motionBytes - 1}` } });
-  // A whole film must not be read for its beginning.
+  // Without a range in the answer, the whole film would be read for its first bytes.
   if (answer.status !== 206) await answer.body?.cancel();
   else return motionOf(answer.headers.get("content-type") ?? "", new Uint8Array(await answer.arrayBuffer()));
   return null;

@@ -6,19 +6,19 @@ import type { Animation } from "./animation.ts";
 interface ArtworkProps {
   image: string | null;
   animation: Animation | null;
-  /** Of the token, or of its collection. */
+  /** The token's name, or the collection's. */
   name: string;
-  /** For who does not see the picture; empty where its name stands with it. */
+  /** For visitors who cannot see the picture; empty if the name is shown next to it. */
   alt: string;
-  /** In CSS pixels, as it is laid out. */
+  /** Layout width in CSS pixels. */
   width: number;
-  /** What stands there without a picture. */
+  /** Shown when there is no picture. */
   instead: preact.ComponentChildren;
 }
 
 const words = { still: "Play", moving: "Stop", failed: "Did not play, try again" };
 
-/** A token's picture. It stands still; what moves is loaded, from this server, when a visitor wants to see that. */
+/** A token's picture as a still. Its animation is loaded from this server only when a visitor asks for it. */
 export function Artwork({ image, animation, name, alt, width, instead }: ArtworkProps) {
   const [state, setState] = useState<keyof typeof words>("still");
   /** A picture that cannot be shown, or would move by itself. */
@@ -60,7 +60,7 @@ export function Artwork({ image, animation, name, alt, width, instead }: Artwork
   );
 }
 
-/** What cannot be played says so with an event. */
+/** The video's error event reports what cannot be played. */
 function play(video: HTMLVideoElement | null): void {
   void video?.play().catch(() => undefined);
 }

@@ -2,7 +2,7 @@ import type { Provider } from "../shared/wallets.ts";
 
 type Hex = `0x${string}`;
 
-/** Of the part of the contract that a visitor meets: `mint(uint256)`, `presaleMint(uint256,bytes32[])`, `tokenURI(uint256)`. */
+/** Selectors of the functions for visitors: `mint(uint256)`, `presaleMint(uint256,bytes32[])`, `tokenURI(uint256)`. */
 const selectors = { mint: "a0712d68", presaleMint: "e3e1e8ef", tokenUri: "c87b56dd" };
 const wordDigits = 64;
 
@@ -21,7 +21,7 @@ export function mintCall(from: Hex, to: Hex, amount: bigint, value: bigint, proo
   const data: Hex =
     proof === null
       ? `0x${selectors.mint}${word(amount)}`
-      : // The list of the proof stands behind the two words of the head.
+      : // The proof's list comes after the two words of the head.
         `0x${selectors.presaleMint}${word(amount)}${word(64)}${word(proof.length)}${proof.map((hash) => hash.slice(2)).join("")}`;
   return { from, to, data, value: `0x${value.toString(16)}` };
 }
@@ -40,7 +40,7 @@ export async function readTokenUri(provider: Provider, to: Hex, tokenId: bigint)
   }
 }
 
-/** A `string` that a contract returned: where it begins, its length in bytes, the bytes. @throws for anything else. */
+/** Decodes a `string` that a contract returned: offset, length in bytes, bytes. @throws for anything else. */
 export function decodeText(answer: Hex): string {
   const digits = answer.slice(2);
   const numberAt = (byte: number) => Number(`0x${digits.slice(byte * 2, byte * 2 + wordDigits)}`);
@@ -60,7 +60,7 @@ export interface Receipt {
 
 const transferTopic = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
 
-/** The tokens that a transaction minted, as its receipt has them. */
+/** The tokens that a transaction minted, from its receipt. */
 export function mintedTokens(receipt: Receipt, collection: Hex): bigint[] {
   return receipt.logs.flatMap(({ address, topics: [topic, from, , id] }) => {
     const isMint = address.toLowerCase() === collection && topic === transferTopic && BigInt(from ?? 1) === 0n;

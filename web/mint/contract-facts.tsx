@@ -3,7 +3,7 @@ import { addressUrl } from "../shared/explorer.ts";
 import { Address } from "./address.tsx";
 import type { Sale } from "./sale.ts";
 
-/** What a buyer may rely on, and what may still change, as the contract has it now. */
+/** What a buyer may rely on, and what may still change, according to the contract now. */
 export function ContractFacts({ sale }: { sale: Sale }) {
   const { chain } = sale;
   const code = chain.local ? null : addressUrl(chain.explorer_tx_url, sale.address);

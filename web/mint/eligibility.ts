@@ -1,4 +1,4 @@
-/** What the presale list says of a wallet. */
+/** A wallet's status on the presale list. */
 export interface Eligibility {
   eligible: boolean;
   reason: string | null;
@@ -15,7 +15,10 @@ export interface EligibilityTarget {
   deployedHere: boolean;
 }
 
-/** Needs no key. @returns null for a collection whose list this server does not hold. @throws Error when asking later may help. */
+/**
+ * Needs no key. @returns null for a collection whose list this server does not have. @throws Error when asking later
+ * may help.
+ */
 export async function readEligibility(
   { deployedHere, ...target }: EligibilityTarget,
   wallet: string,

@@ -99,7 +99,7 @@ function Picture({ sale }: { sale: Sale }) {
   );
 }
 
-/** The terms that everybody sees, with or without a wallet. */
+/** The terms, shown with or without a wallet. */
 function Terms({ sale, phase }: { sale: Sale; phase: Phase }) {
   const [minted, most] = [Number(sale.minted), Number(sale.maxSupply)];
   const price = priceOf(sale, phase);

@@ -17,7 +17,7 @@ interface MintedProps {
   provider: Provider;
 }
 
-/** What a mint brought: the tokens as a block has them. */
+/** The result of a mint: the tokens, as they are in a block. */
 export function Minted({ tokens, block, paid, sale, provider }: MintedProps) {
   return (
     <div class="notice good">
@@ -38,7 +38,7 @@ export function Minted({ tokens, block, paid, sale, provider }: MintedProps) {
 
 function Token({ id, sale, provider }: { id: bigint; sale: Sale; provider: Provider }) {
   const [shown, setShown] = useState<Shown>({
-    // Until the reveal all tokens look alike; afterwards the preview is another token's.
+    // Before the reveal all tokens look alike; after it, the preview is another token's picture.
     ...{ name: `${sale.name} #${id}`, image: (sale.revealed ? null : sale.preview?.image) ?? null },
     ...{ animation: null, traits: [] },
   });
@@ -82,7 +82,7 @@ interface Shown {
 
 const mostTraits = 8;
 
-/** As marketplaces read them: a list of `trait_type` and `value`. Whatever else stands there is passed over. */
+/** As marketplaces read them: a list of `trait_type` and `value`. Anything else in it is ignored. */
 function traitsOf(attributes: unknown): Shown["traits"] {
   if (!Array.isArray(attributes)) return [];
   const traits = new Map<string, string>();
@@ -94,7 +94,7 @@ function traitsOf(attributes: unknown): Shown["traits"] {
   return [...traits];
 }
 
-/** Hands the page's link to the device's own sharing, where it has that; else copies it. */
+/** Opens the device's share dialog with the page's link if there is one; else copies the link. */
 function Share({ sale, count }: { sale: Sale; count: number }) {
   const [said, setSaid] = useState("");
   const url = location.origin + location.pathname;

@@ -16,12 +16,12 @@ interface OfferProps {
   sale: Sale;
   phase: Phase;
   wallet: WalletState;
-  /** How many the visitor wants; it stays when a wallet is connected. */
+  /** How many tokens the visitor wants; kept when a wallet connects. */
   amount: number;
   setAmount: (amount: number) => void;
 }
 
-/** What a mint costs, for everybody; with a wallet on the right network the button. */
+/** The cost of a mint for everybody; the button too, for a wallet on the right network. */
 export function Offer({ sale, phase, wallet, amount, setAmount }: OfferProps) {
   const [progress, setProgress] = useState<Progress>({ step: "idle" });
   const connected = wallet.connected?.chainId === sale.chain.id ? wallet.connected : null;
@@ -42,7 +42,7 @@ export function Offer({ sale, phase, wallet, amount, setAmount }: OfferProps) {
   const provider = connected?.wallet.provider ?? null;
   const forecast = useForecast(provider, open && !busy ? call : null, unit);
   const roughFee = useRoughFee(wallet.wallets, sale.chain.id, count, sells && account === null);
-  // Once the visitor has tried, what became of that says more.
+  // After a try, its own result says more.
   const refusal = progress.step === "idle" ? forecast.refusal : null;
   return (
     <form
@@ -78,7 +78,7 @@ export function Offer({ sale, phase, wallet, amount, setAmount }: OfferProps) {
   );
 }
 
-/** Why nobody, or not everybody, can mint now: said before a wallet is asked for anything. */
+/** Why nobody, or not everybody, can mint now; shown before a wallet is asked for anything. */
 function Refusals({ phase, connected, listed }: { sale: Sale; phase: Phase; connected: boolean; listed: boolean }) {
   if (phase.name === "sold-out") return <p class="notice">All tokens of this sale are minted.</p>;
   if (phase.name === "never") return <p class="notice">This collection has no sale.</p>;
@@ -90,7 +90,7 @@ function Refusals({ phase, connected, listed }: { sale: Sale; phase: Phase; conn
   );
 }
 
-/** What the tokens, the network and both of them cost. */
+/** The tokens' price, the network's fee and their sum. */
 function Sum({ sale, count, cost, fee }: { sale: Sale; count: number; cost: bigint; fee: bigint | null }) {
   const unit = sale.chain.coin;
   return (

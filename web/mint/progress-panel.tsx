@@ -7,7 +7,7 @@ import type { Progress } from "./send-mint.ts";
 const steps = ["checking", "confirm", "sent", "done"] as const;
 const words = { checking: "Check", confirm: "Confirm in your wallet", sent: "Sent", done: "In a block" };
 
-/** Where the mint is: said to screen readers as it changes. */
+/** The mint's progress, announced to screen readers as it changes. */
 export function ProgressPanel({ progress, sale, provider }: { progress: Progress; sale: Sale; provider: Provider }) {
   const { step } = progress;
   return (

@@ -4,12 +4,12 @@ interface QuantityProps {
   count: number;
   most: number;
   busy: boolean;
-  /** The wallet has this one mint. */
+  /** Whether the wallet has only this one mint. */
   once: boolean;
   change: (count: number) => void;
 }
 
-/** How many, by keyboard or with two buttons that a thumb can hit. */
+/** The number of tokens, by keyboard or with two buttons large enough for a thumb. */
 export function Quantity({ count, most, busy, once, change }: QuantityProps) {
   return (
     <div class="quantity">

@@ -1,14 +1,14 @@
 import { formatEther } from "../shared/amounts.ts";
 import { isRejection } from "../shared/wallets.ts";
 
-/** Why a mint does not happen, for the visitor. `again` offers the button anew. */
+/** Why a mint does not happen, for the visitor. `again` offers the button again. */
 export interface Refusal {
   kind: string;
   text: string;
   again: boolean;
 }
 
-/** What the contract says, and what that means here. */
+/** The contract's revert messages, and what each means here. */
 const reverts: readonly [RegExp, string, string][] = [
   [/Minting has not started yet/, "not-started", "The sale is not open yet by the chain's clock. Nothing was sent."],
   [/Presale has not started yet/, "not-started", "The presale is not open yet by the chain's clock. Nothing was sent."],
@@ -20,7 +20,7 @@ const reverts: readonly [RegExp, string, string][] = [
   [/MintToZero|Safe|receiver/i, "receiver", "This wallet cannot receive tokens of this kind."],
 ];
 
-/** The text that a node gives for a revert may lie in the error's message, or as ABI bytes in one of its members. */
+/** A node may put the revert's text into the error's message, or as ABI bytes into one of its members. */
 function revertText(error: unknown): string {
   const seen: string[] = [];
   const visit = (value: unknown, depth: number): void => {

@@ -1,6 +1,6 @@
 import type { Animation } from "./animation.ts";
 
-/** What `/mint/{chain}/{collection}/sale` says; amounts and times are decimal strings. */
+/** The answer of `/mint/{chain}/{collection}/sale`; amounts and times are decimal strings. */
 interface SaleBody {
   chain: {
     name: string;
@@ -30,7 +30,7 @@ interface SaleBody {
   block: string;
   block_time: string;
   wallet_connect: { project_id: string } | null;
-  /** When the chain was asked, and now, by the server's clock. */
+  /** When the chain was asked, and the current time, by the server's clock. */
   read_ms: number;
   now_ms: number;
   deployed_here: boolean;
@@ -39,7 +39,7 @@ interface SaleBody {
     description: string | null;
     image: string | null;
     animation: Animation | null;
-    /** There is a web page too, which this one does not show. */
+    /** Whether the animation is a web page, which this page does not show. */
     interactive: boolean;
   } | null;
 }
@@ -50,32 +50,32 @@ export interface Sale {
   name: string;
   maxSupply: bigint;
   minted: bigint;
-  /** Not minted and not reserved. */
+  /** Neither minted nor reserved. */
   left: bigint;
   perMint: bigint;
   publicPrice: bigint;
   presalePrice: bigint;
-  /** Unix seconds; a sale is open in blocks after it. */
+  /** Unix seconds; a sale is open in blocks after this time. */
   publicStart: number | null;
   presaleStart: number | null;
   preview: SaleBody["preview"];
   deployedHere: boolean;
-  /** The tokens show their own pictures already. */
+  /** Whether the tokens already show their own pictures. */
   revealed: boolean;
   owner: string;
-  /** Where the money of the sale goes, for ever. */
+  /** The recipient of the sale's money, which can never change. */
   treasury: string;
   royaltiesBps: number;
   metadataFrozen: boolean;
   pricesFrozen: boolean;
-  /** Wallets are reached by WalletConnect too, and the chain is read there. */
+  /** Wallets can also connect by WalletConnect, and the chain is then read from this endpoint. */
   walletConnect: { projectId: string; chainId: number; rpcUrl: string } | null;
   block: bigint;
-  /** Milliseconds that the chain's clock is ahead of this machine's. */
+  /** Milliseconds by which the chain's clock is ahead of this machine's. */
   clockAhead: number;
 }
 
-/** What the page of another address answered; `kept` means that asking again may help. */
+/** An error answer of the server; `lasting` means that asking again will not help. */
 export class SaleUnknown extends Error {
   readonly lasting: boolean;
   constructor(message: string, lasting: boolean) {
@@ -84,7 +84,10 @@ export class SaleUnknown extends Error {
   }
 }
 
-/** Without new blocks for so long a chain has stopped, and its last block is no clock. Of a local chain the time is not a block's. */
+/**
+ * After so long without a new block, a chain has stopped, and its last block is no clock. A local chain's time does not
+ * come from a block.
+ */
 const idleMs = 60_000;
 
 /** @throws SaleUnknown with the server's words; TypeError when it cannot be reached. */
@@ -124,9 +127,9 @@ export async function readSale(path: string): Promise<Sale> {
 }
 
 /**
- * Block times lag behind by up to a block, so the largest lead that was seen is the nearest to the truth.
+ * Block times lag by up to a block, so the largest lead seen is the most accurate.
  *
- * @param before of an earlier answer.
+ * @param before an earlier answer.
  */
 export function keepClock(sale: Sale, before: Sale | null): Sale {
   return before === null ? sale : { ...sale, clockAhead: Math.max(sale.clockAhead, before.clockAhead) };
@@ -138,10 +141,10 @@ export type Phase =
   | { name: "presale"; publicOpens: number | null }
   | { name: "public"; presaleToo: boolean };
 
-/** @param now of the chain's clock, Unix milliseconds. */
+/** @param now by the chain's clock, Unix milliseconds. */
 export function phaseOf(sale: Sale, now: number): Phase {
   if (sale.left <= 0n) return { name: "sold-out" };
-  // The contract wants a block after the second that is set.
+  // The contract requires a block after the second that is set.
   const open = (start: number | null) => start !== null && now / 1000 >= start + 1;
   const [publicOpen, presaleOpen] = [open(sale.publicStart), open(sale.presaleStart)];
   if (publicOpen) return { name: "public", presaleToo: presaleOpen };
@@ -154,7 +157,9 @@ export function phaseOf(sale: Sale, now: number): Phase {
   return first ? { name: "before", ...first } : { name: "never" };
 }
 
-/** What a token costs somebody of whom nothing is known yet: in the presale, or before it, what its list pays. Wei. */
+/**
+ * A token's price for a visitor about whom nothing is known yet: in or before a presale, the price for its list. Wei.
+ */
 export function priceOf(sale: Sale, phase: Phase): bigint {
   const isPresale = phase.name === "presale" || (phase.name === "before" && phase.what === "presale");
   return isPresale ? sale.presalePrice : sale.publicPrice;

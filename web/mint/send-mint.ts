@@ -5,7 +5,7 @@ import { lacking, type Refusal, refusalOf } from "./refusals.ts";
 
 type Hex = `0x${string}`;
 
-/** A mint's way, as far as it is known. `done` is said of a receipt and of nothing else. */
+/** A mint's progress, as far as it is known. `done` only ever follows a receipt. */
 export type Progress =
   | { step: "idle" }
   | { step: "checking" }
@@ -19,7 +19,7 @@ const pollMs = 1_000;
 /**
  * Checks, sends and follows a mint through the visitor's own wallet.
  *
- * @param chain of the collection: what the wallet has of it, and says on another network, counts for nothing.
+ * @param chain of the collection: answers of a wallet on another network are ignored.
  * @param report is called with each step; the last one is `done` or `refused`.
  */
 export async function sendMint(
@@ -33,10 +33,11 @@ export async function sendMint(
     report({ step: "checking" });
     const missing = await missingFunds(provider, call);
     if (missing > 0n) return report({ step: "refused", refusal: lacking(missing, chain.coin) });
-    // Reverts here cost nothing.
+    // Finds reverts before they cost anything.
     await simulate(provider, call);
     const nonce = await quantity(provider, "eth_getTransactionCount", [call.from, "latest"]);
-    // Between a visitor's click and here the wallet may have gone elsewhere, where the address belongs to somebody else.
+    // Since the visitor's click, the wallet may have switched to another network, where somebody else may own the
+    // address.
     if (Number(await quantity(provider, "eth_chainId")) !== chain.id)
       return report({ step: "refused", refusal: elsewhere });
     report({ step: "confirm" });
@@ -54,12 +55,12 @@ const elsewhere: Refusal = {
   again: true,
 };
 
-/** So long after a sale's start its first block may come. */
+/** A sale's first block may come this long after its start. */
 const openingMs = 15_000;
 
 /**
- * A sale that has just opened is refused as long as the newest block is older than its start. The block that would come
- * next decides then, where a node can say what it makes of the call; elsewhere the next block is waited for.
+ * A call on a sale that has just opened reverts as long as the newest block is older than its start. The pending block
+ * decides then, if the node can simulate on it; otherwise this waits for the next block.
  */
 async function simulate(provider: Provider, call: MintCall): Promise<void> {
   const run = (block: "latest" | "pending") => provider.request({ method: "eth_call", params: [call, block] });
@@ -80,7 +81,7 @@ async function simulate(provider: Provider, call: MintCall): Promise<void> {
   }
 }
 
-/** What the wallet lacks for the price and, as far as a node tells it, for the fee; wei. */
+/** Wei that the wallet lacks for the price and, as far as a node reports it, for the fee. */
 export async function missingFunds(provider: Provider, call: MintCall): Promise<bigint> {
   const [balance, price] = await Promise.all([
     quantity(provider, "eth_getBalance", [call.from, "latest"]),
@@ -93,7 +94,7 @@ export async function missingFunds(provider: Provider, call: MintCall): Promise<
   return needed > balance ? needed - balance : 0n;
 }
 
-/** Of a mint of one token; only to say how much is missing when nothing can be estimated. */
+/** Gas of a mint of one token; only to say how much is missing when nothing can be estimated. */
 const roughGas = 100_000n;
 
 type Sent = Parameters<typeof followTransaction>[1] & { hash: Hex };
@@ -101,7 +102,7 @@ type Sent = Parameters<typeof followTransaction>[1] & { hash: Hex };
 async function follow(provider: Provider, call: MintCall, sent: Sent): Promise<Progress> {
   const { hash } = sent;
   const end = await followTransaction<Receipt>(provider, sent);
-  // Nobody is given a way to stop it: the page is closed instead.
+  // The page offers no way to stop waiting; the visitor closes it instead.
   if (end === "left") return { step: "sent", hash };
   return end === "replaced" || end === "dropped" ? gone(end, hash) : ended(end, call, hash);
 }

@@ -1,2 +1,2 @@
-/** On phones and tablets a wallet is an app beside the browser. */
+/** On phones and tablets, a wallet is a separate app. */
 export const isTouched = () => matchMedia("(pointer: coarse)").matches;

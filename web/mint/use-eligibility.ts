@@ -3,9 +3,10 @@ import { type Eligibility, readEligibility } from "./eligibility.ts";
 import type { Sale } from "./sale.ts";
 
 /**
- * Whether a wallet is on the presale list; null while that is not known, or not asked.
+ * Whether a wallet is on the presale list; null while that is not known or not asked.
  *
- * @param wallet null before one is connected. @param anew asks again when it changes: the presale has opened, or a mint has used it up.
+ * @param wallet null before one is connected. @param anew repeats the request when it changes: the presale has opened,
+ * or a mint has used it up.
  */
 export function useEligibility(
   { chain, address, deployedHere, presaleStart }: Sale,
@@ -28,11 +29,12 @@ export function useEligibility(
       void readEligibility(target, wallet).then(
         (answer) => !ended && setList(answer),
         () => {
-          // When a presale opens all visitors ask at once, and those behind one router are let through one after another.
+          // When a presale opens, all visitors ask at once, and the rate limit lets those behind one router through one
+          // after another.
           if (!ended) timer = setTimeout(ask, 3_000 + Math.random() * 12_000);
         },
       );
-    // What the server says of the contract may be two seconds old.
+    // The server's state of the contract may be two seconds old.
     timer = setTimeout(ask, done ? 3_000 : 0);
     return () => {
       clearTimeout(timer);

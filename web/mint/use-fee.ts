@@ -6,9 +6,9 @@ import { missingFunds } from "./send-mint.ts";
 
 const againMs = 15_000;
 
-/** What a node says of a mint that nobody has sent yet. */
+/** A node's forecast for a mint that has not been sent. */
 export interface Forecast {
-  /** What the network would take for it now, in wei; null while that is not known. */
+  /** The network's current fee in wei; null while that is not known. */
   fee: bigint | null;
   /** Why it would be refused. */
   refusal: Refusal | null;
@@ -17,9 +17,9 @@ export interface Forecast {
 const unknown: Forecast = { fee: null, refusal: null };
 
 /**
- * What the wallet's own node makes of a mint: its fee, or why it would not happen.
+ * A forecast by the wallet's own node: a mint's fee, or why it would fail.
  *
- * @param call null where nothing can be minted. @param unit of the chain's coin.
+ * @param call null when nothing can be minted. @param unit symbol of the native coin.
  */
 export function useForecast(provider: Provider | null, call: MintCall | null, unit: string): Forecast {
   return useAnswer(provider && call && JSON.stringify(call), async (text) => {
@@ -31,24 +31,25 @@ export function useForecast(provider: Provider | null, call: MintCall | null, un
         quantity(provider, "eth_gasPrice"),
         quantity(provider, "eth_getBalance", [mint.from, "latest"]),
       ]);
-      // Some nodes estimate what the wallet could not pay.
+      // Some nodes give an estimate although the wallet could not pay.
       const missing = BigInt(mint.value) + gas * price - balance;
       return { fee: gas * price, refusal: missing > 0n ? lacking(missing, unit) : null };
     } catch (error) {
       const missing = await missingFunds(provider, mint);
       const refusal = missing > 0n ? lacking(missing, unit) : refusalOf(error);
-      // Of a start the chain's clock says more, and what has no words here may be the node's own trouble.
+      // About a sale's start the chain's clock says more, and an error without a known text may be the node's own
+      // problem.
       return { fee: null, refusal: /not-started|unknown|rejected/.test(refusal.kind) ? null : refusal };
     }
   });
 }
 
-/** Of a mint in a collection of this service: the first token, and each. */
+/** Gas of a mint in a collection of this service: for the first token, and for each. */
 const roughGas = { first: 78_000n, each: 2_000n };
 
 /**
- * About what the network takes for a mint, before a wallet is connected: any wallet of the browser that is on the chain
- * says the price of gas.
+ * The approximate network fee for a mint before a wallet is connected: any wallet of the browser that is on the chain
+ * provides the gas price.
  */
 export function useRoughFee(
   wallets: readonly Wallet[],
@@ -69,7 +70,7 @@ export function useRoughFee(
   return fee === null ? null : fee * (roughGas.first + roughGas.each * BigInt(count));
 }
 
-/** Asks now and again. @param question null: nothing is asked; an answer to another one is none. */
+/** Asks at intervals. @param question null: nothing is asked; an answer to an earlier question is dropped. */
 function useAnswer(question: string | null, ask: (question: string) => Promise<Forecast>): Forecast {
   const [answer, setAnswer] = useState<{ of: string; is: Forecast } | null>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the question has what it is about

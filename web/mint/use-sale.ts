@@ -8,11 +8,11 @@ export interface SaleState {
   sale: Sale | null;
   /** Why there is nothing newer to show. */
   trouble: string | null;
-  /** Nothing will change that. */
+  /** Whether this will not change. */
   lasting: boolean;
 }
 
-/** The sale, asked again and again while somebody looks. What is shown stays while the server is away. */
+/** The sale, refreshed while somebody looks at it. The last state stays while the server is away. */
 export function useSale(path: string): SaleState {
   const [state, setState] = useState<SaleState>({ sale: null, trouble: null, lasting: false });
   useEffect(() => {
@@ -29,7 +29,7 @@ export function useSale(path: string): SaleState {
         const trouble = error instanceof SaleUnknown ? error.message : "The server does not answer. Trying again.";
         if (!ended) setState((before) => ({ ...before, trouble, lasting }));
         if (lasting) return;
-        // Each question counts within what this address may ask.
+        // Each request counts towards the rate limit of this address.
         pauseMs = Math.min(pauseMs * 2, hiddenMs);
       }
       if (!ended) timer = setTimeout(look, document.hidden ? hiddenMs : pauseMs);

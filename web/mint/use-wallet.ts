@@ -17,7 +17,7 @@ export interface WalletState {
   connect(wallet: Wallet): Promise<void>;
   disconnect(): void;
   switchChain(): Promise<void>;
-  /** Shows how a wallet elsewhere connects (WalletConnect), while a visitor is about that. */
+  /** Shows how a wallet elsewhere connects (WalletConnect), while the visitor is doing that. */
   pairing: typeof PairingPanel | null;
   pair(): Promise<void>;
   endPairing(): void;
@@ -25,7 +25,7 @@ export interface WalletState {
 
 const chainIdOf = async (provider: Provider) => Number(await provider.request({ method: "eth_chainId" }));
 
-/** The wallets of this browser, the connected one, and the network it is on. */
+/** This browser's wallets, the connected one, and its network. */
 export function useWallet(sale: Sale | null): WalletState {
   const [found, setFound] = useState<readonly Wallet[]>([]);
   const [connected, setConnected] = useState<Connected | null>(null);
@@ -50,7 +50,7 @@ export function useWallet(sale: Sale | null): WalletState {
     };
     provider.on("accountsChanged", accounts);
     provider.on("chainChanged", chain);
-    // An extension says it whenever its node is away, and goes on later.
+    // An extension emits this whenever its node is away, and recovers later.
     if (isSession) provider.on("disconnect", ended);
     return () => {
       provider.removeListener?.("accountsChanged", accounts);
@@ -104,7 +104,7 @@ export function useWallet(sale: Sale | null): WalletState {
       );
     }
   }
-  /** A wallet that does not know the network is asked to add it, which makes wallets change to it too. */
+  /** A wallet that does not know the network is asked to add it, which also makes wallets switch to it. */
   async function switchOrAdd(provider: Provider): Promise<void> {
     const chainId = `0x${id.toString(16)}`;
     try {
@@ -125,7 +125,7 @@ export function useWallet(sale: Sale | null): WalletState {
   }
 
   function disconnect(): void {
-    // A wallet that is away learns of it later.
+    // A wallet that is offline gets this later.
     void connected?.wallet.end?.().catch(() => undefined);
     setConnected(null);
   }

@@ -1,4 +1,4 @@
-/** Wallets with a browser of their own, and the link that opens a page in it, as their documentation has it. */
+/** Wallets with a browser of their own, and the link that opens a page in it, from their documentation. */
 const wallets: readonly [name: string, link: (page: URL) => string][] = [
   ["MetaMask", ({ host, pathname }) => `https://link.metamask.io/dapp/${host}${pathname}`],
   ["Coinbase Wallet", (page) => `https://go.cb-w.com/dapp?cb_url=${urlIn(page)}`],
@@ -9,13 +9,13 @@ const wallets: readonly [name: string, link: (page: URL) => string][] = [
 const okx = (page: URL) => `okx://wallet/dapp/url?dappUrl=${urlIn(page)}`;
 const urlIn = ({ origin, pathname }: URL) => encodeURIComponent(origin + pathname);
 
-/** Where these stand at the end of a host's name, or in place of one, only machines of one network find it. */
+/** Host names that end in one of these, or lack a dot, or are IP addresses only work within one network. */
 const ownNetwork = /(^|\.)(localhost|local|lan|internal|home\.arpa)$|^[^.]*$|^[\d.]+$/;
 
 /**
- * Links that open a page in the browsers of wallets, for phones: there a wallet is an app, and other browsers have none.
+ * Links that open a page in wallets' own browsers, for phones, where a wallet is an app and other browsers have none.
  *
- * @param page its query and fragment stay behind.
+ * @param page its query and fragment are dropped.
  * @returns none for a page that is not public or not served over HTTPS: a wallet would not open it.
  */
 export function walletLinks(page: URL): { name: string; href: string }[] {

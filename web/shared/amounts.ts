@@ -1,4 +1,4 @@
-/** Whole units of a token with 18 decimals, as people write them; the exact number of wei belongs beside it. */
+/** Whole units of a token with 18 decimals, as people write them; show the exact number of wei next to it. */
 export function formatEther(wei: bigint): string {
   const sign = wei < 0n ? "-" : "";
   const digits = (wei < 0n ? -wei : wei).toString().padStart(19, "0");
@@ -6,13 +6,13 @@ export function formatEther(wei: bigint): string {
   return `${sign}${digits.slice(0, -18)}${fraction ? `.${fraction}` : ""}`;
 }
 
-/** @returns null for a text that is no amount, or has more than 18 decimals. */
+/** @returns null for a text that is not an amount, or has more than 18 decimals. */
 export function parseEther(text: string): bigint | null {
   const match = /^(\d{1,40})(?:\.(\d{0,18}))?$/.exec(text.trim());
   return match ? BigInt((match[1] ?? "") + (match[2] ?? "").padEnd(18, "0")) : null;
 }
 
-/** A fee to two digits: nobody reads the fifteenth. */
+/** A fee to two significant digits. */
 export function formatFee(wei: bigint): string {
   const text = formatEther(wei);
   const [, whole = "", fraction = ""] = /^(\d+)\.?(\d*)$/.exec(text) ?? [];
@@ -21,14 +21,17 @@ export function formatFee(wei: bigint): string {
   return `${whole}${shown ? `.${shown}` : ""}`;
 }
 
-/** A price and a fee together, to the last place of both as they are shown, rounded up: it is never less than the price. */
+/**
+ * The sum of a price and a fee, with as many decimals as the longer of the two shows, rounded up, so it is never less
+ * than the price.
+ */
 export function formatTotal(price: bigint, fee: bigint): string {
   const places = (text: string) => text.split(".")[1]?.length ?? 0;
   const last = 10n ** BigInt(18 - Math.max(places(formatEther(price)), places(formatFee(fee))));
   return formatEther(((price + fee + last - 1n) / last) * last);
 }
 
-/** A fee as `formatFee`, of an amount in whole units, as answers have it. */
+/** As `formatFee`, for an amount in whole units, as API answers have it. */
 export const formatCost = (cost: number) => formatFee(parseEther(cost.toFixed(18)) ?? 0n);
 
 export function shortAddress(address: string): string {

@@ -1,7 +1,7 @@
 /**
- * Where an explorer shows an address.
+ * An address's page on an explorer.
  *
- * @param txUrl where it shows transactions, as an installation has it; null: there is no explorer.
+ * @param txUrl the explorer's base URL for transactions, as the installation has it; null: there is no explorer.
  */
 export function addressUrl(txUrl: string | null, address: string): string | null {
   return txUrl && /\/tx\/?$/.test(txUrl) ? txUrl.replace(/\/tx\/?$/, `/address/${address}`) : null;

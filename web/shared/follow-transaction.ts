@@ -1,20 +1,21 @@
-/** Of a wallet, what is asked here. */
+/** The part of a wallet's provider that is used here. */
 interface Provider {
   request(call: { method: string; params?: readonly unknown[] }): Promise<unknown>;
 }
 
 const pollMs = 1_000;
-/** A transaction that its node has forgotten for so long was dropped. */
+/** A transaction that its node has not known for so long was dropped. */
 const droppedMs = 60_000;
 
 /**
- * Waits until a wallet's transaction is in a block, or never will be, or nobody waits any more.
+ * Waits until a wallet's transaction is in a block, or never will be, or the caller stops waiting.
  *
- * @param sent its `nonce` is the count of the sender before it was sent. While the wallet is on another network than `chainId`,
- *   nothing that it says counts.
+ * @param sent its `nonce` is the sender's transaction count before it was sent. While the wallet is on another network
+ * than `chainId`, its answers are ignored.
  * @param every milliseconds between two looks.
- * @param signal ends the waiting, which ends nothing on the chain.
- * @returns the receipt; `left`: the signal came; `replaced`: the wallet used its nonce for another; `dropped`: the network has forgotten it.
+ * @param signal stops the waiting, but nothing on the chain.
+ * @returns the receipt; `left`: the signal came; `replaced`: the wallet used the nonce for another transaction;
+ * `dropped`: the network no longer knows the transaction.
  */
 export async function followTransaction<Receipt extends object>(
   provider: Provider,
@@ -22,7 +23,8 @@ export async function followTransaction<Receipt extends object>(
   every = pollMs,
   signal?: AbortSignal,
 ): Promise<Receipt | "replaced" | "dropped" | "left"> {
-  // A node that does not answer now (undefined) may do so in a second: it has not said that it forgot what was sent (null).
+  // A node that does not answer (undefined) may do so in a second. Only null means that it does not know the
+  // transaction.
   const ask = async <T>(method: string, ...params: unknown[]) =>
     (await provider.request({ method, params }).catch(() => undefined)) as T | null | undefined;
   const { hash, from, nonce, chainId } = sent;
@@ -33,14 +35,14 @@ export async function followTransaction<Receipt extends object>(
     const known = await ask<{ nonce: string }>("eth_getTransactionByHash", hash);
     if (known) {
       lost = 0;
-      // Others of this wallet may have waited before it.
+      // The wallet may have had earlier transactions pending.
       own = BigInt(known.nonce);
       continue;
     }
     if (known === undefined || Number(await ask<string>("eth_chainId")) !== chainId) continue;
     lost += every;
     const used = BigInt((await ask<string>("eth_getTransactionCount", from, "latest")) ?? own);
-    // Its receipt may have come between the two questions.
+    // The receipt may have arrived between the two requests.
     if (used > own && lost > 3 * every) return "replaced";
     if (lost > (droppedMs / pollMs) * every) return "dropped";
   }

@@ -1,14 +1,14 @@
 const side = 5;
 const half = 3;
 
-/** A small picture that is the same for the same address: what differs is seen before it is read. */
+/** A small picture derived from an address, so that different addresses look different at a glance. */
 export interface Identicon {
-  /** For an SVG of five by five units. */
+  /** Path in an SVG of five by five units. */
   path: string;
   colour: string;
 }
 
-/** @param address in any case of its letters. */
+/** @param address in upper, lower or mixed case. */
 export function identiconOf(address: string): Identicon {
   let state = 2_166_136_261;
   for (const letter of address.toLowerCase()) state = Math.imul(state ^ letter.charCodeAt(0), 16_777_619);

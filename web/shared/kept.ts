@@ -1,10 +1,13 @@
-/** How long something is kept: until the tab is closed, or from one visit to the next. */
+/** How long something is stored: until the tab is closed, or across visits. */
 type Life = "tab" | "browser";
 
-// Where a browser keeps nothing for pages, naming the store throws already.
+// In a browser that blocks storage, even accessing these properties throws.
 const storeOf = (life: Life) => (life === "tab" ? sessionStorage : localStorage);
 
-/** What this browser keeps of a page. In a private window, or when its store is full, it keeps nothing, and pages go on without. */
+/**
+ * Reads what this browser stored for the page. In a private window, or when storage is full, nothing is stored, and
+ * pages work without it.
+ */
 export function readKept(name: string, life: Life = "browser"): string | null {
   try {
     return storeOf(life).getItem(name);
@@ -13,7 +16,7 @@ export function readKept(name: string, life: Life = "browser"): string | null {
   }
 }
 
-/** @param text null: it is kept no more. @returns whether the browser did it. */
+/** @param text null: deletes it. @returns whether the browser did it. */
 export function keep(name: string, text: string | null, life: Life = "browser"): boolean {
   try {
     if (text === null) storeOf(life).removeItem(name);

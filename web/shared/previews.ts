@@ -2,8 +2,8 @@
 const widths = [128, 256, 512, 1024];
 
 /**
- * Attributes of an `img` for a picture of this server: its previews, of which the browser takes the one that fits the screen.
- * Where none is made, the picture itself is shown.
+ * Attributes of an `img` for a picture on this server: its previews, of which the browser chooses the one that fits the
+ * screen. If no preview can be made, the picture itself is shown.
  *
  * @param path of the picture, from `/ipfs/` on; of a picture elsewhere there are no previews.
  * @param width in CSS pixels, as it is laid out.
@@ -11,7 +11,7 @@ const widths = [128, 256, 512, 1024];
  */
 export function previewsOf(path: string, width: number, query = "") {
   if (!path.startsWith("/ipfs/")) return { src: path, srcSet: "", sizes: "", onError: () => undefined };
-  // Both end a link in `srcset`.
+  // Both characters end a link in `srcset`.
   const written = path
     .replace(/^\/ipfs\//, "")
     .replaceAll(" ", "%20")
@@ -20,10 +20,10 @@ export function previewsOf(path: string, width: number, query = "") {
 }
 
 /**
- * The same for a token. Where no preview is made, its picture is shown if it lies on this server or in the link itself:
- * other servers learn nothing of who looks.
+ * The same for a token. If no preview can be made, its picture is shown only if it is on this server or within the link
+ * itself: other servers must not learn who is looking.
  *
- * @param onNone there is nothing to show.
+ * @param onNone is called when there is nothing to show.
  * @returns null for a token without previews.
  */
 export function tokenPreviews(
@@ -49,10 +49,10 @@ function linksOf(written: string, width: number, query = "") {
   };
 }
 
-/** Shows another picture in place of one that cannot be shown, once. */
+/** Replaces a picture that cannot be shown, once. */
 function showInstead(picture: string | null, onNone: () => void = () => undefined) {
   return ({ currentTarget: image }: { currentTarget: HTMLImageElement }) => {
-    // The picture itself cannot be shown either.
+    // The replacement cannot be shown either.
     if (picture === null || image.srcset === "") return onNone();
     image.srcset = "";
     image.src = picture;

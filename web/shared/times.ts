@@ -7,7 +7,7 @@ const units: readonly [Intl.RelativeTimeFormatUnit, number][] = [
 ];
 
 /**
- * A time as people say it: `3 hours ago`, `in 2 days`.
+ * A relative time: `3 hours ago`, `in 2 days`.
  *
  * @param at and `now`: Unix milliseconds.
  */
@@ -18,7 +18,7 @@ export function relativeTime(at: number, now = Date.now()): string {
   return new Intl.RelativeTimeFormat("en", { numeric: "auto" }).format(Math.trunc(seconds / size), unit);
 }
 
-/** With the visitor's zone. @param at Unix milliseconds. */
+/** In the visitor's time zone. @param at Unix milliseconds. */
 export function exactTime(at: number): string {
   return new Date(at).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "long" });
 }

@@ -1,4 +1,4 @@
-/** What every wallet of a browser has (EIP-1193). */
+/** The interface of every browser wallet (EIP-1193). */
 export interface Provider {
   request(call: { method: string; params?: readonly unknown[] }): Promise<unknown>;
   on?(event: string, listener: (value: never) => void): void;
@@ -9,11 +9,11 @@ export interface Wallet {
   id: string;
   name: string;
   provider: Provider;
-  /** Of this installation's local chains: its keys are known to everybody. */
+  /** Whether it belongs to a local chain of this installation: its keys are publicly known. */
   local: boolean;
-  /** Of a wallet that is reached over a session: ends it. Its provider says `disconnect` when the wallet does. */
+  /** For a wallet connected by a session: ends the session. Its provider emits `disconnect` when the wallet does. */
   end?(): Promise<void>;
-  /** Opens the wallet's app, which is elsewhere. */
+  /** Opens the wallet's app on another device or in another app. */
   appUrl?: string | null;
 }
 
@@ -25,10 +25,10 @@ interface Announcement {
 const announcedWithinMs = 500;
 
 /**
- * Listens for the wallets of this browser (EIP-6963), each of which announces itself. The browsers of some wallets have
- * theirs in `window.ethereum` alone.
+ * Listens for this browser's wallets (EIP-6963), which announce themselves. The built-in browsers of some wallets only
+ * set `window.ethereum`.
  *
- * @returns ends it.
+ * @returns a function that stops listening.
  */
 export function watchWallets(found: (wallet: Wallet) => void): () => void {
   let heard = false;
@@ -49,7 +49,7 @@ export function watchWallets(found: (wallet: Wallet) => void): () => void {
   };
 }
 
-/** The test wallet of a local chain: the chain's own node holds its keys. */
+/** The test wallet of a local chain: the chain's own node has its keys. */
 export function localWallet(chain: { name: string; id: number }): Wallet {
   const provider: Provider = {
     request: async ({ method, params = [] }) => {
@@ -70,7 +70,7 @@ export function localWallet(chain: { name: string; id: number }): Wallet {
   return { id: `local-${chain.id}`, name: "Test wallet", provider, local: true };
 }
 
-/** EIP-1193's number for a person who said no. */
+/** EIP-1193's code for a refusal by the user. */
 export function isRejection(error: unknown): boolean {
   const { code, message = "" } = (error ?? {}) as { code?: unknown; message?: string };
   return code === 4001 || code === "ACTION_REJECTED" || /user (rejected|denied)/i.test(message);

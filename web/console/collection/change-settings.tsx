@@ -6,9 +6,9 @@ import { CheckedUpdate } from "./checked-update.tsx";
 
 const inputTime = (text: string | null) => (text === null ? "" : localTime(new Date(`${text}Z`)));
 
-/** What may change: the windows of the sale, the presale list, royalties. Only what differs is sent. */
+/** The settings that may change: sale times, presale list, royalties. Only differences are sent. */
 export function ChangeSettings({ collection }: { collection: Collection }) {
-  // What was not touched follows the collection, also when it is changed elsewhere.
+  // Fields that were not edited follow the collection, even when it is changed elsewhere.
   const [touched, touch] = useState<Partial<Record<"public" | "presale" | "royalties" | "list", string>>>({});
   const set = (member: keyof typeof touched) => (value: string) => touch((others) => ({ ...others, [member]: value }));
   const before = collection.presale_whitelisted_addresses ?? [];

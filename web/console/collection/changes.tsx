@@ -23,7 +23,7 @@ const query = graphql(`query ($chain: ChainName!, $address: Address!, $after: St
 type Viewer = NonNullable<ResultOf<typeof query>["viewer"]>;
 type Update = NonNullable<Viewer["collectionUpdates"]>["nodes"][number];
 
-/** What this service did with a collection: its deployment and each change of its settings, newest first. */
+/** A collection's history at this service: its deployment and each change of its settings, newest first. */
 export function Changes({ chain, address }: { chain: string; address: string }) {
   const { data, error, isPending, hasNextPage, fetchNextPage } = useInfiniteQuery({
     queryKey: ["changes", chain, address.toLowerCase()],
@@ -86,7 +86,7 @@ export function Changes({ chain, address }: { chain: string; address: string }) 
   );
 }
 
-/** What an update changes, one line for each setting. */
+/** The changes of an update, one line for each setting. */
 function wordsOf(update: Update): string[] {
   const { baseUri, prerevealTokenUri, presaleMerkleRoot, royaltiesBps, royaltiesAddress } = update;
   const at = (time: string) => exactTime(Date.parse(time));

@@ -6,19 +6,19 @@ import { type Changes, useUpdate } from "./use-update.ts";
 
 interface CheckedUpdateProps {
   collection: Collection;
-  /** Null while there is nothing that could be sent. */
+  /** Null while there is nothing to send. */
   changes: Changes | null;
-  /** What the button says that sends them. */
+  /** Label of the button that sends the changes. */
   label: string;
-  /** What the button says that checks them. */
+  /** Label of the button that checks the changes. */
   check?: string;
-  /** What the button says without changes. */
+  /** Label of the button while there are no changes. */
   idle?: string;
-  /** It cannot be undone. */
+  /** Whether the change cannot be undone. */
   danger?: boolean;
 }
 
-/** First a dry run and its words, then the button that sends just that, then the transaction's way. */
+/** First a dry run and its results, then a button that sends exactly that, then the transaction's progress. */
 export function CheckedUpdate({ collection, changes, label, idle = label, ...more }: CheckedUpdateProps) {
   const { check = "Check the change", danger = false } = more;
   const update = useUpdate(collection);

@@ -8,17 +8,17 @@ import { RequestLog } from "../request-log.tsx";
 
 const languages = ["curl", "GraphQL", "TypeScript"] as const;
 
-/** Calls of both APIs with the values of one collection; a key is named and never shown. */
+/** Calls of both APIs with the values of one collection; the key is a placeholder and never shown. */
 export function Developer({ collection: { chain, address, base_uri } }: { collection: Collection }) {
   const [language, setLanguage] = useState<(typeof languages)[number]>("curl");
   const contract = checksummed(address);
   const values: Partial<Record<ValueName, string>> = {
     ...{ url: location.origin, chain, collection: contract, contract },
-    // Somebody else's folder would be revealed as this collection's.
+    // A real folder in the example could reveal another collection's artwork as this one's.
     folder: base_uri || "ipfs://YOUR_FOLDER/",
   };
   const filled = (text: string) => text.replaceAll(markPattern, (_, name: ValueName) => values[name] ?? sampleOf(name));
-  /** The reference of this origin shows in its examples what it finds there. */
+  /** The reference, which has the same origin, reads these values into its examples. */
   const keepValues = () => {
     for (const name of ["chain", "collection", "contract"] as const)
       keep(`mintyard-reference-${name}`, values[name] ?? "");

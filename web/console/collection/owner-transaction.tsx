@@ -3,14 +3,14 @@ import type { useOwnerTransaction } from "./use-owner-transaction.ts";
 
 interface OwnerTransactionProps {
   transaction: ReturnType<typeof useOwnerTransaction>;
-  /** What a press on a button does, such as `Withdraw`; the wallet's name follows. */
+  /** Verb on the buttons, such as `Withdraw`; the wallet's name follows. */
   word: string;
   disabled: boolean;
-  /** There is nothing to send any more; what became of the last one stays. */
+  /** Whether there is nothing left to send; the last transaction's result stays. */
   isOver?: boolean;
 }
 
-/** A button for each wallet that can send it, and what became of it. */
+/** A button for each wallet that can send the transaction, and the result. */
 export function OwnerTransaction({ transaction, word, disabled, isOver = false }: OwnerTransactionProps) {
   const { wallets, send, isPending, error, said, isDone, leave } = transaction;
   return (

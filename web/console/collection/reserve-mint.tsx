@@ -9,7 +9,10 @@ import { useOwnerTransaction } from "./use-owner-transaction.ts";
 const reserveMint = "0xb0ea1802";
 const word = (value: bigint) => value.toString(16).padStart(64, "0");
 
-/** Mints of the reserve: free of charge, to whom its owner wants. @param left tokens of it that are not minted. */
+/**
+ * Mints from the reserve: free of charge, to any address that the owner chooses. @param left tokens of the reserve that
+ * are not minted.
+ */
 export function ReserveMint({ collection, left }: { collection: Collection; left: number }) {
   const [to, setTo] = useState(collection.owner_address);
   const [amount, setAmount] = useState("1");

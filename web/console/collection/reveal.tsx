@@ -14,9 +14,9 @@ const storedFolders = graphql(`{ viewer { uploads(kinds: [METADATA_DIRECTORY], f
   nodes { uri createdAt sizeBytes } } } }`);
 
 /**
- * Shows what hidden tokens are, or names another folder for those that are shown. Three of them are seen before it is done.
+ * Reveals hidden tokens, or changes the folder of revealed ones. Shows three tokens before it is done.
  *
- * @param unminted tokens of the supply that nobody has yet.
+ * @param unminted tokens of the supply that nobody has minted yet.
  */
 export function Reveal({ collection, unminted }: { collection: Collection; unminted: number }) {
   const isRevealed = collection.base_uri !== "";
@@ -36,7 +36,7 @@ export function Reveal({ collection, unminted }: { collection: Collection; unmin
     queryKey: ["folders"],
     queryFn: async () => (await api.graphql(storedFolders, {})).viewer?.uploads?.nodes ?? [],
   });
-  // A folder that was stored twice is one folder.
+  // A folder that was stored twice is listed once.
   const folders = [...new Map((stored.data ?? []).toReversed().map((one) => [one.uri, one])).values()].toReversed();
   return (
     <section className="card stack" aria-labelledby="reveal">
@@ -98,7 +98,7 @@ export function Reveal({ collection, unminted }: { collection: Collection; unmin
   );
 }
 
-/** For good, so the name has to be typed. */
+/** This is permanent, so the name has to be typed. */
 export function Freeze({ collection }: { collection: Collection }) {
   const [typed, setTyped] = useState("");
   return (

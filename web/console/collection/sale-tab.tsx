@@ -21,7 +21,7 @@ interface SaleTabProps {
   mints: Figures["mints_by_hour"];
 }
 
-/** How a collection's sale goes, what it took in, and where its visitors mint. */
+/** A collection's sale: its progress, its revenue, and the link for minting. */
 export function SaleTab({ collection, sale, mints }: SaleTabProps) {
   const { chain, address } = collection;
   return (

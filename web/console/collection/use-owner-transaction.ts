@@ -8,20 +8,20 @@ import { type InstalledChain, useInstallation, useWallets } from "../installatio
 
 type Ask = <T>(method: string, ...params: unknown[]) => Promise<T>;
 
-/** A call of the collection that its owner's wallet sends, with what is said of it. */
+/** A call of the collection for its owner's wallet to send, with the messages about it. */
 export interface OwnerCall {
   data: string;
-  /** While the wallet asks its owner. @param fee of the network, in words. */
+  /** Shown while the wallet asks its owner. @param fee of the network, in words. */
   confirm: (fee: string) => string;
   done: string;
-  /** What is still so when nothing came of it. */
+  /** What has not changed, for when the transaction fails. */
   unchanged: string;
 }
 
 /**
- * Sends a transaction on a collection with a wallet that is an admin of it, and follows it to a block.
+ * Sends a transaction on a collection with a wallet that is its admin, and follows it until it is in a block.
  *
- * @param prepare reads through the wallet what the call needs; a text instead of a call says why nothing is sent.
+ * @param prepare reads what the call needs through the wallet; returns a text instead of a call if nothing can be sent.
  */
 export function useOwnerTransaction(collection: Collection, prepare: (ask: Ask) => Promise<OwnerCall | string>) {
   const chain = useInstallation()?.chains.find(({ name }) => name === collection.chain);
@@ -54,9 +54,9 @@ export function useOwnerTransaction(collection: Collection, prepare: (ask: Ask) 
     isPending: send.isPending,
     error: send.error,
     said,
-    /** It is in a block, and did what it was to do. */
+    /** The transaction is in a block and succeeded. */
     isDone,
-    /** Ends the waiting for what was sent, and nothing else; null while nothing is waited for. */
+    /** Stops waiting for the transaction, but not the transaction; null while nothing is awaited. */
     leave: waits && (() => waits.abort()),
   };
 }
@@ -67,7 +67,7 @@ interface Sending {
   signal: AbortSignal;
 }
 
-/** @returns what became of it. @throws Error in words for its owner. */
+/** @returns the result. @throws Error worded for the owner. */
 async function sendWith(
   { provider }: Wallet,
   collection: Collection,

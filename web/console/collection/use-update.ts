@@ -10,7 +10,7 @@ const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
 /** Members of `PUT /v0/contracts/collections`. */
 export type Changes = Partial<Input<"put", "/v0/contracts/collections">["body"]>;
 
-/** What the dry run of an update says; `cost` and `max_cost` in the chain's coin. */
+/** The result of an update's dry run; `cost` and `max_cost` in the chain's native coin. */
 export interface UpdatePlan {
   gas: number;
   cost: number;
@@ -19,8 +19,8 @@ export interface UpdatePlan {
 }
 
 /**
- * Checks a change of a collection by a dry run, sends it, and follows it to the chain. `said` is its way; that it is done
- * is said of a confirmed one only.
+ * Checks a change of a collection with a dry run, sends it, and follows it to the chain. `said` is its progress; it
+ * says that the change is done only once that is confirmed.
  */
 export function useUpdate({ chain, address }: Collection) {
   const client = useQueryClient();
@@ -61,19 +61,19 @@ export function useUpdate({ chain, address }: Collection) {
   });
   return {
     said,
-    /** Ends the waiting for what was sent, and nothing else; null while nothing is waited for. */
+    /** Stops waiting for the transaction, but not the transaction; null while nothing is awaited. */
     leave,
     check: check.mutate,
     send: update.mutate,
     isPending: update.isPending || check.isPending,
     error: check.error ?? update.error,
-    /** @returns what the dry run of exactly these changes said; null before there was one. */
+    /** @returns the dry run's result for exactly these changes; null without one. */
     planOf: (changes: Changes): UpdatePlan | null =>
       check.data?.of === JSON.stringify(changes) ? check.data.plan : null,
   };
 }
 
-/** @returns what a transaction waits for; null when it is confirmed. */
+/** @returns what a transaction is waiting for; null when it is confirmed. */
 async function waitsFor(chain: string, hash: string): Promise<string | null> {
   try {
     await api.get("/v0/contracts/{transaction_hash}", { path: { transaction_hash: hash }, query: { chain } });

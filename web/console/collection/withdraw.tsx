@@ -7,7 +7,7 @@ import { useOwnerTransaction } from "./use-owner-transaction.ts";
 /** Selector of `withdrawFees()`. */
 const withdrawFees = "0x476343ee";
 
-/** Sends what a collection took in to its treasury. @param waits wei that are in the contract, as far as is known. */
+/** Sends a collection's revenue to its treasury. @param waits wei in the contract, as far as is known. */
 export function Withdraw({ collection, waits }: { collection: Collection; waits: bigint }) {
   const coin = useCoin(collection.chain);
   const transaction = useOwnerTransaction(collection, async (ask) => {

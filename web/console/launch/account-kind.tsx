@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { type InstalledChain, useWallets } from "../installation.ts";
 
-/** What stands at an address: nothing but a key's account, one that has lent its address to code (EIP-7702), or a contract. */
+/** What is at an address: an account with a key only, one that delegates to code (EIP-7702), or a contract. */
 type AccountKind = "account" | "delegated" | "contract";
 
 const delegation = /^0xef0100[0-9a-f]{40}$/i;
@@ -11,7 +11,7 @@ function kindOf(code: string): AccountKind {
   return delegation.test(code) ? "delegated" : "contract";
 }
 
-/** As a wallet of this browser that is on the chain says; null: none is, so it is not known. */
+/** According to a wallet of this browser that is on the chain; null: there is none, so it is not known. */
 function useAccountKind(chain: InstalledChain, address: string) {
   const wallets = useWallets();
   return useQuery({
@@ -35,7 +35,9 @@ const warnings = {
   owner: "The owner is a contract. Be sure that it is yours, on this network, and can call the collection.",
 };
 
-/** Warns of an address that is a contract: one of another network, or one that cannot send, buries money. */
+/**
+ * Warns of an address that is a contract: money is lost in a contract of another network, or in one that cannot send.
+ */
 export function AccountWarning(props: { chain: InstalledChain; address: string; party: "treasury" | "owner" }) {
   const { chain, address, party } = props;
   const { data: kind, isPending } = useAccountKind(chain, address);

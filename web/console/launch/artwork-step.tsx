@@ -10,10 +10,10 @@ import { samplePictures } from "./sample-pictures.ts";
 import { StoredFiles } from "./stored-files.ts";
 import { storeFile, type UploadProgress, uploadFolder } from "./upload.ts";
 
-/** Another choice has to be stored, with the folder, before the next step. */
+/** After another choice, it has to be stored with the folder before the next step. */
 const unstored = { baseUri: "", placeholderUri: "" };
 
-/** A folder becomes stored pictures and metadata. What is wrong with it is said before anything is sent. */
+/** Turns a folder into stored pictures and metadata. Faults are shown before anything is sent. */
 export function ArtworkStep({ draft, change }: StepProps) {
   const { identity } = useIdentity();
   const limit = useInstallation()?.limits.file_bytes ?? 20_971_520;
@@ -195,7 +195,7 @@ function FolderReport({ folder }: { folder: Folder }) {
   );
 }
 
-/** What every token shows until the reveal. @param picture a new one; null: the one that is stored, if any. */
+/** What every token shows until the reveal. @param picture a new one; null: the stored one, if any. */
 async function storePlaceholder(
   { name, description, placeholderImage: stored }: Draft,
   picture: File | null,

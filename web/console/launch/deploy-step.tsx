@@ -13,7 +13,10 @@ import type { StepProps } from "./fields.tsx";
 import { deployWithWallet } from "./own-wallet.ts";
 import { Review } from "./review.tsx";
 
-/** What was chosen, the dry run's words, on a real network a word to type, the button, and the deployment's way until it stands. */
+/**
+ * The choices, the dry run's results, a confirmation to type on real networks, the button, and the deployment's
+ * progress until the collection exists.
+ */
 export function DeployStep({ draft, change, clear }: StepProps & { clear: () => void }) {
   const chain = useInstallation()?.chains.find(({ name }) => name === draft.chain);
   const wallets = useWallets().filter(({ local, id }) => !local || id === `local-${chain?.id}`);
@@ -22,7 +25,7 @@ export function DeployStep({ draft, change, clear }: StepProps & { clear: () => 
       const { idempotencyKey } = draft;
       const body = requestOf(draft);
       const made = await api.post("/v0/contracts/collections", { query: { dry_run: true }, body, idempotencyKey });
-      // With the plan's key the collection gets the plan's address, and a request that is sent twice is one.
+      // With the plan's key, the collection gets the plan's address, and a request that is sent twice is one.
       change({ idempotencyKey: made.idempotency_key ?? idempotencyKey });
       const { predicted_address = "", gas = 0, cost = 0, max_cost = 0, warnings = [] } = made;
       return { predicted_address, gas, cost, max_cost, warnings };
@@ -39,7 +42,7 @@ export function DeployStep({ draft, change, clear }: StepProps & { clear: () => 
   const deploy = useMutation({
     mutationFn: async () => {
       const { idempotencyKey } = draft;
-      // The client would draw one that a closed tab forgets, and the launch would be deployed a second time.
+      // The client would generate a key that a closed tab loses, and the launch would be deployed a second time.
       if (!idempotencyKey) throw new Error("The launch has changed since it was checked: press Check again.");
       change({ deploying: true });
       const asked = { body: requestOf(draft), idempotencyKey };
@@ -48,9 +51,10 @@ export function DeployStep({ draft, change, clear }: StepProps & { clear: () => 
       change({ transactionHash: transaction_hash, deploying: false, byWallet: false });
     },
     onError: (error) => {
-      // What was refused was not accepted; anything else may have been.
+      // A refused request was not accepted; after any other failure it may have been.
       if (mayHaveArrived(error) || !(error instanceof MintyardError)) return;
-      // What was accepted under this key has ended without a collection: another key makes a new deployment, once asked for.
+      // The request accepted under this key has ended without a collection: once the user asks for a new deployment, it
+      // gets another key.
       const isOver = error.problems.some(({ field }) => field === "Idempotency-Key");
       change(isOver ? { deploying: false, idempotencyKey: "" } : { deploying: false });
       if (isOver) plan.reset();

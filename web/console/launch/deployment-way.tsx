@@ -15,7 +15,7 @@ interface Way {
   failed: boolean;
 }
 
-/** A deployment that was sent, state by state, until the collection stands. */
+/** The progress of a deployment that was sent, until the collection exists. */
 export function DeploymentWay({ draft, change, clear }: StepProps & { clear: () => void }) {
   const client = useQueryClient();
   const way = useQuery({
@@ -71,7 +71,7 @@ export function DeploymentWay({ draft, change, clear }: StepProps & { clear: () 
   );
 }
 
-/** The lookup answers 404 with what it waits for until the collection stands. */
+/** Until the collection exists, the lookup answers 404 with what it is waiting for. */
 async function deploymentOf({ chain, transactionHash: hash }: Draft): Promise<Way> {
   try {
     const { contract_address } = await api.get("/v0/contracts/{transaction_hash}", {
@@ -84,12 +84,12 @@ async function deploymentOf({ chain, transactionHash: hash }: Draft): Promise<Wa
   }
 }
 
-/** Since when no node of the server's has known a wallet's transaction. */
+/** Since when none of the server's nodes has known a wallet's transaction. */
 const unknownSince = new Map<string, number>();
-/** Then its wallet has replaced it, or the network has dropped it. */
+/** After so long, the wallet has replaced the transaction, or the network has dropped it. */
 const droppedMs = 60_000;
 
-/** The server looks for the transaction of a wallet once it was told of it; until then it is asked again. */
+/** The server looks for a wallet's transaction once it was reported; until it has it, the report is repeated. */
 async function ownDeployment(draft: Draft): Promise<Way> {
   const { chain, transactionHash: hash } = draft;
   const found = await deploymentOf(draft);

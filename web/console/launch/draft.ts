@@ -1,6 +1,6 @@
 import type { Input } from "../../../client/src/rest.ts";
 
-/** A launch that is not done yet: kept by the browser, so that it can be left and taken up again. */
+/** An unfinished launch, stored in the browser, so that it can be resumed later. */
 export interface Draft {
   step: number;
   chain: string;
@@ -8,34 +8,36 @@ export interface Draft {
   symbol: string;
   description: string;
   reserve: string;
-  /** Metadata is shown at once, or after a reveal. */
+  /** Whether metadata is shown only after a reveal. */
   hidden: boolean;
   price: string;
   presalePrice: string;
   perMint: string;
-  /** `datetime-local`, of this browser's zone. */
+  /** A `datetime-local` value, in this browser's time zone. */
   publicStart: string;
   presaleStart: string;
   allowlist: string;
   owner: string;
   treasury: string;
   royalties: string;
-  /** Once the folder is stored. */
+  /** Set once the folder is stored. */
   supply: number;
   baseUri: string;
   placeholderUri: string;
   /** URI of the picture in it; empty without one. */
   placeholderImage: string;
-  /** What makes two deployments one; it is here before the request leaves. */
+  /** Makes repeated deployment requests one; stored before the request is sent. */
   idempotencyKey: string;
-  /** The request may have left: it is sent again with its key until its answer is here, and never made anew. */
+  /**
+   * The request may have been sent: it is repeated with its key until it is answered, and never replaced by a new one.
+   */
   deploying: boolean;
   transactionHash: string;
-  /** A wallet of the creator's sent it, so the service has to be told. */
+  /** Sent by the creator's own wallet, so it has to be reported to the service. */
   byWallet: boolean;
 }
 
-/** A chain's clock can be behind this machine's: a sale that is to open at once opened that long ago. */
+/** A chain's clock can be behind this machine's: a sale that is to open at once gets a start this far in the past. */
 const clockMs = 2 * 60_000;
 
 function emptyDraft(): Draft {
@@ -54,12 +56,12 @@ function emptyDraft(): Draft {
   };
 }
 
-/** As an input of type `datetime-local` has it. */
+/** In the format of a `datetime-local` input. */
 export function localTime(date: Date): string {
   return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }
 
-/** @param kept as the browser has it, which others may have written; what is no draft is passed over, member by member. */
+/** @param kept the stored text, which others may have written; members that do not fit a draft are ignored. */
 export function readDraft(kept: string | null): Draft {
   const empty = emptyDraft();
   let found: unknown;
@@ -74,10 +76,10 @@ export function readDraft(kept: string | null): Draft {
   return { ...draft, step: [0, 1, 2, 3, 4].includes(draft.step) ? draft.step : 0 };
 }
 
-/** What the deployment asks for, as `POST /v0/contracts/collections` takes it. */
+/** The deployment request, as `POST /v0/contracts/collections` takes it. */
 export function requestOf(draft: Draft): Input<"post", "/v0/contracts/collections">["body"] {
   const time = (text: string) => new Date(text).toISOString();
-  // The server takes numbers as texts too, and those of JavaScript do not keep 18 decimals.
+  // Sent as text, which the server accepts for numbers too: JavaScript's numbers do not keep 18 decimals.
   const price = (text: string) => text.trim() as unknown as number;
   const { wallets } = readAllowlist(draft.allowlist);
   return {
@@ -99,7 +101,7 @@ export function requestOf(draft: Draft): Input<"post", "/v0/contracts/collection
 export interface ReadAllowlist {
   wallets: string[];
   duplicates: number;
-  /** Rows that are no address, with their line. */
+  /** Rows without an address, with their line. */
   wrong: { line: number; text: string }[];
 }
 

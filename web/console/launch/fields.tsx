@@ -39,7 +39,7 @@ export function Field({ draft, change, member, label, hint, type = "text", optio
 
 export const addressPattern = "\\s*0x[0-9a-fA-F]{40}\\s*";
 
-/** An address of the draft, all of which is shown on every width; below it the same with its checksum and picture. */
+/** An address of the draft, shown in full at every width; below it the same with its checksum and picture. */
 export function AddressField({ draft, change, member, label, hint, optional = false }: FieldProps) {
   const text = draft[member];
   const isWritten = isAddress(text.trim(), { strict: false });

@@ -11,13 +11,13 @@ const query = graphql(`query ($from: DateTime, $after: String) {
 
 type Uploads = NonNullable<NonNullable<ResultOf<typeof query>["viewer"]>["uploads"]>;
 
-/** This machine's clock may be so far ahead of the server's. */
+/** How far this machine's clock may be ahead of the server's. */
 const clockMs = 300_000;
 const mostPages = 20;
 
 /**
- * Looks for files that a closed tab had sent and whose answer never came, so that they are not sent twice. The CID of a
- * file of one block follows from its SHA-256; a larger one is sent again.
+ * Looks for files that a closed tab had sent without getting an answer, so that they are not sent twice. The CID of a
+ * file of one block follows from its SHA-256; a larger file is sent again.
  */
 export async function findUnanswered({ account, stored }: Pick<UploadJob, "account" | "stored">): Promise<void> {
   const unanswered = await stored.unanswered(account);
@@ -25,7 +25,7 @@ export async function findUnanswered({ account, stored }: Pick<UploadJob, "accou
   const wanted = new Map(unanswered.hashes.map((hash) => [cidOfBlock(hash), hash]));
   const from = new Date(Date.parse(unanswered.since) - clockMs).toISOString();
   let after: string | null = null;
-  // The newest come first, and a closed tab's last files are among them.
+  // Newest first, so a closed tab's last files come early.
   for (let page = 0; page < mostPages && wanted.size > 0; page += 1) {
     const answer: ResultOf<typeof query> = await api.graphql(query, { from, after });
     const uploads: Uploads | null | undefined = answer.viewer?.uploads;
@@ -44,7 +44,7 @@ export async function findUnanswered({ account, stored }: Pick<UploadJob, "accou
 
 const alphabet = "abcdefghijklmnopqrstuvwxyz234567";
 
-/** CIDv1, raw, SHA-256, in base32. @param hash hexadecimal. */
+/** CIDv1, raw, SHA-256, in base32. @param hash in hexadecimal. */
 function cidOfBlock(hash: string): string {
   let bits = 0;
   let value = 0;

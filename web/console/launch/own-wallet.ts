@@ -38,9 +38,9 @@ function inputOf(draft: Draft): VariablesOf<typeof prepareQuery>["input"] {
 /**
  * Has the creator's own wallet send the deployment. The wallet pays and becomes the collection's admin.
  *
- * @param say is told what the wallet asks for and what it costs, before the wallet asks.
- * @returns the transaction's hash, which the server has been told of.
- * @throws what the wallet or the server refuses.
+ * @param say is called before the wallet asks, with what it will ask for and the cost.
+ * @returns the transaction's hash, which has been reported to the server.
+ * @throws errors of the wallet or the server.
  */
 export async function deployWithWallet(
   draft: Draft,
@@ -68,7 +68,7 @@ export async function deployWithWallet(
 
 type Refusal = NonNullable<ResultOf<typeof reportQuery>["reportDeployment"]>["userErrors"][number];
 
-/** Tells the server which transaction it was. @returns why it does not take it; null once it does. */
+/** Reports the transaction to the server. @returns why the server does not accept it; null when it does. */
 export async function reportOwnDeployment(chain: string, hash: string): Promise<Refusal | null> {
   const { reportDeployment } = await api.graphql(reportQuery, { chain, hash });
   return reportDeployment?.userErrors[0] ?? null;

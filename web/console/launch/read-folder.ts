@@ -9,11 +9,11 @@ import {
 import { FileNames, findForeignPictures, isLeftOut, type ShownPicture } from "../../../src/uploads/folder-files.ts";
 import { describeFault, findBrokenData, findFileFault } from "../../../src/uploads/whole-file.ts";
 
-/** One token of the folder: its document, if the folder has some, and the files that belong to it. */
+/** One token of the folder: its document, if the folder has documents, and its files. */
 export interface FolderToken {
   id: number;
   document: string | null;
-  /** Each name in the document, with its file; without a document the picture of the token's number alone. */
+  /** Each name in the document, with its file; without a document only the picture with the token's number. */
   files: { name: FileName | null; file: File }[];
 }
 
@@ -25,11 +25,11 @@ interface FolderProblem {
 
 export interface Folder {
   tokens: FolderToken[];
-  /** What the tokens name, each once. */
+  /** The files of all tokens, each once. */
   files: File[];
   bytes: number;
   problems: FolderProblem[];
-  /** Files that are no part of a token. */
+  /** Files that belong to no token. */
   leftOut: string[];
 }
 
@@ -38,7 +38,7 @@ interface Found {
   file: File;
 }
 
-/** Every file that was dropped, folders looked through. */
+/** Every file that was dropped, including those in folders. */
 export async function filesOfDrop(items: DataTransferItemList): Promise<Found[]> {
   const entries = [...items].flatMap((item) => item.webkitGetAsEntry() ?? []);
   const found: Found[] = [];
@@ -49,7 +49,7 @@ export async function filesOfDrop(items: DataTransferItemList): Promise<Found[]>
       return;
     }
     const reader = (entry as FileSystemDirectoryEntry).createReader();
-    // It gives a hundred at a time.
+    // It returns a hundred at a time.
     for (;;) {
       const some = await new Promise<FileSystemEntry[]>((done, failed) => reader.readEntries(done, failed));
       if (some.length === 0) return;
@@ -65,8 +65,9 @@ export function filesOfInput(list: FileList): Found[] {
 }
 
 /**
- * Reads a folder as generators write it: pictures, and beside them JSON files that are named by number and name them; without
- * any, pictures that are named by number. Of the pictures' bytes only those are read that show whether they are whole.
+ * Reads a folder as generators write it: pictures, and JSON files that are named by number and name the pictures;
+ * without any JSON, pictures that are named by number. Of a picture, only the bytes are read that show whether it is
+ * complete.
  *
  * @param mostBytes of one file.
  */
@@ -161,16 +162,16 @@ export async function readFolder(files: readonly Found[], mostBytes: number): Pr
   return { tokens, files: used, bytes: used.reduce((sum, { size }) => sum + size, 0), problems, leftOut };
 }
 
-/** Finds the file that a name in a document means. */
+/** Finds the file that a name in a document refers to. */
 function finderOf(shown: ReadonlyMap<string, Found>): (name: FileName & { name: string }) => File | null {
   const parts = [...shown.keys()].map((path) => path.split("/").slice(0, -1));
   const [first = []] = parts;
   const differs = first.findIndex((part, at) => parts.some((other) => other[at] !== part));
-  // The folder of the pictures is a name of its own: `images/0.png`.
+  // The pictures' folder is part of a name: `images/0.png`.
   const above = differs >= 0 ? differs : Math.max(first.length - 1, 0);
   const below = (path: readonly string[]) => path.slice(above).join("/");
   const paths = new Map([...shown].map(([path, found]) => [below(path.split("/")), found.file]));
-  // Of files of one name in several folders, a picture is the one in the pictures' own.
+  // Among files of one name in several folders, the one in the pictures' own folder is the picture.
   const folders = [...new Set(parts.map(below))].sort((a, b) => Number(isPictures(b)) - Number(isPictures(a)));
   const names = new FileNames(paths.keys(), folders);
   return (name) => {
@@ -185,7 +186,7 @@ function isPictures(folder: string): boolean {
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** @returns its text, which is a JSON object. */
+/** @returns the document's text, which is a JSON object. */
 async function readDocument({ path, file }: Found, problems: FolderProblem[]): Promise<string | null> {
   try {
     const text = utf8.decode(await file.arrayBuffer());
@@ -200,7 +201,7 @@ async function readDocument({ path, file }: Found, problems: FolderProblem[]): P
   return null;
 }
 
-/** Contracts count from 0 without gaps. Folders that count from 1 are moved down by one. */
+/** Contracts count from 0 without gaps. The numbers of a folder that counts from 1 are reduced by one. */
 function checkNumbers(tokens: FolderToken[], problems: FolderProblem[]): void {
   if (tokens.length === 0) return void problems.push({ file: "", text: "The folder has no pictures." });
   const first = tokens[0]?.id ?? 0;
@@ -210,7 +211,7 @@ function checkNumbers(tokens: FolderToken[], problems: FolderProblem[]): void {
     problems.push({ file: `${wrong + (first === 1 ? 1 : 0)}`, text: "is missing: numbers must have no gap" });
 }
 
-/** The document as it is in the folder, with the links of its files; one without a name gets the collection's. */
+/** The document from the folder, with the links of its files; if it has no name, it gets one from the collection's. */
 export function documentOf(
   { id, document, files }: FolderToken,
   collection: string,

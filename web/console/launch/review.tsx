@@ -11,7 +11,7 @@ interface ReviewProps {
   chain: InstalledChain;
 }
 
-/** Everything that was chosen, and of each whether it can be changed later. */
+/** All choices, each with whether it can be changed later. */
 export function Review({ draft, chain }: ReviewProps) {
   const presale = draft.presaleStart !== "";
   const treasury = (draft.treasury || draft.owner).trim();
@@ -98,9 +98,9 @@ function Part({ title, children }: { title: string; children: ReactNode }) {
 
 interface FactProps {
   name: string;
-  /** It can never be changed. */
+  /** Whether it can never be changed. */
   lasting?: boolean;
-  /** How long, or how, it can be changed, in a sentence. */
+  /** Until when, or how, it can be changed, in a sentence. */
   later?: string;
   children: ReactNode;
 }

@@ -3,7 +3,7 @@ import { identiconOf } from "../../shared/identicon.ts";
 const count = 10;
 const side = 600;
 
-/** Ten pictures to try a launch with, each another one, as a folder would have them. */
+/** Ten different pictures for a trial launch, as a folder would have them. */
 export async function samplePictures(): Promise<{ path: string; file: File }[]> {
   return await Promise.all(
     Array.from({ length: count }, async (_, id) => {

@@ -5,7 +5,7 @@ import { useIdentity } from "../identity.tsx";
 import { useInstallation } from "../installation.ts";
 import { AddressField, Field, type StepProps } from "./fields.tsx";
 
-/** What the collection is; none of it can be changed after the deployment. */
+/** The collection's basic properties, none of which can be changed after the deployment. */
 export function CollectionStep({ draft, change }: StepProps) {
   const chains = useInstallation()?.chains.filter(({ deploys }) => deploys) ?? [];
   const first = chains[0]?.name;

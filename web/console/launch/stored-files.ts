@@ -1,6 +1,6 @@
 /**
- * Which files this browser has sent already, by SHA-256: what is stored is not sent again, also after a closed tab. The
- * server keeps content by its hash as well, so a list that was lost costs time and nothing else.
+ * The files that this browser has already sent, by SHA-256: stored files are not sent again, even after a tab was
+ * closed. The server addresses content by its hash too, so losing this list costs only time.
  */
 export class StoredFiles {
   readonly #database: IDBDatabase;
@@ -18,13 +18,13 @@ export class StoredFiles {
     return new StoredFiles(await done(request));
   }
 
-  /** @returns its CID; undefined for a file that was not sent. */
+  /** @returns the file's CID; undefined if it was not sent. */
   async find(account: string, hash: string): Promise<string | undefined> {
     const store = this.#database.transaction("cids").objectStore("cids");
     return (await done(store.get(`${account} ${hash}`))) as string | undefined;
   }
 
-  /** Notes a file before it is sent: the server may have it although its answer never came. */
+  /** Records a file before it is sent: the server may have it although its answer never arrived. */
   async begin(account: string, hash: string): Promise<void> {
     const store = this.#database.transaction("begun", "readwrite").objectStore("begun");
     await done(store.put(new Date().toISOString(), `${account} ${hash}`));
@@ -36,7 +36,7 @@ export class StoredFiles {
     await Promise.all([done(change.objectStore("cids").put(cid, key)), done(change.objectStore("begun").delete(key))]);
   }
 
-  /** Files whose answer never came: their SHA-256, and when the first of them was sent. */
+  /** Files without an answer: their SHA-256, and when the first of them was sent. */
   async unanswered(account: string): Promise<{ hashes: string[]; since: string } | null> {
     const store = this.#database.transaction("begun").objectStore("begun");
     const [keys, times] = await Promise.all([done(store.getAllKeys()), done(store.getAll() as IDBRequest<string[]>)]);

@@ -7,7 +7,7 @@ import { type StoredFiles, sha256 } from "./stored-files.ts";
 export interface UploadProgress {
   files: number;
   bytes: number;
-  /** Of them, those that were there already. */
+  /** How many of them were stored already. */
   kept: number;
   waiting: string | null;
 }
@@ -15,25 +15,25 @@ export interface UploadProgress {
 export interface UploadedFolder {
   /** `ipfs://…/`, the base URI. */
   baseUri: string;
-  /** What readers will stumble over. */
+  /** What readers of the metadata will not understand. */
   warnings: string[];
 }
 
-/** Uploads at once; each holds one file in memory. */
+/** Concurrent uploads; each has one file in memory. */
 const atOnce = 3;
 
 export interface UploadJob {
   tokens: readonly FolderToken[];
   files: readonly File[];
   collection: string;
-  /** Whose uploads they are: another account has to send them itself. */
+  /** The account that uploads: another account has to send the files itself. */
   account: string;
   stored: StoredFiles;
   signal: AbortSignal;
   report: (progress: UploadProgress) => void;
 }
 
-/** Stores files one by one and their metadata as one folder. Begun again, it goes on where it was. */
+/** Stores files one by one, and their metadata as one folder. Called again, it continues where it stopped. */
 export async function uploadFolder(job: UploadJob): Promise<UploadedFolder> {
   const { tokens, files, signal, report } = job;
   const progress: UploadProgress = { files: 0, bytes: 0, kept: 0, waiting: null };

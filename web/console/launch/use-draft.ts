@@ -4,7 +4,7 @@ import { type Draft, readDraft } from "./draft.ts";
 
 const name = "mintyard-launch";
 
-/** The draft of this browser. `isKept` is false where it would be gone with the page. */
+/** This browser's draft. `isKept` is false if the draft would be lost with the page. */
 export function useDraft() {
   const [state, setState] = useState(() => ({ draft: readDraft(readKept(name)), isKept: true }));
   const change = useCallback((part: Partial<Draft>) => {

@@ -1,20 +1,20 @@
 import type { Status } from "./status.ts";
 
-/** What the tiles of the page stand for. */
+/** The parts that the page has tiles for. */
 export const parts = ["Index", "Transactions", "Wallets", "Signer", "Database", "Storage"] as const;
 export type Part = (typeof parts)[number];
 
-/** `wrong`: something is not done until somebody acts. `warn`: it goes on, worse than it should. */
+/** `wrong`: something stays undone until somebody acts. `warn`: everything works, but worse than it should. */
 export type Level = "wrong" | "warn";
 
 interface Advice {
   part: Part;
   level: Level;
-  /** What is the matter, in a sentence. */
+  /** The problem, in a sentence. */
   says: string;
   /** What to do, in a sentence. */
   todo: string;
-  /** Where the guides say more: page and heading below `/docs/guide/`. */
+  /** Where the guides have more: page and heading below `/docs/guide/`. */
   guide: `${string}#${string}`;
 }
 
@@ -22,7 +22,7 @@ const signer = (says: string, todo: string): Advice => ({
   ...{ part: "Signer", level: "wrong", says, todo, guide: "MintyardSignerDown#cure" },
 });
 
-/** By the codes of `/status`; a test compares them with all that the server knows, and the places with the guides. */
+/** By code of `/status`; a test compares these with all codes that the server has, and the links with the guides. */
 export const advices: Record<string, Advice> = {
   index_missing: {
     ...{ part: "Index", level: "warn", guide: "MintyardIndexStalled#cure", says: "No block is indexed yet." },
@@ -151,13 +151,13 @@ export const advices: Record<string, Advice> = {
 
 export interface Trouble extends Advice {
   code: string;
-  /** The chain or the standby that has it; empty: the installation. */
+  /** The chain or standby with the problem; empty: the whole installation. */
   where: string;
 }
 
 const none = { full: [], store: "ok" };
 
-/** Everything that is not as it should be, the worst first. A code that this page does not know is shown as it is. */
+/** All problems, the worst first. A code that this page does not know is shown as it is. */
 export function findTroubles({ database, clock, replicas, chains, pins, storage = none }: Status): Trouble[] {
   const found = chains.flatMap(({ chain, troubles }) => troubles.map((code) => ({ code, where: chain })));
   const add = (code: string, where = "") => found.push({ code, where });

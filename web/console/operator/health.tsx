@@ -9,7 +9,7 @@ const words: Record<Level | "good" | "off", string> = {
   off: "not known",
 };
 
-/** One tile for each part of the installation, as bad as the worst of its troubles. */
+/** One tile for each part of the installation, with the level of its worst problem. */
 export function HealthTiles({ status, troubles }: { status: Status; troubles: readonly Trouble[] }) {
   return (
     <ul className="health" aria-label="Health">
@@ -28,7 +28,7 @@ export function HealthTiles({ status, troubles }: { status: Status; troubles: re
   );
 }
 
-/** What is the matter, what to do about it, and where the guides say more. */
+/** Each problem, what to do about it, and where the guides have more. */
 export function TroubleList({ troubles }: { troubles: readonly Trouble[] }) {
   if (troubles.length === 0)
     return (
@@ -62,7 +62,7 @@ const nameOf = (guide: string) => {
   return page.startsWith("Mintyard") ? `Runbook ${page}` : `Guide ${page}`;
 };
 
-/** A shape for each level: nobody has to tell the colours apart. */
+/** A shape for each level, so nobody has to distinguish colours. */
 function Mark({ level }: { level: keyof typeof words }) {
   const paths = { good: "M4 8.5l3 3 5-6.5", warn: "M8 3.5v6M8 12.4v.1", wrong: "M4.5 4.5l7 7m0-7l-7 7", off: "M4 8h8" };
   return (
@@ -76,7 +76,7 @@ function levelOf(part: Part, status: Status, troubles: readonly Trouble[]): keyo
   const levels = troubles.filter((trouble) => trouble.part === part).map(({ level }) => level);
   if (levels.includes("wrong")) return "wrong";
   if (levels.includes("warn")) return "warn";
-  // What the database knows of them is not known either.
+  // When the database is away, what it knows about these parts is unknown too.
   const isKnown = status.database === "ok" || part === "Database" || part === "Storage";
   return isKnown && (part !== "Signer" || status.signer.kind !== null) ? "good" : "off";
 }

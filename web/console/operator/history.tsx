@@ -4,11 +4,11 @@ import { ask } from "../api.ts";
 import { useCoin } from "../installation.ts";
 import { BarPlot, LinePlot, type PlotPoint } from "../plot.tsx";
 
-/** Of `/console/history`. Times are Unix seconds, amounts decimal text. */
+/** From `/console/history`. Times are Unix seconds, amounts decimal text. */
 interface ChainHistory {
   chain: string;
   chainId: number;
-  /** From one point to the next. */
+  /** Interval between two points. */
   everySeconds: number;
   points: {
     at: number;
@@ -36,21 +36,21 @@ export function useHistory() {
 
 const hour = 3_600;
 const hoursShown = 24;
-/** A plot of a chain that was just started shows no less than ten minutes. */
+/** The shortest time that a plot shows, as for a chain that was just started. */
 const leastSpan = 600;
 
-/** The last day of a chain: its index, its queue, what its wallets have, and what they spent. */
+/** The last day of a chain: its index, its queue, its wallets' balances, and their spending. */
 export function ChainPlots({ history, now, pays }: { history: ChainHistory; now: number; pays: boolean }) {
   const { chain, points, wallets, spending, everySeconds } = history;
   const coin = useCoin(chain);
   const first = points[0];
   if (!first) return <p className="quiet">The first figures come within five minutes.</p>;
   const age = Math.max(now - first.at, leastSpan);
-  // The oldest sample of a whole day is some minutes younger than that.
+  // The oldest sample of a full day is some minutes less than a day old.
   const seconds = age > (hoursShown - 1) * hour ? hoursShown * hour : age;
   const gap = everySeconds * 2.5;
   const span = { from: now - seconds, to: now, since: `${durationText(seconds)} ago`, gap };
-  // Where no worker runs any more the newest sample is not how things are.
+  // When no worker is running any more, the newest sample is not the current state.
   const quietFor = now - (points.at(-1)?.at ?? now);
   const when = quietFor > gap ? `${durationText(quietFor)} ago` : "now";
   const pick = (of: (point: (typeof points)[number]) => number | null): PlotPoint[] =>
@@ -95,7 +95,7 @@ interface BalancesProps {
 function Balances({ wallets, coin, when, span }: BalancesProps) {
   const lines = wallets.map(({ wallet, points }) => ({
     name: shortAddress(wallet),
-    // Sixteen digits are enough for a line; the words have the exact amount.
+    // A number's sixteen digits are enough for the line; the text has the exact amount.
     points: points.map(({ at, wei }) => ({ at, value: Number(wei) })),
     says: `${amount(points.at(-1)?.wei, coin)} ${when}, ${amount(most(points)?.wei, coin)} at most`,
   }));
@@ -129,7 +129,7 @@ function durationText(seconds: number): string {
   return seconds < 2 * hour ? counted(Math.round(seconds / 60), "minute") : counted(Math.round(seconds / hour), "hour");
 }
 
-/** The newest value, with its time in words, and the highest of a line. */
+/** A line's newest value, with its time in words, and its highest value. */
 function inWords(points: readonly PlotPoint[], text: (value: number) => string, when: string): string {
   const values = points.map(({ value }) => value).filter((value) => value !== null);
   if (values.length === 0) return "not known";

@@ -14,7 +14,7 @@ export interface ChainStatus {
   troubles: string[];
 }
 
-/** What of `/status` the page shows. */
+/** The part of `/status` that the page shows. */
 export interface Status {
   database: string;
   clock: { aheadSeconds: number | null; wrong: boolean };
@@ -23,7 +23,7 @@ export interface Status {
   chains: ChainStatus[];
   metadata: Record<string, number>;
   pins: Record<string, number>;
-  /** Absent: of a process of an earlier version. */
+  /** Absent from a process of an earlier version. */
   storage?: { full: string[]; store: string };
 }
 
@@ -31,7 +31,7 @@ export function useStatus() {
   return useQuery({ queryKey: ["status"], queryFn: () => ask<Status>("/status"), refetchInterval: 5_000 });
 }
 
-/** Requests of a chain that wait for their outcome: a confirmed one is only not final yet. */
+/** A chain's requests that wait for their outcome; confirmed ones are not counted, as they only wait for finality. */
 export function waitingOn({ queue }: ChainStatus): number {
   return Object.entries(queue).reduce((sum, [state, items]) => sum + (state === "confirmed" ? 0 : items), 0);
 }

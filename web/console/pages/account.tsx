@@ -34,7 +34,7 @@ function Usage({ settings }: { settings: Settings }) {
   const { storage_usage: stored, storage_limits: room } = settings.storage_usage_and_limits;
   const { transaction_usage: sent, transaction_limits: allowed } = settings.transaction_usage_and_limits;
   const of = (limit: number | null, text = (value: number) => value.toLocaleString()) =>
-    // The latter is what clients of the original service know.
+    // 2^31 - 1 is what clients of the original service expect for no limit.
     limit === null || limit === 2 ** 31 - 1 ? ", without a limit" : ` of ${text(limit)}`;
   return (
     <section className="card" aria-labelledby="usage">
@@ -85,7 +85,7 @@ function Keys() {
         name: String(form.get("name")),
         scopes: scopes.filter((scope) => form.getAll("scope").includes(scope)),
       },
-      // A second press would make a second key.
+      // A second press would create a second key.
       { onSuccess: () => currentTarget.reset() },
     );
   };

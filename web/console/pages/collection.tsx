@@ -24,7 +24,7 @@ const tabs = {
 } as const;
 type Tab = keyof typeof tabs;
 
-/** One collection: how its sale goes, its tokens and who has them, what can be changed, how programs ask for it. */
+/** One collection: its sale, its tokens and holders, its settings, and its calls for developers. */
 export function CollectionPage({ chain, address, tab = "sale" }: { chain: string; address: string; tab?: string }) {
   const { collections, isPending, error } = useCollections();
   const figures = useFigures([{ chain, address }]);
@@ -72,7 +72,7 @@ function partOf(tab: Tab, collection: Collection, figures: Figures | undefined):
   const { chain, address } = collection;
   const { max_supply = "0", minted = "0", reserved: kept = "0" } = figures?.sale ?? {};
   const [unminted, reserved] = [Number(max_supply) - Number(minted), Number(kept)];
-  // It stays when the last one is minted, and says so.
+  // It stays after the last token of the reserve is minted, and says so.
   const reserve = figures?.sale && Number(collection.team_reserve) > 0 && (
     <ReserveMint collection={collection} left={reserved} />
   );

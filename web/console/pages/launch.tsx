@@ -7,13 +7,13 @@ import { useDraft } from "../launch/use-draft.ts";
 
 const steps = ["Artwork", "Collection", "Sale", "Money", "Review and deploy"];
 
-/** Whether a step has what the next one needs. */
+/** Whether a step has everything that the next one needs. */
 function isComplete(draft: Draft): boolean {
   if (draft.step === 0) return draft.baseUri !== "";
   return draft.step !== 2 || draft.presaleStart === "" || readAllowlist(draft.allowlist).wrong.length === 0;
 }
 
-/** Five steps that can be left and taken up again. */
+/** Five steps that can be left and resumed. */
 export function LaunchPage() {
   const { draft, isKept, change, clear } = useDraft();
   const heading = useRef<HTMLHeadingElement>(null);

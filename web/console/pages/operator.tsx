@@ -8,7 +8,10 @@ import { ChainPlots, useHistory } from "../operator/history.tsx";
 import { type ChainStatus, countsOf, useStatus } from "../operator/status.ts";
 import { Table } from "../table.tsx";
 
-/** How the installation is: its parts, what to do about troubles, and for each chain the last day, the wallets and what waits. */
+/**
+ * The state of the installation: its parts, remedies for problems, and each chain's last day, wallets and waiting
+ * requests.
+ */
 export function OperatorPage() {
   const status = useStatus();
   const history = useHistory();

@@ -42,7 +42,7 @@ export function OverviewPage() {
   );
 }
 
-/** What somebody can do who has no collection yet. */
+/** First steps for a user without a collection. */
 function FirstSteps() {
   return (
     <ul className="cards">

@@ -14,7 +14,7 @@ export function SignInPage() {
   const byKey = useMutation({ mutationFn: () => enterKey(key.trim()) });
   const byWallet = useMutation({
     mutationFn: async (wallet: Wallet) => {
-      // A wallet can be there before the server has answered.
+      // A wallet may be available before the server has answered.
       const { chains } = await client.ensureQueryData(installationQuery);
       const chain = chains.find(({ local }) => local || !wallet.local);
       if (!chain) throw new Error("This installation serves no chain.");

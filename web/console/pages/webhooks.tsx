@@ -18,7 +18,7 @@ const waits: Record<string, string> = {
 
 const types = ["nft.transfer", "metadata.updated", "metadata.failed", "deployment", "update", "chain.finalized"];
 
-/** The endpoints to which this account's events are sent: made, tried, paused, and looked at try by try. */
+/** The endpoints that receive this account's events: create, test and pause them, and see every try of a delivery. */
 export function WebhooksPage() {
   const client = useQueryClient();
   const found = useQuery({
@@ -104,7 +104,7 @@ export function WebhooksPage() {
   );
 }
 
-/** What an endpoint answered when it was asked whether it wants messages, and when it is asked again. */
+/** An endpoint's answer to its challenge, and when the challenge is sent again. */
 function Verification({ webhook }: { webhook: Webhook }) {
   const { verificationTry: last, verificationAt: next } = webhook;
   return (

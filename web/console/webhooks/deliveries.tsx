@@ -6,7 +6,7 @@ import { ErrorNotice, Loading } from "../notices.tsx";
 const pageSize = 50;
 const words = { pending: "waits", delivered: "delivered", dead: "given up" };
 
-/** What was sent to an endpoint, each with its tries; any of it can be sent again. */
+/** The messages sent to an endpoint, each with its tries; any of them can be sent again. */
 export function Deliveries({ id }: { id: string }) {
   const client = useQueryClient();
   const [state, setState] = useState<keyof typeof words | "">("");

@@ -1,9 +1,9 @@
 const timeoutMs = 20_000;
 
 /**
- * Asks an endpoint that everybody may know, in the place of a wallet's own node: over WalletConnect a wallet answers no reads.
+ * Reads from a public endpoint instead of the wallet's own node: over WalletConnect, a wallet answers no reads.
  *
- * @param chainId an endpoint of another chain is believed nothing.
+ * @param chainId an endpoint of another chain is not used.
  */
 export function chainReads(rpcUrl: string, chainId: number) {
   let checked: Promise<void> | null = null;
@@ -25,7 +25,7 @@ export function chainReads(rpcUrl: string, chainId: number) {
     if (id !== chainId) throw new Error(`the endpoint for reads is of chain ${id}; the operator has to change it`);
   }
 
-  /** @throws what the node says of the call, a revert among it; TypeError when it cannot be reached. */
+  /** @throws the node's error, including a revert; TypeError when the endpoint cannot be reached. */
   return async (method: string, params: readonly unknown[]): Promise<unknown> => {
     checked ??= check();
     try {

@@ -23,8 +23,8 @@ const words = {
 };
 
 /**
- * Shows what a wallet elsewhere needs to connect, until it has, or the visitor goes another way. A session of an earlier visit
- * is connected without that.
+ * Shows the pairing code for a wallet elsewhere, until the wallet connects or the visitor leaves. A session of an
+ * earlier visit reconnects without it.
  */
 export function PairingPanel({ target, connect, close }: PairingProps) {
   const [stage, setStage] = useState<Stage>({ name: "opening" });
@@ -83,7 +83,7 @@ export function PairingPanel({ target, connect, close }: PairingProps) {
   );
 }
 
-/** Below this a phone shows the page, and cannot look at its own screen. */
+/** Below this width the page is on a phone, whose camera cannot scan its own screen. */
 const wideEnough = "(min-width: 40rem)";
 
 function Offered({ uri }: { uri: string }) {
@@ -99,7 +99,7 @@ function Offered({ uri }: { uri: string }) {
   );
 }
 
-/** For a wallet on this device, and for one that takes the code as text. */
+/** Links for a wallet on this device, and the code as text for one that accepts it. */
 function Ways({ uri }: { uri: string }) {
   const [copied, setCopied] = useState(false);
   const copy = async () => {
@@ -123,7 +123,7 @@ function Ways({ uri }: { uri: string }) {
   );
 }
 
-/** Dark on light in every theme: many cameras read no other. */
+/** Dark on light in every theme, because many cameras read nothing else. */
 function QrCode({ text }: { text: string }) {
   const { data, size } = encode(text, { border: 4 });
   const path = data.flatMap((row, y) => row.flatMap((dark, x) => (dark ? [`M${x} ${y}h1v1h-1z`] : []))).join("");

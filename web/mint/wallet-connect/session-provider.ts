@@ -5,23 +5,23 @@ import { chainReads } from "./chain-reads.ts";
 export type Client = Awaited<ReturnType<typeof SignClient.init>>;
 export type Session = ReturnType<Client["session"]["get"]>;
 
-/** The chain that a page is about, and where it is read. */
+/** The chain that the page is about, and the endpoint to read it from. */
 export interface Target {
   projectId: string;
   chainId: number;
   rpcUrl: string;
 }
 
-/** What wallets are asked to do; everything else is read from the chain. */
+/** Methods that wallets are asked to approve; everything else is read from the chain. */
 export const walletMethods = ["eth_sendTransaction", "wallet_switchEthereumChain", "wallet_addEthereumChain"];
 export const walletEvents = ["accountsChanged", "chainChanged"];
 
-/** So long a request waits for the person; then the wallet must not answer it any more. */
+/** How long a request waits for the user; after that the wallet must no longer answer it. */
 const expirySeconds = 300;
-/** A wallet that changes to a chain says so in a message of its own. */
+/** A wallet that switches chains reports that in a separate message, within this time. */
 const updateWithinMs = 5_000;
 
-/** Accounts that a wallet approved, by chain, in the wallet's order. */
+/** The accounts that a wallet approved, by chain, in the wallet's order. */
 function accountsOf({ namespaces }: Pick<Session, "namespaces">): Map<number, string[]> {
   const accounts = new Map<number, string[]>();
   for (const text of Object.values(namespaces).flatMap((namespace) => namespace.accounts)) {
@@ -33,10 +33,10 @@ function accountsOf({ namespaces }: Pick<Session, "namespaces">): Map<number, st
 
 export const knowsChain = (session: Session, chainId: number) => accountsOf(session).has(chainId);
 
-/** Numbers of WalletConnect for a person who said no; pages know EIP-1193's. */
+/** WalletConnect's codes for a refusal by the user; pages expect EIP-1193's. */
 const isRefusal = (code: unknown) => typeof code === "number" && code >= 5_000 && code <= 5_003;
 
-/** What a wallet may still do is not known then. */
+/** What the wallet may still do is then unknown. */
 const unanswered = "it did not answer within five minutes; see there whether anything was sent before you try again";
 
 export function asProviderError(error: unknown): Error {
@@ -46,8 +46,8 @@ export function asProviderError(error: unknown): Error {
 }
 
 /**
- * A wallet behind a session as a provider of EIP-1193. A session has chains and not one that it is on: as long as it has the
- * target, that is where the wallet is.
+ * An EIP-1193 provider for the wallet of a session. A session has several chains and no current one: as long as it has
+ * the target chain, that counts as the wallet's network.
  *
  * @param onEnd is called once, when the wallet ends the session or it expires.
  */
@@ -57,7 +57,7 @@ export function sessionProvider(client: Client, topic: string, target: Target, o
     for (const listener of listeners.get(event) ?? []) (listener as (value: unknown) => void)(value);
   };
   const read = chainReads(target.rpcUrl, target.chainId);
-  /** The account that the person chose last. */
+  /** The account that the user chose last. */
   let chosen = "";
   const look = () => {
     const all = accountsOf(client.session.get(topic));
@@ -78,7 +78,7 @@ export function sessionProvider(client: Client, topic: string, target: Target, o
     const { name, data } = event.params.event;
     if (event.topic !== topic || name !== "accountsChanged" || !Array.isArray(data)) return;
     const named = String(data[0]).split(":").at(-1)?.toLowerCase();
-    // One that was not approved would not be signed for.
+    // The wallet would not sign for an account that was not approved.
     chosen = last.accounts.find((account) => account.toLowerCase() === named) ?? chosen;
     compare();
   };
@@ -106,7 +106,7 @@ export function sessionProvider(client: Client, topic: string, target: Target, o
     }
   }
 
-  /** @throws Error for a wallet that says it changed and has no account there. */
+  /** @throws Error for a wallet that reports the switch but has no account there. */
   async function untilTarget(): Promise<void> {
     for (let waited = 0; last.chainId !== target.chainId; waited += 250) {
       if (waited >= updateWithinMs) throw new Error("the wallet shows no account on this network");

@@ -14,7 +14,7 @@ import {
 
 let opened: Promise<Client> | null = null;
 
-/** One for the page: it has the keys of its sessions in the browser's storage, and a connection to the relay. */
+/** One client per page: it keeps its sessions' keys in the browser's storage, and a connection to the relay. */
 function openClient({ projectId }: Target): Promise<Client> {
   opened ??= startClient(projectId).catch((error) => {
     opened = null;
@@ -26,34 +26,34 @@ function openClient({ projectId }: Target): Promise<Client> {
 async function startClient(projectId: string): Promise<Client> {
   const client = await SignClient.init({
     projectId,
-    // A wallet shows this to its owner: the name of a collection is anybody's text, the host is not.
+    // The wallet shows this to its owner. A collection's name could be any text; the host can be trusted.
     metadata: { name: location.host, description: "A mint page.", url: location.origin, icons: [] },
     telemetryEnabled: false,
     logger: "silent",
   });
-  // It would ask another host of that company who this page is, which the page's policy refuses.
+  // It would ask another host of that company to identify this page, which the page's policy blocks.
   client.core.verify.register = async () => "";
   return client;
 }
 
 export interface Pairing {
-  /** `wc:…`, for the wallet. It holds the key of the pairing: who reads it may answer in the wallet's place. */
+  /** `wc:…`, for the wallet. It contains the pairing's key: anybody who reads it can answer in the wallet's place. */
   uri: string;
-  /** Rejects with EIP-1193's 4001 for a person who said no, and otherwise when the offer is over. */
+  /** Rejects with EIP-1193's 4001 when the user refuses, and with another error when the offer expires. */
   wallet: Promise<Wallet>;
-  /** A wallet that approves later is not heard. */
+  /** Ignores a wallet that approves later. */
   cancel(): void;
 }
 
 const openWithinMs = 30_000;
-/** Before the library's own five minutes: at their end it leaves a promise that nobody can catch. */
+/** Shorter than the library's own five minutes, at whose end it leaves a rejection that nobody can catch. */
 const offeredMs = 290_000;
 
-/** Offers a session to whichever wallet gets the URI. @throws Error when the relay cannot be reached. */
+/** Offers a session to any wallet that gets the URI. @throws Error when the relay cannot be reached. */
 export async function offerSession(target: Target): Promise<Pairing> {
   const late = new Promise<never>((_, failed) => setTimeout(() => failed(new Error("no answer")), openWithinMs));
   const client = await Promise.race([openClient(target), late]);
-  // Where a wallet lacks the chain, it can still be asked to change to it.
+  // Optional, so that a wallet without the chain can still be asked to switch to it.
   const eip155 = { chains: [`eip155:${target.chainId}`], methods: walletMethods, events: walletEvents };
   const { uri = "", approval } = await Promise.race([client.connect({ optionalNamespaces: { eip155 } }), late]);
   const topic = /^wc:([0-9a-f]+)@/.exec(uri)?.[1] ?? "";
@@ -74,7 +74,7 @@ export async function offerSession(target: Target): Promise<Pairing> {
   return { uri, wallet, cancel };
 }
 
-/** The session of an earlier visit, if its wallet has not ended it. */
+/** An earlier visit's session, unless its wallet has ended it. */
 export async function restoreSession(target: Target): Promise<Wallet | null> {
   const client = await openClient(target);
   const sessions = client.session.getAll().sort((one, other) => other.expiry - one.expiry);
@@ -104,7 +104,7 @@ async function endSession(client: Client, topic: string): Promise<void> {
   await client.disconnect({ topic, reason: { code: 6000, message: "User disconnected." } });
 }
 
-/** The wallet says it of itself: a link of an app or to a site, and nothing that a browser would run. */
+/** The wallet declares this link itself: it may be to an app or a site, but nothing that a browser would run. */
 function isAppUrl(text: string | undefined): boolean {
   return /^(?!javascript|data|blob|file|vbscript|http:)[a-z][a-z0-9+.-]{1,30}:\/\//i.test(text ?? "");
 }
