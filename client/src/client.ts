@@ -28,12 +28,12 @@ export type { ClientOptions, RequestOptions } from "./transport.ts";
 
 type Transacting = "post" | "put" | "delete";
 
-/** The operations that are answered with the hash of a transaction. */
+/** The operations whose answer has a transaction's hash. */
 export type TransactionPath<M extends Transacting> = {
   [P in Path<M>]: Answer<M, P> extends { transaction_hash?: string } ? P : never;
 }[Path<M>];
 
-/** Calls of one server under one key. Each throws a `MintyardError` for what is refused or not answered. */
+/** Calls to one server with one key. Each throws a `MintyardError` if it is refused or not answered. */
 export interface MintyardClient {
   get: Call<"get">;
   post: Call<"post">;
@@ -43,14 +43,15 @@ export interface MintyardClient {
   /**
    * Runs a query or a mutation.
    *
-   * @returns its data. What a mutation's caller can mend is in `userErrors` of its payload, and is not thrown.
+   * @returns its data. Errors that a mutation's caller can correct are in `userErrors` of its payload and are not
+   * thrown.
    */
   graphql: <Result, Variables>(
     document: Document<Result, Variables>,
     ...more: VariableArguments<Variables, RequestOptions>
   ) => Promise<Result>;
   /**
-   * Runs a subscription: its results until it is complete.
+   * Runs a subscription and yields its results until it completes.
    *
    * @throws MintyardError in the loop: for errors in a result, and `no_answer` when the connection is lost.
    */
@@ -59,15 +60,16 @@ export interface MintyardClient {
     ...more: VariableArguments<Variables, RequestOptions>
   ) => AsyncGenerator<Result, void>;
   /**
-   * The events of `GET /v1/events`, until the caller leaves the loop or `signal` ends it. A connection that is lost is opened
-   * anew behind the last event; keep `cursor` of an event to go on behind it in another program.
+   * The events of `GET /v1/events`, until the caller leaves the loop or `signal` ends it. A lost connection is reopened
+   * after the last event. Store an event's `cursor` to continue after it in another program.
    */
   events: (input?: EventsInput, options?: StreamOptions) => AsyncGenerator<StreamedEvent, void>;
   /**
-   * Sends a request for a transaction until it is signed. A lost answer, and one that is accepted and not signed yet (503),
-   * are asked for again under the same key, so that nothing is done twice.
+   * Sends a request for a transaction until it is signed. It is repeated under the same key when the answer is lost, or
+   * when the request is accepted but not signed yet (503), so nothing is done twice.
    *
-   * @param input `idempotencyKey` is drawn when it is absent. Keep one of your own if the program may be restarted meanwhile.
+   * @param input `idempotencyKey` is generated if absent. Store one of your own if the program may be restarted
+   * meanwhile.
    */
   transact: <M extends Transacting, P extends TransactionPath<M>>(
     method: M,
@@ -76,16 +78,17 @@ export interface MintyardClient {
     options?: RepeatOptions,
   ) => Promise<Answer<M, P> & { transaction_hash: string }>;
   /**
-   * Waits for the contract that a transaction makes or changes.
+   * Waits for the contract that a transaction creates or changes.
    *
-   * @throws MintyardError `transaction_failed` when nothing came of it; `transaction_pending` after `timeoutMs`.
+   * @throws MintyardError `transaction_failed` when the transaction failed for good; `transaction_pending` after
+   * `timeoutMs`.
    */
   waitUntilDeployed: (chain: string, hash: string, options?: RepeatOptions) => Promise<Answer<"get", Deployed>>;
   /** Waits for the tokens of a mint, in the same way. */
   waitUntilMinted: (chain: string, hash: string, options?: RepeatOptions) => Promise<Answer<"get", Minted>>;
-  /** Stores one file on IPFS. @param name with the extension that names its type; that of a `File` by default. */
+  /** Stores one file on IPFS. @param name with the extension for its type; a `File`'s own name by default. */
   uploadFile: (file: Blob, name?: string, options?: RepeatOptions) => Promise<Answer<"post", "/v0/files">>;
-  /** Stores the metadata of a collection as one folder. @param documents by token id; each is stored as `<id>.json`. */
+  /** Stores a collection's metadata as one folder. @param documents by token id; each is stored as `<id>.json`. */
   uploadMetadata: (
     documents: Readonly<Record<string, object>>,
     options?: RepeatOptions,
@@ -111,7 +114,7 @@ export function createClient(options: ClientOptions): MintyardClient {
     events: (input, more) => streamEvents(open, input, more),
     transact: async (method, operation, input, repeat) => {
       const { idempotencyKey: given, signal = repeat?.signal } = input as RequestOptions;
-      // Without one, an answer that was lost would be a second transaction; an empty one is none.
+      // Without a key, a lost answer would lead to a second transaction. An empty key counts as none.
       const asked = { ...input, signal, idempotencyKey: given || idempotencyKey() };
       const call = callOf(send, method) as (path: string, input: unknown) => Promise<never>;
       return await repeatWhileUnavailable(() => call(operation, asked), repeat);

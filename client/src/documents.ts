@@ -1,17 +1,17 @@
-/** What `gql.tada`, GraphQL Code Generator and `TypedDocumentNode` say of the types of a document. */
+/** The properties by which `gql.tada`, GraphQL Code Generator and `TypedDocumentNode` type a document. */
 interface Typed<Result, Variables> {
   __apiType?: ((variables: Variables) => Result) | undefined;
 }
 
-/** A document as graphql-js and the tags parse it: it has its own text. */
+/** A document as parsed by graphql-js and the tags; it contains its own text. */
 interface Parsed {
   readonly kind: string;
   readonly loc?: { readonly source: { readonly body: string } } | undefined;
 }
 
 /**
- * A GraphQL document: its text, or one that a tag has parsed or given types (`@mintyard/client/graphql`, GraphQL Code
- * Generator in the mode `string`, graphql-tag). The result of a bare text is `unknown`.
+ * A GraphQL document: its text, or a document that was parsed or typed by a tag (`@mintyard/client/graphql`, GraphQL
+ * Code Generator in `string` mode, graphql-tag). The result of a bare text is `unknown`.
  */
 export type Document<Result, Variables> = string | (Typed<Result, Variables> & (Parsed | { toString(): string }));
 
@@ -20,7 +20,7 @@ export type VariableArguments<Variables, Options> =
     ? [variables?: Variables, options?: Options]
     : [variables: Variables, options?: Options];
 
-/** @throws TypeError for a parsed document without its text. */
+/** @throws TypeError for a parsed document that does not contain its text. */
 export function queryText(document: Document<unknown, never>): string {
   if (typeof document === "string") return document;
   if (!("kind" in document)) return String(document);

@@ -1,12 +1,12 @@
 import type { components } from "./generated/openapi.ts";
 
 /**
- * The codes of the service, and `no_answer` where it gave none. GraphQL says `rate_limit_exceeded` where REST says
+ * The service's codes, and `no_answer` if it gave none. GraphQL uses `rate_limit_exceeded` where REST uses
  * `too_many_requests`.
  */
 export type ErrorCode = components["schemas"]["Error"]["error"]["code"] | "rate_limit_exceeded" | "no_answer";
 
-/** What is wrong with which member of a request. */
+/** A fault of one member of a request. */
 export interface Problem {
   field: string;
   message: string;
@@ -23,22 +23,22 @@ interface ErrorFacts {
   cause?: unknown;
 }
 
-/** A request that the service refused, in its own words, or did not answer. */
+/** A request that the service refused, with the service's own text, or did not answer. */
 export class MintyardError extends Error {
   override readonly name = "MintyardError";
-  /** Of the HTTP answer: 200 for most errors of GraphQL, 0 where there was none. */
+  /** HTTP status: 200 for most GraphQL errors, 0 if there was no answer. */
   readonly status: number;
   /** Never renamed: compare this one, not the message. */
   readonly code: ErrorCode | (string & {});
-  /** What to do about it; empty where nothing is known. */
+  /** What to do about it; empty if unknown. */
   readonly fix: string;
-  /** Names the request in the server's log; empty where the answer has none. */
+  /** Identifies the request in the server's log; empty if the answer has none. */
   readonly requestId: string;
   /** All faults of the input. */
   readonly problems: readonly Problem[];
-  /** How long the service asks you to wait; undefined where it does not say. */
+  /** How long the service asks you to wait; undefined if it does not say. */
   readonly retryAfterMs: number | undefined;
-  /** What GraphQL answered beside the errors: fields that failed are null in it. */
+  /** The data that GraphQL returned along with the errors; failed fields are null in it. */
   readonly data: unknown;
 
   constructor(message: string, facts: ErrorFacts) {
@@ -53,7 +53,7 @@ export class MintyardError extends Error {
   }
 }
 
-/** The code of an answer that names none, as those of proxies do. */
+/** The code for an answer without one, such as a proxy's. */
 export function codeOfStatus(status: number): ErrorCode {
   if (status === 429) return "too_many_requests";
   return status === 408 ? "request_timeout" : status >= 502 && status <= 504 ? "service_unavailable" : "internal_error";

@@ -1,40 +1,41 @@
 import { MintyardError } from "./error.ts";
 
 export interface RepeatOptions {
-  /** Ends the waiting; the promise is rejected with its reason. */
+  /** Stops waiting; the promise is rejected with the signal's reason. */
   signal?: AbortSignal | undefined;
-  /** After this long the last failure is thrown; five minutes by default. */
+  /** After so long the last failure is thrown; five minutes by default. */
   timeoutMs?: number | undefined;
-  /** Between two tries where the service does not say how long; two seconds by default. */
+  /** Pause between two tries if the service does not say how long; two seconds by default. */
   pauseMs?: number | undefined;
-  /** Is called before each pause, with the failure that is waited out. */
+  /** Called before each pause, with the failure that caused it. */
   onWait?: ((failure: MintyardError) => void) | undefined;
 }
 
-/** Codes of what passes without a change of the request. */
+/** Codes of temporary failures, after which the same request may succeed. */
 const passing: ReadonlySet<string> = new Set([
   ...["service_unavailable", "read_timeout", "read_not_begun", "request_timeout"],
   ...["too_many_requests", "rate_limit_exceeded", "no_answer"],
 ]);
 
-/** Whether a failure passes without a change of the request. */
+/** Whether a failure is temporary, so that the same request may succeed later. */
 export function isPassing(error: unknown): error is MintyardError {
   return error instanceof MintyardError && passing.has(error.code);
 }
 
-/** A new key for one request: 32 hex digits. Keep it as long as you may have to send the request again. */
+/** A new key for one request: 32 hex digits. Store it for as long as you may have to repeat the request. */
 export function idempotencyKey(): string {
-  // Not randomUUID: pages without TLS have none.
+  // Not randomUUID, which pages without TLS do not have.
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 /**
- * Runs a request again while the service says "later" (503, 429) or does not answer. It waits as long as `Retry-After` says, else longer
- * from try to try. A request that changes something needs an idempotency key.
+ * Repeats a request while the service says "later" (503, 429) or does not answer. It waits as long as `Retry-After`
+ * says, otherwise longer after each try. A request that changes something needs an idempotency key.
  *
- * @param alsoWhile further failures that pass.
- * @throws what the request throws: at once where it does not pass, else when the next try would be after `timeoutMs`.
+ * @param alsoWhile further temporary failures.
+ * @throws the request's error: at once if it is not temporary, otherwise when the next try would come after
+ * `timeoutMs`.
  */
 export async function repeatWhileUnavailable<T>(
   run: () => Promise<T>,
@@ -57,7 +58,7 @@ export async function repeatWhileUnavailable<T>(
   }
 }
 
-/** @throws the reason of the signal when it ends the waiting. */
+/** @throws the signal's reason when the signal ends the wait. */
 export async function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   await new Promise<void>((done) => {
     const timer = setTimeout(end, ms);

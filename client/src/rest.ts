@@ -6,19 +6,19 @@ export type Method = "get" | "post" | "put" | "patch" | "delete";
 type Operation<M extends Method, P extends keyof paths> = paths[P][M];
 type JsonOf<O> = O extends { responses: { 200: { content: { "application/json": infer Body } } } } ? Body : never;
 
-/** The paths that have this method. The stream of events is not among them: `events` of the client reads it. */
+/** The paths with this method, without the event stream, which `events` of the client reads. */
 export type Path<M extends Method> = {
   [P in keyof paths]: [JsonOf<Operation<M, P>>] extends [never] ? never : P;
 }[keyof paths];
 
-/** The body of a success, such as `Answer<"get", "/v0/nfts/{contract_address}">`. */
+/** The body of a successful answer, such as `Answer<"get", "/v0/nfts/{contract_address}">`. */
 export type Answer<M extends Method, P extends Path<M>> = JsonOf<Operation<M, P>>;
 
 type Of<O, Name extends string> = O extends { [N in Name]?: infer Value } ? Value : undefined;
 type Parameters<O, Name extends string> = Of<Of<O, "parameters">, Name>;
 type ContentOf<Body> = Body extends { content: infer Content } ? Content[keyof Content] : Body;
 
-/** A part that the operation does not have is absent; one of which nothing is required may be left out. */
+/** A part that the operation does not have is absent; a part without required members is optional. */
 type Part<Name extends string, Value> = [Value] extends [undefined]
   ? unknown
   : undefined extends Value
@@ -27,7 +27,7 @@ type Part<Name extends string, Value> = [Value] extends [undefined]
       ? { [N in Name]?: Value }
       : { [N in Name]: Value };
 
-/** What an operation is given: parts of the path, the query, and the body; a body with files is sent as a form. */
+/** An operation's input: path parameters, query, and body; a body with files is sent as a form. */
 export type Input<M extends Method, P extends Path<M>> = Part<"path", Parameters<Operation<M, P>, "path">> &
   Part<"query", Parameters<Operation<M, P>, "query">> &
   Part<"body", ContentOf<Of<Operation<M, P>, "requestBody">>> &
@@ -42,14 +42,17 @@ export type Call<M extends Method> = <P extends Path<M>>(
   ...input: InputArguments<M, P>
 ) => Promise<Answer<M, P>>;
 
-/** What `Input` is while a request is written. */
+/** The general form of `Input`, used while a request is composed. */
 interface AnyInput extends RequestOptions {
   path?: Readonly<Record<string, string>>;
   query?: Readonly<Record<string, unknown>>;
   body?: Readonly<Record<string, unknown>>;
 }
 
-/** @returns the call of a method. It throws a `MintyardError` for a refusal, and what `fetch` throws where none came. */
+/**
+ * @returns the call of a method. It throws a `MintyardError` for a refusal or a missing answer, and the signal's
+ * reason.
+ */
 export function callOf<M extends Method>(send: Send, method: M): Call<M> {
   return async (path, ...[input = {}]) => {
     const { path: parts = {}, query = {}, body, ...options } = input as AnyInput;
@@ -62,14 +65,14 @@ export function callOf<M extends Method>(send: Send, method: M): Call<M> {
 function addressOf(template: string, parts: NonNullable<AnyInput["path"]>, query: object): string {
   const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const part = parts[name];
-    // An empty one, or one that means a folder, would make another path of it.
+    // An empty or dot segment would turn it into another path.
     if (!part || part === "." || part === "..") throw new TypeError(`${template} needs path.${name}`);
     return encodeURIComponent(part);
   });
   return path + searchOf(query);
 }
 
-/** A list is a parameter that repeats; what is undefined or null is left out. @returns the query with its question mark. */
+/** A list becomes a repeated parameter; undefined and null are left out. @returns the query with its question mark. */
 export function searchOf(query: object): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query))

@@ -13,36 +13,37 @@ import {
 } from "./transport.ts";
 import type { WebhookEvent } from "./webhooks.ts";
 
-/** What the stream says to a client that was away for too long: read the state anew, and go on from there. */
+/** Sent to a client that was away for too long: read the current state again, and continue from there. */
 interface EventsExpired {
   type: "events.expired";
   timestamp: string;
   data: { asked: string; continuesAfter: string };
 }
 
-/** An event of `GET /v1/events`, such as a webhook gets; `cursor` is the place behind it, to be given as `after`. */
+/** An event of `GET /v1/events`, as a webhook gets it; `cursor` is the position after it, for `after`. */
 export type StreamedEvent = (WebhookEvent | EventsExpired) & { cursor: string };
 
 export type EventsQuery = NonNullable<paths["/v1/events"]["get"]["parameters"]["query"]>;
 
-/** What a stream of events is given. */
+/** Input of an event stream. */
 export interface EventsInput extends RequestOptions {
   query?: EventsQuery;
 }
 
 export interface StreamOptions {
-  /** Milliseconds before a connection that was lost is opened anew; 1,000 by default. */
+  /** Milliseconds before a lost connection is reopened; 1,000 by default. */
   pauseMs?: number;
 }
 
 const accept = { Accept: "text/event-stream" };
-/** A line of a stream that is longer is none of this service. */
+/** No stream of this service has longer lines. */
 const longestLine = 16_777_216;
 
 /**
- * Events until the caller leaves the loop or the signal ends it. A connection that was lost is opened anew behind the last event.
+ * Yields events until the caller leaves the loop or the signal ends it. A lost connection is reopened after the last
+ * event.
  *
- * @throws MintyardError for what repeating does not mend: a key that may not read, a filter that is wrong.
+ * @throws MintyardError for failures that a retry cannot fix: a key that may not read, a wrong filter.
  */
 export async function* streamEvents(
   open: Open,
@@ -68,7 +69,10 @@ export async function* streamEvents(
   }
 }
 
-/** Results of a subscription until it is complete. @throws MintyardError for errors in a result, and a connection that was lost. */
+/**
+ * Yields a subscription's results until it completes. @throws MintyardError for errors in a result, and for a lost
+ * connection.
+ */
 export async function* streamResults(
   open: Open,
   body: { query: string; variables: unknown },
@@ -122,7 +126,7 @@ async function* openStream(
   }
 }
 
-/** Why there is no stream: REST says it in `error`, GraphQL in `errors`. */
+/** The error when there is no stream: REST has it in `error`, GraphQL in `errors`. */
 async function refusalOf(response: Response, signal: AbortSignal | undefined): Promise<MintyardError> {
   const answered = await readAnswer(response, signal);
   const [first] = ((answered.body ?? {}) as GraphQLResult).errors ?? [];
@@ -133,7 +137,7 @@ async function refusalOf(response: Response, signal: AbortSignal | undefined): P
   });
 }
 
-/** Lines of one event; those that begin with a colon only keep the connection open. */
+/** The lines of one event; lines that begin with a colon only keep the connection open. */
 function messageOf(block: string): Message {
   const message: Message = { id: null, event: "message", data: "" };
   for (const line of block.split("\n")) {

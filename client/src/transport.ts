@@ -2,18 +2,18 @@ import { codeOfStatus, MintyardError } from "./error.ts";
 import type { components } from "./generated/openapi.ts";
 
 export interface ClientOptions {
-  /** Address of the server, such as `https://nft.example.com`, without `/v0`. */
+  /** The server's base URL, such as `https://nft.example.com`, without `/v0`. */
   url: string;
-  /** API key, sent in the header `Authorization`. A key in a page is public: give that one the scope `read` alone. */
+  /** API key, sent in the header `Authorization`. A key in a web page is public: give it the scope `read` only. */
   key?: string | undefined;
-  /** In place of the global `fetch`. */
+  /** Replaces the global `fetch`. */
   fetch?: typeof globalThis.fetch | undefined;
 }
 
 export interface RequestOptions {
   signal?: AbortSignal | undefined;
   headers?: Readonly<Record<string, string>> | undefined;
-  /** A key makes a request one for ever: sent again under it, it has no second effect. */
+  /** Requests with the same key are one request, for ever: a repetition has no second effect. */
   idempotencyKey?: string | undefined;
 }
 
@@ -25,13 +25,13 @@ export interface Answered {
 
 export type Send = (method: string, path: string, body: unknown, options?: RequestOptions) => Promise<Answered>;
 
-/** Sends a request. @returns the answer once its headers are there, its body unread. */
+/** Sends a request. @returns the response once its headers have arrived; its body is unread. */
 export type Open = (method: string, path: string, body: unknown, options?: RequestOptions) => Promise<Response>;
 
 /**
- * @returns a function that sends a request: forms as they are, all else as JSON. It throws a `MintyardError` where nothing was
- *   answered (`no_answer`), and the reason of the signal.
- * @throws TypeError for an address that is none.
+ * @returns a function that sends a request: forms as they are, everything else as JSON. It throws a `MintyardError`
+ * when there is no answer (`no_answer`), and the signal's reason.
+ * @throws TypeError for an invalid URL.
  */
 export function createTransport({ url, key, fetch = globalThis.fetch }: ClientOptions): Open {
   const base = new URL(url).href.replace(/\/+$/, "");
@@ -52,23 +52,26 @@ export function createTransport({ url, key, fetch = globalThis.fetch }: ClientOp
   };
 }
 
-/** @returns a function that sends a request and reads its JSON. It throws what `open` throws, and a `MintyardError` for no JSON. */
+/**
+ * @returns a function that sends a request and reads its JSON. It throws what `open` throws, and a `MintyardError` if
+ * the answer is not JSON.
+ */
 export function createSend(open: Open): Send {
   return async (...request) => await readAnswer(await open(...request), request[3]?.signal);
 }
 
-/** Reads the JSON of an answer. @throws MintyardError `no_answer` where it breaks off. */
+/** Reads a response's JSON. @throws MintyardError `no_answer` when the response breaks off. */
 export async function readAnswer(response: Response, signal?: AbortSignal): Promise<Answered> {
   const text = await asAnswer(originOf(response), signal, response.text());
   return { status: response.status, headers: response.headers, body: jsonOf(response, text) };
 }
 
-/** For messages; an answer that a test made has no address. */
+/** For error messages; a response made by a test has no URL. */
 export function originOf({ url }: Response): string {
   return url === "" ? "the server" : new URL(url).origin;
 }
 
-/** @throws MintyardError `no_answer` for what fails before it is there, unless the caller ended it. */
+/** @throws MintyardError `no_answer` when the answer fails to arrive, unless the caller aborted it. */
 export async function asAnswer<T>(from: string, signal: AbortSignal | undefined, answer: Promise<T>): Promise<T> {
   try {
     return await answer;
@@ -92,13 +95,13 @@ function jsonOf({ status, headers }: Response, text: string): unknown {
   }
 }
 
-/** @returns milliseconds; undefined where the header is absent or a date. */
+/** @returns milliseconds; undefined if the header is absent or a date. */
 export function retryAfterOf(headers: Headers): number | undefined {
   const seconds = headers.get("Retry-After");
   return seconds !== null && /^\d+$/.test(seconds) ? 1_000 * Number(seconds) : undefined;
 }
 
-/** The failure that a REST answer tells. */
+/** The error in a REST answer. */
 export function errorOfAnswer({ status, headers, body }: Answered): MintyardError {
   const { error, detail } = (body ?? {}) as Partial<components["schemas"]["Error"]>;
   return new MintyardError(error?.message ?? `the server answered ${status}`, {

@@ -8,7 +8,7 @@ export type WebhookEvent = { [N in keyof webhooks]: Body<N> }[keyof webhooks];
 /** The events of one family, such as `EventOf<"nft.transfer">` or `EventOf<"deployment">`. */
 export type EventOf<Family extends keyof webhooks> = Body<Family>;
 
-/** A message that is not of the service, or too old. Answer it with 401, and do nothing with it. */
+/** A message that is not from the service, or is too old. Answer it with 401, and do nothing with it. */
 export class WebhookVerificationError extends Error {
   override readonly name = "WebhookVerificationError";
 }
@@ -16,20 +16,20 @@ export class WebhookVerificationError extends Error {
 type HeaderValues = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export interface VerifyOptions {
-  /** How old a message may be, and how far ahead of this machine's clock; 300 by default. */
+  /** Maximum age of a message, and how far it may be ahead of this machine's clock; 300 by default. */
   toleranceSeconds?: number | undefined;
-  /** Milliseconds of the epoch; this machine's clock by default. */
+  /** Unix milliseconds; this machine's clock by default. */
   now?: number | undefined;
 }
 
 /**
- * Checks a message by the Standard Webhooks convention, with Web Crypto: in Node, Deno, Bun, workers and browsers.
+ * Verifies a message by the Standard Webhooks convention, with Web Crypto: in Node, Deno, Bun, workers and browsers.
  *
- * @param body the bytes or the text that came, before anything has parsed it.
+ * @param body the bytes or the text as received, before anything has parsed it.
  * @param headers of the request: `webhook-id`, `webhook-timestamp`, `webhook-signature`.
  * @param keys the endpoint's secret (`whsec_…`) or public key (`whpk_…`); several while one replaces another.
- * @returns the event. One of type `webhook.verification` is to be answered with the text of `data.challenge`.
- * @throws WebhookVerificationError; TypeError for a key that is none.
+ * @returns the event. Answer one of type `webhook.verification` with the text of `data.challenge`.
+ * @throws WebhookVerificationError; TypeError for an invalid key.
  */
 export async function verifyWebhook(
   body: string | Uint8Array | ArrayBuffer,
@@ -84,7 +84,7 @@ function verifierOf(text: string): Verifier {
   };
 }
 
-/** Null for what is no base64. */
+/** Null for invalid base64. */
 function bytesOfBase64(text: string): Bytes | null {
   try {
     return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
