@@ -18,14 +18,14 @@ export interface Ready {
 
 export interface BenchStack {
   ready: Ready;
-  /** Plain `node:http`: the clients share the processor with what they measure. */
+  /** Plain `node:http`: the clients share the CPU with what they measure. */
   post(url: string, body: unknown): Promise<{ status: number; text: string }>;
   /** One call of the node. */
   rpc<T>(method: string, params: readonly unknown[]): Promise<T>;
   stop(): Promise<void>;
 }
 
-/** `npm start` on a folder of its own, and a client with its key. */
+/** `npm start` in a folder of its own, and a client with its key. */
 export async function startBenchStack(): Promise<BenchStack> {
   const dir = await mkdtemp(join(tmpdir(), "mintyard-bench-"));
   const [port = 0] = await freePorts(1);
@@ -71,7 +71,7 @@ export async function startBenchStack(): Promise<BenchStack> {
   };
 }
 
-/** Runs `work` for each number from `from` on, so many at once. */
+/** Runs `work` for consecutive numbers beginning with `from`, a given number at a time. */
 export async function inParallel(
   from: number,
   count: number,

@@ -2,7 +2,7 @@ import { type Address, type Hash, type Hex, parseEther, toHex } from "viem";
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import { type BenchStack, inParallel, percentiles, round } from "./bench-stack.ts";
 
-/** A program that signs and sends from memory and promises nothing: no row, no check, no retry, no replacement. */
+/** A program that signs and sends from memory without guarantees: no row, no check, no retry, no replacement. */
 export class PlainLoop {
   readonly #stack: BenchStack;
   readonly #account: PrivateKeyAccount;
@@ -14,7 +14,7 @@ export class PlainLoop {
     this.#account = account;
   }
 
-  /** With a wallet of its own, which the node fills. */
+  /** With a wallet of its own, funded by the node. */
   static async start(stack: BenchStack): Promise<PlainLoop> {
     const account = privateKeyToAccount(generatePrivateKey());
     await stack.rpc("hardhat_setBalance", [account.address, toHex(parseEther("10000"))]);
@@ -32,13 +32,13 @@ export class PlainLoop {
       ...{ chainId: this.#stack.ready.chainId, type: "eip1559", nonce, ...call },
       ...{ maxFeePerGas: 10n ** 11n, maxPriorityFeePerGas: 10n ** 9n },
     });
-    // A development node refuses a nonce that comes early.
+    // A development node refuses a nonce that arrives too early.
     const sent = this.#turn.then(() => this.#stack.rpc<Hash>("eth_sendRawTransaction", [raw]));
     this.#turn = sent;
     return await sent;
   }
 
-  /** Sends so many calls, some at once, and waits until a block has each. */
+  /** Sends so many calls, some concurrently, and waits until each is in a block. */
   async measure(count: number, concurrent: number, callOf: (index: number) => { to: Address; data: Hex; gas: bigint }) {
     const times: number[] = [];
     const hashes: Hash[] = [];
@@ -60,13 +60,13 @@ export class PlainLoop {
   }
 }
 
-/** Waits until blocks have so many transactions of a wallet. */
+/** Waits until so many of a wallet's transactions are in blocks. */
 export async function untilMined(stack: BenchStack, wallet: string, count: number): Promise<void> {
   while (Number(await stack.rpc<string>("eth_getTransactionCount", [wallet, "latest"])) < count)
     await new Promise((done) => setTimeout(done, 50));
 }
 
-/** Mean gas of transactions that are in blocks. */
+/** Mean gas of mined transactions. */
 export async function gasOf(stack: BenchStack, hashes: readonly Hash[]): Promise<{ gas: number; reverted: number }> {
   let gas = 0n;
   let reverted = 0;

@@ -1,11 +1,11 @@
 // The attackers, in a process of their own: connections that send as fast as they are answered. Started by
-// run-attacks.ts, which says what to send over IPC; each message is answered by what came back until then.
+// run-attacks.ts, which sends them the requests over IPC; each message is answered with the outcomes so far.
 import { Agent, request } from "node:http";
 
 export interface Attack {
   name: string;
   connections: number;
-  /** Sent in turns. */
+  /** Sent in rotation. */
   requests: AttackRequest[];
 }
 
@@ -13,16 +13,16 @@ export interface AttackRequest {
   method: string;
   path: string;
   headers: Record<string, string>;
-  /** In a short one `#` is replaced by a number that nobody has sent before. */
+  /** In a short body, `#` is replaced by a number that was never sent before. */
   body?: string;
 }
 
 export type Outcomes = Record<string, Record<string, number>>;
 
-/** What they say at their end. */
+/** The attackers' final report. */
 export interface Attacked {
   outcomes: Outcomes;
-  /** Of their own process, in milliseconds of one core. */
+  /** CPU time of their own process, in milliseconds. */
   cpuMs: number;
 }
 

@@ -1,5 +1,5 @@
-// `npm run -s mintyard -- dev bench attacks`: fast-path reads and /livez, alone and beside 20 connections of attackers.
-// Options: --tokens 260000 (of one contract four fifths) --seconds 15 (of each phase) --alone traits,documents,…
+// `npm run -s mintyard -- dev bench attacks`: fast-path reads and /livez, alone and during attacks by 20 connections.
+// Options: --tokens 260000 (four fifths in one contract) --seconds 15 (of each phase) --alone traits,documents,…
 //          (attacks to run alone too) --dir <folder to keep the data in>
 import { mkdtemp, rm } from "node:fs/promises";
 import { loadavg, tmpdir } from "node:os";

@@ -13,15 +13,15 @@ import { generate } from "../reads/generate.ts";
 import type { Attack, Attacked, AttackRequest, Outcomes } from "./attackers.ts";
 
 export interface AttackOptions {
-  /** The folder of the data, which stays. */
+  /** Folder of the data, which is kept. */
   dir: string;
-  /** Of one contract nearly all. */
+  /** Nearly all of them are in one contract. */
   tokens: number;
-  /** Of each phase. */
+  /** Length of each phase. */
   seconds: number;
-  /** Names of attacks to run one by one before all of them together; empty: only together. */
+  /** Attacks to run one by one before all of them at once; empty: only all at once. */
   alone: string[];
-  /** Whether to measure without attackers too, and beside those alone that have a key. */
+  /** Whether to measure without attackers too, and with only those attackers that have a key. */
   compared: boolean;
 }
 
@@ -35,19 +35,19 @@ export interface Latencies {
 
 export interface Phase {
   name: string;
-  /** Reads by the plan and of `/v0`, at a steady rate. */
+  /** Fast-path reads over GraphQL and `/v0`, at a steady rate. */
   honest: Latencies;
   livez: Latencies;
   outcomes: Outcomes;
-  /** How many cores the process of the attackers took. */
+  /** CPU cores used by the attackers' process. */
   attackerCores: number;
-  /** Most heavy statements that ran at once. */
+  /** Most heavy statements running at once. */
   heavy: number;
-  /** Nice values of the server's processes that ran them, as last seen. */
+  /** Last seen nice values of the server processes that ran them. */
   heavyNice: number[];
 }
 
-/** POST /graphql with this key, or without one. */
+/** POST /graphql with this key, or without a key. */
 const graphql = (key: string | null, body: string): AttackRequest => ({
   ...{ method: "POST", path: "/graphql", body },
   headers: { "Content-Type": "application/json", ...(key === null ? {} : { Authorization: key }) },
@@ -55,7 +55,7 @@ const graphql = (key: string | null, body: string): AttackRequest => ({
 
 const kilobytes = (text: string) => text.repeat(Math.ceil(5_000 / text.length));
 
-/** Twenty connections on one contract: dear reads by an account, documents and questions by nobody. */
+/** Twenty connections on one contract: expensive reads by an account, documents and queries without a key. */
 export function attacksOn(contract: string, key: string): Attack[] {
   const filter = (count: number) =>
     `{ or: [${Array.from({ length: count }, (_, at) => `{ name: "none${at}#" }`).join()}] }`;
@@ -86,7 +86,7 @@ export function attacksOn(contract: string, key: string): Attack[] {
   ];
 }
 
-/** Bodies of documents that no server has parsed and validated before: `#` is another number each time. */
+/** Documents that no server has parsed and validated before: `#` is a different number each time. */
 const newDocuments = [
   `{ ${kilobytes("no# what# ")} }`,
   `{ status { ${kilobytes("a#: database ")} } }`,
@@ -94,7 +94,7 @@ const newDocuments = [
   `{ ...f0 } ${Array.from({ length: 49 }, (_, at) => `fragment f${at} on Query { b#: __typename ${at < 48 ? `...f${at + 1}` : ""} }`).join(" ")}`,
 ].map((query) => JSON.stringify({ query }));
 
-/** Asks the API for fast-path reads and `/livez`, alone and beside attackers. */
+/** Sends fast-path reads and `/livez` to the API, alone and during attacks. */
 export async function runAttacks(options: AttackOptions, say: (line: string) => void): Promise<Phase[]> {
   const [postgresPort = 0, port = 0] = await freePorts(2);
   const postgres = await startPostgres(options.dir, postgresPort);
@@ -118,7 +118,7 @@ export async function runAttacks(options: AttackOptions, say: (line: string) => 
         MINTYARD_API_KEY: key,
       },
       ...{ MINTYARD_DATA_DIR: join(options.dir, "service"), LOG_LEVEL: "error" },
-      // As in `npm start`: half of the cores that the database shares with the rest, and after everybody else.
+      // As in `npm start`: half of the cores that the database shares with everything else, at a lower priority.
       ...{ MAX_HEAVY_READS: String(Math.max(1, Math.floor(availableParallelism() / 2))) },
       ...{ HEAVY_READS_LOW_PRIORITY: "true" },
       ...{ RPC_URL_GOERLI: "http://127.0.0.1:9", CHAIN_ID_GOERLI: "31337" },
@@ -133,7 +133,7 @@ export async function runAttacks(options: AttackOptions, say: (line: string) => 
     const reads = await fastPathReads(client, contract, key);
     const probe = (name: string, attacks: Attack[]) =>
       measure({ name, attacks, port, reads, client, children, options });
-    // Until the code is compiled.
+    // Warms up until the code is compiled.
     await probe("warm", []);
     const all = attacksOn(contract, key);
     const phases: Phase[] = options.compared ? [await probe("quiet", [])] : [];
@@ -150,14 +150,14 @@ export async function runAttacks(options: AttackOptions, say: (line: string) => 
   }
 }
 
-/** BENCH_API_FLAGS: further flags of Node, for a profile. */
+/** BENCH_API_FLAGS: further Node flags, for profiling. */
 export async function start(children: ChildProcess[], file: string, env: NodeJS.ProcessEnv): Promise<ChildProcess> {
   const child = fork(join(import.meta.dirname, file), [], {
     env,
     execArgv: [...nodeFlags, ...(process.env["BENCH_API_FLAGS"]?.split(" ") ?? [])],
   });
   children.push(child);
-  // What a start takes of the processor is no part of any figure.
+  // CPU time of a start is not part of any figure.
   await new Promise<void>((ready, failed) => {
     child.once("message", () => ready());
     child.once("exit", (code) => failed(new Error(`${file} ended with code ${code}`)));
@@ -172,7 +172,7 @@ interface Read {
   body?: string;
 }
 
-/** Pages of accounts and single tokens, by both APIs. */
+/** Account pages and single tokens, over both APIs. */
 export async function fastPathReads(client: pg.Client, contract: string, key: string): Promise<Read[]> {
   const { rows: owners } = await client.query(
     "SELECT owner FROM nft.account_totals WHERE holding_count BETWEEN 5 AND 200 ORDER BY owner LIMIT 20",
@@ -196,11 +196,11 @@ export async function fastPathReads(client: pg.Client, contract: string, key: st
   ];
 }
 
-/** Fast-path reads and requests to `/livez` begin at a steady rate, however long earlier ones take. */
+/** Fast-path reads and requests to `/livez` start at a steady rate, however long earlier ones take. */
 const readEveryMs = 20;
 const lookEveryMs = 25;
 
-/** Sends `reads` and looks at `/livez` at a steady rate for as long as a phase is, beside attackers if there are any. */
+/** Sends `reads` and requests to `/livez` at a steady rate for one phase, during attacks if there are any. */
 export async function measure(run: {
   name: string;
   attacks: Attack[];
@@ -239,7 +239,7 @@ export async function measure(run: {
   await Promise.allSettled(open);
   agent.destroy();
   const { outcomes, cpuMs } = attackers ? await ended(attackers, port) : { outcomes: {}, cpuMs: 0 };
-  // What the attackers left behind ends by itself.
+  // Work that the attackers left behind ends by itself.
   if (attackers) await sleep(6_000);
   return {
     name,
@@ -252,7 +252,7 @@ export async function measure(run: {
   };
 }
 
-/** NaN: it has ended. */
+/** NaN: the process has ended. */
 function niceOf(pid: number): number {
   try {
     return getPriority(pid);

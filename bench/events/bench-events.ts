@@ -1,7 +1,7 @@
-// `npm run -s mintyard -- dev bench events`: how soon events arrive by webhook and stream, what a thousand streams and ten
-// thousand endpoints cost, and what the outbox costs the index.
+// `npm run -s mintyard -- dev bench events`: how soon events arrive by webhook and stream, the cost of a thousand streams
+// and ten thousand endpoints, and the cost of the outbox for the index.
 // Options: --events 300 --streams 1000 --endpoints 10000 --rows 100000
-// The last line is JSON with every figure. Ends with 1 when a bound of docs/measurements/events.md is missed.
+// The last line is JSON with every figure. Exits with 1 when a bound of docs/measurements/events.md is missed.
 import { readdirSync, readFileSync } from "node:fs";
 import { Agent } from "node:http";
 import { parseArgs } from "node:util";
@@ -161,7 +161,7 @@ async function makeAccounts({ dir }: RunningStack, count: number): Promise<strin
   return made;
 }
 
-/** The number of the newest event. */
+/** Number of the newest event. */
 async function head({ dir }: RunningStack): Promise<number> {
   const pool = createPool(DataFolder.environmentOf(dir)?.["DATABASE_URL"] ?? "", "bench", 1);
   const { rows } = await pool.query<{ sequence: bigint }>("SELECT sequence FROM service.event_head");
@@ -169,7 +169,7 @@ async function head({ dir }: RunningStack): Promise<number> {
   return Number(rows[0]?.sequence);
 }
 
-/** Waits until all endpoints have said that they want messages. */
+/** Waits until all endpoints have answered their challenge. */
 async function untilVerified({ dir }: RunningStack): Promise<void> {
   const pool = createPool(DataFolder.environmentOf(dir)?.["DATABASE_URL"] ?? "", "bench", 1);
   for (const end = performance.now() + 300_000; ; await new Promise((done) => setTimeout(done, 100))) {
@@ -203,7 +203,7 @@ async function deleteEndpoints(origin: string, of: readonly string[]): Promise<v
       await send(origin, key, "DELETE", `/${id}`);
 }
 
-/** Single tokens, a block each. @returns when the block of each was there, by transaction. */
+/** Mints single tokens, one per block. @returns when each token's block existed, by transaction. */
 async function mintEvenly(wallet: Wallet, to: Address, count: number, pauseMs = betweenMintsMs) {
   const mined = new Map<string, number>();
   for (let made = 0; made < count; made += 1) {
@@ -212,14 +212,14 @@ async function mintEvenly(wallet: Wallet, to: Address, count: number, pauseMs = 
       data: `0xa0712d68${"1".padStart(64, "0")}`,
       value: parseEther("0.01"),
     });
-    // The local chain has made the block before it answers with the hash.
+    // The local chain makes the block before it answers with the hash.
     mined.set(hash, performance.now());
     await new Promise((done) => setTimeout(done, pauseMs));
   }
   return mined;
 }
 
-/** When the first message of each transaction came to a path, once there are so many messages. */
+/** When each transaction's first message arrived at a path, once there are so many messages. */
 async function arrivals(path: string, count: number): Promise<Map<string, number>> {
   const own = () => receiver.received.filter((message) => message.path === path);
   await until(() => own().length >= count);
@@ -228,7 +228,7 @@ async function arrivals(path: string, count: number): Promise<Map<string, number
   return found;
 }
 
-/** Delays of all messages of a path that a run of mints causes. */
+/** Delays of all messages at a path that a run of mints causes. */
 async function delaysOf(path: string, each: number, run: () => Promise<Map<string, number>>): Promise<number[]> {
   receiver.received.length = 0;
   const mined = await run();
@@ -246,7 +246,7 @@ function report(name: string, times: readonly number[], [median, p99]: readonly 
   figures.check(`${name}_p99`, quantile(times, 0.99), p99);
 }
 
-/** NaN, a time of what never came, is larger than all. */
+/** NaN stands for a message that never came and counts as the longest time. */
 function quantile(values: readonly number[], share: number): number {
   const sorted = values.map((value) => (Number.isNaN(value) ? Number.POSITIVE_INFINITY : value)).sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
@@ -264,14 +264,14 @@ async function metric(origin: string, name: string): Promise<number> {
   return Number(new RegExp(`^${name}(?:\\{.*\\})? (\\S+)$`, "m").exec(text)?.[1]);
 }
 
-/** A process of the stack, by a part of its command. Linux. */
+/** A process of the stack, by a part of its command line. Linux. */
 function pidOf({ pid }: RunningStack, part: string): number {
   for (const name of readdirSync("/proc").filter((entry) => /^\d+$/.test(entry))) {
     try {
       const [, parent] = /^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${name}/status`, "utf8")) ?? [];
       if (Number(parent) === pid && readFileSync(`/proc/${name}/cmdline`, "utf8").includes(part)) return Number(name);
     } catch {
-      // It has ended meanwhile.
+      // The process has ended meanwhile.
     }
   }
   throw new Error(`the stack has no process ${part}`);

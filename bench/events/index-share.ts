@@ -12,18 +12,16 @@ import { buildWorld } from "../../test/indexing/chaos/world.ts";
 const rowsOfBlock = 500;
 const rounds = 5;
 
-/** Movements per second of a live index, block by block. */
+/** Transfers per second of a live index, block by block. */
 interface IndexShare {
   off: number;
   on: number;
   share: number;
-  /** What the node made meanwhile: near to the others it is what was measured. */
+  /** The rate at which the node made blocks. If it is close to the others, the node was the bottleneck. */
   node: number;
 }
 
-/**
- * Has a live index take so many movements with the outbox on, and as many while nobody wants them, in turns.
- */
+/** Lets a live index take so many transfers with the outbox on, and as many while nobody wants them, alternating. */
 export async function compareIndex(rows: number): Promise<IndexShare> {
   const dir = await mkdtemp(join(tmpdir(), "mintyard-bench-"));
   const [port = 0] = await freePorts(1);
@@ -54,11 +52,11 @@ export async function compareIndex(rows: number): Promise<IndexShare> {
       off: all / (took.off / 1_000),
       on: all / (took.on / 1_000),
       share: took.off / took.on,
-      // The first run warms everything up.
+      // Without the first run, which is a warm-up.
       node: (2 * all) / (made.slice(1).reduce((sum, ms) => sum + ms, 0) / 1_000),
     };
 
-    /** Makes blocks of one mint each. @returns how long it took until the index had them. */
+    /** Makes blocks with one mint each. @returns how long the index took to include them. */
     async function follow(count: number): Promise<number> {
       const began = performance.now();
       for (let block = 0; block < count; block += 1) {

@@ -1,14 +1,14 @@
 import type { Agent } from "node:http";
 import { request } from "node:http";
 
-/** One client of `GET /v1/events`: what it got, and when. */
+/** One client of `GET /v1/events`: its events and their times. */
 export interface StreamClient {
-  /** When each event came, by the transaction that caused it. */
+  /** When each event arrived, by the transaction that caused it. */
   arrivals: Map<string, number>;
   close(): void;
 }
 
-/** Opens a stream; resolves once it has its place. */
+/** Opens a stream; resolves once its position is known. */
 export async function openStream(url: string, key: string, agent: Agent): Promise<StreamClient> {
   return await new Promise((done, failed) => {
     const asked = request(url, { agent, headers: { authorization: key, accept: "text/event-stream" } }, (response) => {
@@ -21,7 +21,7 @@ export async function openStream(url: string, key: string, agent: Agent): Promis
           opened = true;
           done({ arrivals, close: () => response.destroy() });
         }
-        // A frame that comes in two pieces is counted with the one that has its hash.
+        // A frame split into two chunks counts with the chunk that has its hash.
         for (const [, hash = ""] of text.matchAll(/"transactionHash":"(0x[0-9a-f]{64})"/g)) arrivals.set(hash, now);
       });
       response.once("error", () => undefined);

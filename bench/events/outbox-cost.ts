@@ -8,23 +8,25 @@ import { OutboxLedger } from "../../test/events/outbox-ledger.ts";
 
 const rowsOfBlock = 500;
 
-/** Rows per second that PostgreSQL takes of an index, with all triggers of the ledger. */
+/** Index rows per second that PostgreSQL takes, with all triggers of the ledger. */
 interface OutboxCost {
-  /** With the outbox's triggers while nobody asked for the contracts, as a share of without them. */
+  /**
+   * Throughput with the outbox's triggers while nobody wants the contracts' events, as a share of that without them.
+   */
   unwantedShare: number;
   /** The same with an event for each row. */
   onShare: number;
   onPerSecond: number;
-  /** What a reader does with them beside the index: they get their numbers. */
+  /** Rate at which the reader numbers the events, in addition to the index's work. */
   numberedPerSecond: number;
-  /** On disk, with its indexes. */
+  /** Size on disk, with indexes. */
   eventBytes: number;
 }
 
 /**
- * Writes blocks of movements into a ledger as Ponder does, every other one with the outbox's triggers switched off; first
- * while nobody wants the events, then while somebody does. What Ponder itself does for a row comes on top in an index:
- * there the outbox's share is smaller than here.
+ * Writes blocks of transfers into a ledger as Ponder does, every other one with the outbox's triggers disabled; first
+ * while nobody wants the events, then while somebody does. In a real index Ponder's own work for each row comes on top,
+ * so the outbox's share is smaller than here.
  */
 export async function compareOutbox(rows: number): Promise<OutboxCost> {
   const dir = mkdtempSync(join(tmpdir(), "mintyard-bench-"));
@@ -32,7 +34,7 @@ export async function compareOutbox(rows: number): Promise<OutboxCost> {
   const postgres = await startPostgres(dir, port);
   try {
     await migrate(postgres.url);
-    // The name that the fixture takes for the index that is read.
+    // The fixture uses this name for the index that is read.
     const ledger = await OutboxLedger.create(postgres.url);
     const before = new Set(await triggersOf(ledger));
     await ledger.attach();
@@ -72,7 +74,7 @@ async function triggersOf({ client, schema }: OutboxLedger): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** @returns how long so many rows took with the triggers, and as many without. */
+/** @returns the time for so many rows with the triggers, and for as many without. */
 async function fill(ledger: OutboxLedger, triggers: readonly string[], rows: number) {
   const took = { onMs: 0, offMs: 0 };
   for (let done = 0; done < rows; done += rowsOfBlock)

@@ -1,4 +1,4 @@
-// Our collection beside what its field uses, measured in one run: npm run -s mintyard -- dev bench gas
+// Our collection compared with what the field uses, measured in one run: npm run -s mintyard -- dev bench gas
 //   node bench/gas/bench-gas.ts [edr|osaka]
 import { gasChain, measureGas } from "../../test/contracts/gas-scenario.ts";
 import { measureProductGas } from "../../test/contracts/product-gas-scenario.ts";
@@ -8,7 +8,7 @@ import { measureCompositions, measureThirdwebTokens } from "./product-peers.ts";
 const network = process.argv[2] === "osaka" ? "osaka" : "edr";
 const columns = ["deploy", "mint1", "mint5", "mint20", "presale1k", "presale5k", "transferFirst", "transferNext"];
 columns.push("reserve20", "reveal", "withdraw");
-/** What the chain itself takes for the same effects; contracts.md section 6. */
+/** The chain's own minimum for the same effects; contracts.md section 6. */
 const floor = {
   deploy: 149_600,
   mint1: 74_930,

@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import { defineConfig } from "hardhat/config";
 
-// The settings of the contracts that the peers are compared with.
+// Our contracts' compiler settings, for a fair comparison.
 export default defineConfig({
   solidity: {
     version: "0.8.37",

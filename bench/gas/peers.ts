@@ -24,12 +24,12 @@ export function buildPeers(): void {
   if (status !== 0) throw new Error(`the peers do not compile; npm ci in bench/gas first?\n${stderr}`);
 }
 
-/** What the compiler made of a peer. */
+/** A peer's compiled artifact. */
 export function artifact(path: string): Artifact {
   return JSON.parse(readFileSync(new URL(`artifacts/${path}.json`, import.meta.url), "utf8")) as Artifact;
 }
 
-/** A thin drop of ours over the token library of `name`. */
+/** A thin drop of our own on top of the token library `name`. */
 export async function measureThinDrop(chain: GasChain, name: string): Promise<GasReport> {
   const { abi, bytecode } = artifact(`contracts/${name}.sol/${name}`);
   const deploy = (length: number) =>

@@ -42,7 +42,7 @@ export async function measureThirdwebTokens(chain: GasChain): Promise<GasReport>
   };
 }
 
-/** Peers that number the ids themselves. */
+/** Peers that assign the token ids themselves. */
 async function measureMints(
   chain: GasChain,
   kind: "721" | "1155",

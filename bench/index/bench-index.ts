@@ -1,5 +1,5 @@
-// Our ledger with triggers beside per-event upserts through Ponder's store, on the same blocks, which both find in the
-// same cache of fetched logs: npm run -s mintyard -- dev bench index [events]
+// Our ledger with triggers compared with per-event upserts through Ponder's store, on the same blocks, which both read
+// from the same cache of fetched logs: npm run -s mintyard -- dev bench index [events]
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -69,7 +69,7 @@ try {
 }
 process.exit(0);
 
-/** Fills Ponder's table of fetched logs, so that what follows measures indexing and not the node. */
+/** Fills Ponder's table of fetched logs, so that the runs measure indexing and not the node. */
 async function fetchAll(schema: string): Promise<void> {
   await (await runPonder(ours, schema, settings)).stop();
   await sql.query(`DROP SCHEMA "${schema}" CASCADE`);
@@ -87,7 +87,7 @@ async function rate(variant: Variant, schema: string, count: number): Promise<nu
   return count / run.seconds;
 }
 
-/** Both must have every transfer, and agree on the tokens, the accounts and the contracts. */
+/** Both must have every transfer, and the same tokens, accounts and contracts. */
 async function expectRows(count: number): Promise<void> {
   const [o, u] = [schemas.ours, schemas.upserts];
   const hex = (column: string) => `'0x' || encode(${column}, 'hex')`;
@@ -114,7 +114,7 @@ async function expectRows(count: number): Promise<void> {
     throw new Error(`the two do not agree: ${JSON.stringify(found)}`);
 }
 
-/** From a mined block to its row in `token`, with polling every 100 ms, as an embedded chain has it. */
+/** Time from a mined block to its row in `token`, with polling every 100 ms, as for an embedded chain. */
 async function latency(): Promise<void> {
   const run = await runPonder(ours, schemas.ours, settings);
   const count = async () => {

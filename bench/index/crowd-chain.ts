@@ -7,8 +7,8 @@ import { freePorts } from "../../src/free-port.ts";
 import { compileSolidity } from "../../test/setup/compile.ts";
 
 /**
- * Says what a busy ERC-721 contract says: one mint, then one sale of a token that exists, any of them, between some
- * 30,000 wallets. It keeps how often each token was sold, so that every sender is the owner.
+ * Emits the logs of a busy ERC-721 contract: one mint, then one sale of a random existing token, among some 30,000
+ * wallets. It counts the sales of each token, so that every sender is the owner.
  */
 const source = `// SPDX-License-Identifier: MIT
 pragma solidity ^0.8.20;
@@ -96,7 +96,10 @@ export class CrowdChain {
     return contractAddress;
   }
 
-  /** Asks until it is there: viem's own wait needs a further block when the first one came between two of its questions. */
+  /**
+   * Polls until the receipt exists: viem's own wait needs a further block if the first one came between two of its
+   * polls.
+   */
   async #receipt(hash: Hex) {
     for (let left = 10_000; ; left--) {
       try {
@@ -108,7 +111,7 @@ export class CrowdChain {
     }
   }
 
-  /** Emits so many transfers, 500 a block, and then as many empty blocks as make them final. */
+  /** Emits so many transfers, 500 per block, and then enough empty blocks to finalize them. */
   async addTransfers(count: number): Promise<void> {
     for (let done = 0, turn = 0; done < count; done += eventsPerBlock, turn++) await this.run(turn, eventsPerBlock);
     await this.#client.mine({ blocks: 80 });
@@ -131,7 +134,7 @@ export class CrowdChain {
   }
 
   stop(): void {
-    // The package's wrapper passes this one on to the node; killed, it would leave the node behind.
+    // The package's wrapper forwards this signal to the node; SIGKILL would leave the node running.
     this.#child.kill("SIGTERM");
   }
 }

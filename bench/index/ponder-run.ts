@@ -8,7 +8,7 @@ import { ponderEnvironment, ponderFolder, ponderNodeOptions } from "../../src/in
 
 export interface Variant {
   name: string;
-  /** Ponder's root, and its configuration file seen from there. */
+  /** Ponder's root, and its configuration file relative to that. */
   root: string;
   config: string;
   env: Record<string, string>;
@@ -29,16 +29,16 @@ export const upserts: Variant = {
 };
 
 export interface PonderRun {
-  /** From the first event it worked on until it was ready, in seconds. */
+  /** Seconds from its first event until it was ready. */
   seconds: number;
-  /** Processor time that the process took for it, in seconds. */
+  /** CPU time that the process used for that, in seconds. */
   cpuSeconds: number;
   /** Highest resident memory of the process so far, in MB. */
   peakMb(): number;
   stop(): Promise<void>;
 }
 
-/** Runs one variant until it says that it is ready. */
+/** Runs one variant until it reports that it is ready. */
 export async function runPonder(
   variant: Variant,
   schema: string,
@@ -48,7 +48,7 @@ export async function runPonder(
   const command = [
     // BENCH_NODE_ARGS="--cpu-prof --cpu-prof-dir=/tmp/profiles" shows where Ponder's process spends its time.
     ...(process.env["BENCH_NODE_ARGS"]?.split(" ") ?? []),
-    // Both have what makes Ponder itself faster: the difference is in what is written.
+    // Both get the options that make Ponder itself faster, so they differ only in what is written.
     ...[...ponderNodeOptions, join(ponderFolder(), "dist/esm/bin/ponder.js")],
     ...["--root", variant.root, "--config", variant.config, "--log-format", "json"],
     ...["start", "--schema", schema, "-p", String(port), "-H", "127.0.0.1"],

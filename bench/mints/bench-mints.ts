@@ -1,4 +1,4 @@
-// Mints a second and gas for each mint, single and in batches, beside a loop that promises nothing, on the chain of `npm start`.
+// Mints per second and gas per mint, single and in batches, compared with a loop without guarantees, on the chain of `npm start`.
 //   node bench/mints/bench-mints.ts [--mints 600] [--concurrent 20] [--batch 20] [--warm 100]
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
@@ -71,12 +71,12 @@ try {
   await stack.stop();
 }
 
-/** Nobody got a token before: the dearest recipient, as in a sale. */
+/** Recipients without tokens: the most expensive case, as in a sale. */
 function recipient(index: number): Address {
   return `0x${(index + 1).toString(16).padStart(40, "c")}`;
 }
 
-/** By the service; the plain loop's wallet may mint there too. */
+/** Deployed by the service; the plain loop's wallet may mint in it too. */
 async function deploy(type: string, minter: Address): Promise<Address> {
   const { text } = await stack.post(`${stack.ready.rest}/contracts`, {
     ...{ chain: "goerli", name: `Bench ${type}`, symbol: "BEN", owner_address: recipient(0), type },
@@ -101,7 +101,10 @@ async function mintSingle(contract: Address, from: number, count: number) {
   }));
 }
 
-/** Over GraphQL and under a key, of the ERC-721 contract: each token is a request, and those that wait at once share transactions. */
+/**
+ * Over GraphQL with a key, in the ERC-721 contract: each token is a request, and requests that wait at the same time
+ * share transactions.
+ */
 async function mintLists(contract: Address, first: number, count: number) {
   const query = `mutation ($contract: Address!, $tokens: [MintTokenInput!]!, $key: String!) {
     mintBatch(chain: "goerli", contract: $contract, tokens: $tokens, idempotencyKey: $key) { requests { id } userErrors { code } } }`;
@@ -139,7 +142,7 @@ interface Answer {
   data?: { mintBatch: { userErrors: unknown[] } | null };
 }
 
-/** Whether all of a request was signed. */
+/** Whether everything in a request was signed. */
 function isDone({ transaction_hash: hash, data }: Answer): boolean {
   return hash !== undefined || data?.mintBatch?.userErrors.length === 0;
 }
@@ -148,7 +151,7 @@ async function headOf(): Promise<number> {
   return Number(await stack.rpc<string>("eth_blockNumber", []));
 }
 
-/** How many nonces the service has given out. */
+/** Number of nonces that the service has assigned. */
 async function nextNonce(): Promise<number> {
   const { rows } = await database.query<{ next: number }>(
     "SELECT max(next_nonce)::int AS next FROM service.relayer_wallet",
@@ -156,7 +159,7 @@ async function nextNonce(): Promise<number> {
   return rows[0]?.next ?? 0;
 }
 
-/** Of the service's own transactions: which of a transaction's versions is mined, an answer cannot know. */
+/** Receipts of the service's own transactions, from blocks: an answer cannot know which attempt will be mined. */
 async function receiptsSince(block: number) {
   const receipts: { from: string; gasUsed: string; status: string }[] = [];
   const head = await headOf();
@@ -168,7 +171,7 @@ async function receiptsSince(block: number) {
   return receipts.filter(({ from }) => from.toLowerCase() === stack.ready.relayer.toLowerCase());
 }
 
-/** @param tokens of one request. @returns figures for each token, but for `ms`, which is the request's. */
+/** @param tokens per request. @returns figures per token, except `ms`, which is per request. */
 async function measure(
   from: number,
   count: number,

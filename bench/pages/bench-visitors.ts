@@ -1,7 +1,7 @@
-// `npm run -s mintyard -- dev bench visitors`: the mint page on a slow processor, and many visitors of one API process while
+// `npm run -s mintyard -- dev bench visitors`: the mint page on a slow CPU, and many visitors of one API process while
 // tokens are minted; then consoles of one account with many collections.
 // Options: --visitors 500 --tokens 200 --seconds 60 --loads 5 --collections 50 --consoles 20
-// The last line is JSON with every figure. Ends with 1 when a bound of docs/measurements/pages.md is missed.
+// The last line is JSON with every figure. Exits with 1 when a bound of docs/measurements/pages.md is missed.
 import { Agent, request } from "node:http";
 import { json } from "node:stream/consumers";
 import { parseArgs } from "node:util";
@@ -25,14 +25,14 @@ const { values: options } = parseArgs({
 const visitors = Number(options.visitors);
 const tokens = Number(options.tokens);
 const figures = new Figures();
-/** As the page asks (web/mint/use-sale.ts). */
+/** The page's interval on a local chain (web/mint/use-sale.ts). */
 const pollMs = 1_000;
-/** As the console asks for all its collections at once (web/console/collections.ts). */
+/** The console's interval for the figures of all its collections (web/console/collections.ts). */
 const consolePollMs = 4_000;
 
-/** Supply of the contract from a moment on, oldest first. */
+/** The contract's supply by time, oldest first. */
 const supplies: { at: number; minted: number }[] = [{ at: 0, minted: 0 }];
-/** Of each read, in milliseconds. */
+/** Milliseconds of each read. */
 const latencies: number[] = [];
 let stalest = 0;
 let wrong = 0;
@@ -75,7 +75,7 @@ try {
 }
 figures.print();
 
-/** One visitor's page: asks, shows what came, and asks again a second later. */
+/** One visitor's page: reads the sale, shows it, and repeats a second later. */
 async function visit(url: string, agent: Agent, at: number, until: number): Promise<void> {
   await pause((pollMs * at) / visitors);
   let shown: number | null = null;
@@ -86,7 +86,7 @@ async function visit(url: string, agent: Agent, at: number, until: number): Prom
     latencies.push(now - asked);
     if (minted === null) failed += 1;
     else {
-      // Until now the earlier number stood there: it was right until the next token, and behind from then on.
+      // Until now the page showed the earlier number, which was stale from the next token's mint on.
       const before = shown ?? minted;
       const next = supplies.find(({ minted: supply }) => supply > before);
       if (next) stalest = Math.max(stalest, now - next.at);
@@ -114,7 +114,7 @@ function ask(url: string, agent: Agent, headers: Record<string, string> = {}): P
   });
 }
 
-/** Consoles that are open side by side, each of which shows every collection of the account. */
+/** Consoles open in parallel, each showing every collection of the account. */
 async function watchConsoles(
   stack: Awaited<ReturnType<typeof startStackProcess>>,
   owner: Address,
@@ -158,7 +158,7 @@ async function watchConsoles(
   figures.check("incomplete_figures", incomplete, 0);
 }
 
-/** One token after another, at even times until `end`, each noted once its block is there. */
+/** Mints tokens one after another at even intervals until `end`, and records each once its block exists. */
 async function mintEvenly(
   node: ReturnType<typeof connect>["node"],
   wallets: readonly Wallet[],
@@ -172,7 +172,7 @@ async function mintEvenly(
     const wallet = wallets[token % wallets.length];
     const hash = await wallet?.sendTransaction({ to, data, value: 10n ** 16n });
     if (!hash) continue;
-    // The local chain has made the block before it answers with the hash.
+    // The local chain makes the block before it answers with the hash.
     const at = performance.now();
     await node.waitForTransactionReceipt({ hash });
     supplies.push({ at, minted: token + 1 });

@@ -1,4 +1,4 @@
-/** Figures of a run, printed as they come, with those that miss their bound. */
+/** A run's figures, printed as they come, with those that miss their bound. */
 export class Figures {
   readonly #figures: Record<string, number> = {};
   readonly #missed: string[] = [];

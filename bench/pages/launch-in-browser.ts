@@ -3,7 +3,7 @@ import { openBrowser, openPage } from "../../test/web/browser.ts";
 import { cutAt, type LaunchJob, mostDifference } from "./launch-job.ts";
 import { residentMegabytes } from "./process-memory.ts";
 
-/** The console's upload of a folder, whose tab is closed once in the middle. */
+/** The console's upload of a folder; its tab is closed once halfway. */
 export async function launchInBrowser(job: LaunchJob): Promise<void> {
   const { stack, key, count, bytesEach, stored, figures } = job;
   const origin = new URL(stack.ready.rest).origin;
@@ -40,7 +40,7 @@ async function begin(page: Page, { folder, count }: LaunchJob, origin: string): 
   await page.getByRole("button", { name: `Store ${count.toLocaleString("en")} pictures` }).click();
 }
 
-/** Until so many files are stored, or all of them and their documents. */
+/** Waits until so many files are stored, or all of them and their documents. */
 async function watch(
   browser: Browser,
   page: Page,
@@ -60,7 +60,7 @@ async function watch(
       .catch(() => null);
     if (failure) throw new Error(failure);
     const [, files, kept = "0"] = /(\d+) of \d+ files,(?:.*?; (\d+) were stored already)?/.exec(text) ?? [];
-    // Files that were stored before are looked up first, and are no progress of this tab yet.
+    // Files stored earlier are looked up first, and do not count as this tab's progress yet.
     if (files !== undefined && Number(files) > Number(kept))
       seen.difference = Math.max(seen.difference, (100 * Math.abs(Number(files) - now)) / count);
     if (now >= until) return;
@@ -68,7 +68,7 @@ async function watch(
   }
 }
 
-/** Of the largest renderer: the tab's. */
+/** Memory of the largest renderer, which is the tab's. */
 async function tabMegabytes(browser: Browser): Promise<number> {
   const session = await browser.newBrowserCDPSession();
   const { processInfo } = await session.send("SystemInfo.getProcessInfo");

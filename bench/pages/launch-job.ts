@@ -1,20 +1,20 @@
 import type { RunningStack } from "../../test/setup/stack.ts";
 import type { Figures } from "./figures.ts";
 
-/** One launch that is measured. */
+/** One launch to measure. */
 export interface LaunchJob {
   stack: RunningStack;
   key: string;
   folder: string;
   count: number;
   bytesEach: number;
-  /** Files that this launch has stored until now, as the database has them. */
+  /** Files that this launch has stored so far, according to the database. */
   stored: () => Promise<number>;
   figures: Figures;
 }
 
-/** Of all files: where a launch is cut. */
+/** Share of all files after which a launch is interrupted. */
 export const cutAt = 0.4;
 
-/** Per cent of a launch by which its progress may differ from what is stored. */
+/** Per cent of a launch by which the progress shown may differ from what is stored. */
 export const mostDifference = 2;

@@ -12,7 +12,7 @@ interface Event {
   files?: number;
 }
 
-/** `mintyard launch`, killed once in the middle of its uploads and started again. */
+/** `mintyard launch`, killed once halfway through its uploads and started again. */
 export async function launchWithCommand(job: LaunchJob): Promise<void> {
   const { figures, count, bytesEach, stored } = job;
   const began = performance.now();
@@ -29,7 +29,7 @@ export async function launchWithCommand(job: LaunchJob): Promise<void> {
   figures.check("command_files_stored_twice", Math.abs((await stored()) - count), 0);
 }
 
-/** @returns whether it was cut. */
+/** @returns whether it was interrupted. */
 async function run(job: LaunchJob, seen: { megabytes: number; difference: number }, cut: number): Promise<boolean> {
   const { stack, key, folder, count, stored } = job;
   const child = spawn(process.execPath, [...nodeFlags, program, "launch", folder, "--yes", "--json"], {

@@ -3,7 +3,7 @@ import { appendFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { makeArtwork } from "../../test/launch/artwork.ts";
 
-/** A folder of pictures with documents; every picture has the same number of bytes, and none is like another. */
+/** A folder of pictures with documents; all pictures have the same number of bytes and different content. */
 export async function makeFolder(folder: string, count: number, bytesEach: number): Promise<void> {
   await makeArtwork(folder, { count, seed: Date.now() });
   for (let id = 0; id < count; id += 1) {

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** Resident memory of a process in 10^6 bytes, shared pages included; 0 once it has ended. Linux. */
+/** Resident memory of a process in 10^6 bytes, including shared pages; 0 once it has ended. Linux. */
 export function residentMegabytes(pid: number): number {
   try {
     const [, kilobytes] = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];

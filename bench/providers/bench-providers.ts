@@ -1,4 +1,4 @@
-// How this product, viem's `fallback` and Ponder's own RPC layer end on the faults of test/zoo, as docs/measurements/providers.md has it.
+// How this product, viem's `fallback` and Ponder's own RPC layer cope with the faults of test/zoo, for docs/measurements/providers.md.
 //   node bench/providers/bench-providers.ts [--only PATTERN] [--write]
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -22,10 +22,10 @@ const { values } = parseArgs({
   options: { only: { type: "string", default: "" }, write: { type: "boolean", default: false } },
 });
 const mostMs = 60_000;
-/** Of reads at a time: they wait more than they work. */
+/** Concurrent reads, which mostly wait. */
 const atOnce = 4;
 
-// Ponder takes one endpoint in ten at random; here it begins with the first, as the others do.
+// Ponder chooses the endpoint of one call in ten at random; here it always starts with the first, as the others do.
 Math.random = () => 0.5;
 const h = await RelayHarness.start(startOwnDatabase);
 try {
@@ -34,7 +34,7 @@ try {
   const tokens = await mintTokens(node);
   const faults = new Map([...(await loadFaults())].filter(([name]) => new RegExp(values.only).test(name)));
 
-  /** Each contestant has endpoints of its own: some faults end after a while. */
+  /** Each contestant gets endpoints of its own, because some faults end after a while. */
   const against = async (fault: Fault, run: (urls: string[]) => Promise<Outcome>): Promise<Outcome> => {
     const endpoints = await startEndpoints(node, fault);
     const outcome = await boundedBy(mostMs, () => run(endpoints.urls));
@@ -77,7 +77,7 @@ try {
     }
   };
   await Promise.all(Array.from({ length: atOnce }, work));
-  // One after the other: they share the relayer's wallet.
+  // Sequential, because they share the relayer's wallet.
   for (const [name, fault] of writeFaults(faults)) {
     rows.push(await write(fault));
     console.error(`${rows.length}/${faults.size} ${name}`);

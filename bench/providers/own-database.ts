@@ -6,7 +6,7 @@ import { createDatabase, createPool } from "../../src/db/pool/pool.ts";
 import type { TestDatabase } from "../../test/setup/database.ts";
 import { startPostgresOnFreePort } from "../../test/setup/postgres-on-free-port.ts";
 
-/** A PostgreSQL of its own: that of the tests belongs to their runner. */
+/** A PostgreSQL of its own: the test database belongs to the test runner. */
 export async function startOwnDatabase(): Promise<TestDatabase> {
   const dir = await mkdtemp(join(tmpdir(), "mintyard-bench-"));
   const { postgres } = await startPostgresOnFreePort(dir);

@@ -1,7 +1,7 @@
 import type { Fault } from "../../test/zoo/fault.ts";
 import type { Outcome } from "../../test/zoo/outcome.ts";
 
-/** One fault, and how each contestant ended; null: it was not asked. */
+/** One fault, and each contestant's outcome; null: it was not tried. */
 export interface Row {
   fault: Fault;
   ours: Record<string, Outcome | null>;
@@ -9,7 +9,7 @@ export interface Row {
   ponder: Outcome | null;
 }
 
-/** How `deployViem` says that an error was none. */
+/** `deployViem`'s note that a transaction was mined despite the error. */
 const anyway = / \(\d+ was mined all the same\)/;
 const words = { right: "right", wrong: "**wrong (silently)**", error: "error", never: "**never (60 s)**" };
 
@@ -98,7 +98,7 @@ An error of this service has a named cause${unmet ? ", but for those of the next
 `;
 }
 
-/** The same list is wrong in test/zoo/zoo.long.test.ts, and the sample of final blocks names what it lacks. */
+/** test/zoo/zoo.long.test.ts gets the same wrong list, and there the sample of final blocks detects what is missing. */
 function isSampled({ fault, ours }: Row): boolean {
   return fault.kind === "read" && fault.ends.logs === "sampled" && ours["logs"]?.end === "wrong";
 }
@@ -129,13 +129,13 @@ function source({ source: from }: Fault): string {
   return `[${from}](https://github.com/${repository}/issues/${number})`;
 }
 
-/** @param cause the words of the log with which nothing is answered. */
+/** @param cause pattern of the log text when nothing is answered. */
 function cell(outcome: Outcome | null, cause?: unknown): string {
   if (!outcome) return "";
   if (outcome.end === "wrong") return `${words.wrong}: ${outcome.what}`;
   if (outcome.end !== "error") return words[outcome.end];
   const said = outcome.words.replaceAll(/[<>`*"]/g, " ").replaceAll(/\s+/g, " ");
-  // Hashes and ports are of the run, and say nothing.
+  // Hashes and ports differ from run to run.
   const steady = said.replaceAll(/0x[0-9a-f]{16,}/gi, "0x…").replaceAll(/127\.0\.0\.1:\d+/g, "the endpoint");
   const from = cause instanceof RegExp ? Math.max(0, steady.search(new RegExp(cause.source.split(".*")[0] ?? ""))) : 0;
   const short = steady

@@ -1,6 +1,6 @@
-// The yardstick: node:http and pg, JSON made by PostgreSQL, prepared statements, nothing else. With `pipelined` as second
-// argument it has our own pipelined connections in place of pg, which hand values on as bytes: the strongest baseline.
-// Started by the benches of reads, which send it the statements over IPC.
+// The baseline: node:http and pg, JSON made by PostgreSQL, prepared statements, nothing else. With `pipelined` as its
+// second argument, it uses our own pipelined connections instead of pg, which pass values on as bytes: the strongest
+// baseline. Started by the benchmarks of reads, which send it the statements over IPC.
 import { createServer } from "node:http";
 import pg from "pg";
 import { openPipelinedConnections } from "../../src/db/pipeline/pipelined-connections.ts";
@@ -9,7 +9,7 @@ import { connectionOptions } from "../../src/db/pool/pool.ts";
 export interface BareRead {
   /** Bytes are sent as `\x…` text. */
   statements: { text: string; values: string[]; column: string; columnAt?: number }[];
-  /** What stands before, between and behind what the statements give. */
+  /** Text before, between and after the statements' results. */
   texts: string[];
 }
 

@@ -1,7 +1,7 @@
-// `npm run -s mintyard -- dev bench reads`: our APIs beside a bare node:http + pg server that sends the same bytes.
+// `npm run -s mintyard -- dev bench reads`: our APIs compared with a bare node:http + pg server that sends the same bytes.
 // Options: --tokens 2000000 --contracts 2000 --accounts 400000 --seconds 4 --rounds 5
-//          --warm 20000 (requests of each server before anything is measured) --connections 1,32,128 --only account --dir <folder to keep the data in> --profile <folder>
-// Peers run when they are installed: npm ci --prefix bench/reads
+//          --warm 20000 (requests to each server before measuring) --connections 1,32,128 --only account --dir <folder to keep the data in> --profile <folder>
+// Peers run if they are installed: npm ci --prefix bench/reads
 import { type ChildProcess, fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -64,7 +64,7 @@ try {
   const bare = await start("bare-server.ts", [postgres.url], {});
   const base = `http://127.0.0.1:${apiPort}`;
   const client = new pg.Client({ connectionString: postgres.url });
-  // Losing it when the database stops says less than the failure that led there.
+  // Its error when the database stops would hide the failure that caused the stop.
   client.on("error", () => undefined);
   await client.connect();
   const peers = await startPeers(client, postgres.url);
@@ -85,7 +85,7 @@ try {
 async function startPeers(client: pg.Client, url: string): Promise<Map<string, Started>> {
   const peers = new Map<string, Started>();
   const wanted = options.peers.split(",").filter(Boolean);
-  // Ponder comes with the service itself.
+  // Ponder is installed with the service itself.
   const installed = wanted.filter((name) => {
     try {
       return import.meta.resolve(name) !== "";
@@ -108,14 +108,14 @@ interface Started {
 }
 
 async function start(file: string, args: string[], env: Record<string, string>): Promise<Started> {
-  // As `npm start` starts them.
+  // As in `npm start`.
   const execArgv = [...nodeFlags, ...(options.profile ? ["--cpu-prof", `--cpu-prof-dir=${options.profile}`] : [])];
   const child = fork(join(import.meta.dirname, file), args, { env: { PATH: process.env["PATH"], ...env }, execArgv });
   children.push(child);
   return { child, message: await next(child) };
 }
 
-/** A profile is written by a process that ends by itself. */
+/** Only a process that ends by itself writes its profile. */
 async function end(child: ChildProcess): Promise<void> {
   if (!options.profile) return void child.kill("SIGKILL");
   const gone = new Promise((done) => child.once("exit", done));
@@ -161,7 +161,7 @@ async function measure(scenario: Scenario, bare: Started, peers: Map<string, Sta
         const result = await autocannon({
           url: side.url,
           connections,
-          // The first round only warms up: a server is slow until its code is compiled.
+          // The first round is a warm-up: a server is slow until its code is compiled.
           duration: round === 0 ? 4 : Number(options.seconds),
           requests: side.requests,
         });
@@ -187,9 +187,8 @@ async function measure(scenario: Scenario, bare: Started, peers: Map<string, Sta
 }
 
 /**
- * Asks both servers until their code is compiled: by number, since a processor that is busy with other things would
- * have a server measured cold, at several times what a request costs. Mostly for the reads that take least, and then
- * for some of every kind.
+ * Sends requests to both servers until their code is compiled: a fixed number, because on a busy CPU a fixed time would
+ * leave a server cold, at several times the cost of a request. Most go to the cheapest reads, the others to every kind.
  */
 async function warmUp(scenarios: readonly Scenario[], bare: Started): Promise<void> {
   const warm = Number(options.warm);
@@ -203,7 +202,7 @@ async function warmUp(scenarios: readonly Scenario[], bare: Started): Promise<vo
   say("both servers are warm");
 }
 
-/** Tells the bare server what to answer. @returns how it is asked for that. */
+/** Sends the bare server its statements. @returns the requests that it now answers. */
 async function teach(bare: Started, scenario: Scenario): Promise<autocannon.Request[]> {
   const heard = next(bare.child);
   bare.child.send(scenario.bare satisfies BareRead[]);
@@ -215,7 +214,7 @@ function local(server: Started): string {
   return `http://127.0.0.1:${server.message.port}`;
 }
 
-/** The longest that a statement took by itself, each the best of three: the first of them fills the cache. */
+/** The longest duration of a statement alone, each the best of three: the first run fills the cache. */
 async function slowest(client: pg.Client, reads: readonly BareRead[]): Promise<number> {
   let most = 0;
   for (const { text, values } of reads.flatMap(({ statements }) => statements)) {
@@ -242,7 +241,7 @@ function median(numbers: number[]): number {
   return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
 }
 
-/** Waits until no server works any more: what one was still asked for would be taken from the next one's time. */
+/** Waits until all servers are idle: work left from one measurement would count in the next. */
 async function idle(): Promise<void> {
   const spent = () => children.reduce((sum, { pid }) => sum + cpuOf(pid), 0);
   for (let turn = 0; turn < 120; turn += 1) {
@@ -252,7 +251,7 @@ async function idle(): Promise<void> {
   }
 }
 
-/** Seconds of processor time of a server: what is left to compare on a machine that others use too. */
+/** A server's CPU seconds: the only comparable measure on a machine that others use too. */
 function cpuOf(pid: number | undefined): number {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, "utf8")

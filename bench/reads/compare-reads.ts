@@ -1,7 +1,7 @@
-// `npm run -s mintyard -- dev bench versions --against <checkout>`: reads of this version beside those of another, each on
-// its own copy of the same data, and beside bare servers that send the other version's statements, in one run.
+// `npm run -s mintyard -- dev bench versions --against <checkout>`: reads of this version compared with those of another,
+// each on its own copy of the same data, and with bare servers that send the other version's statements, in one run.
 // Options: --tokens 2000000 --contracts 2000 --accounts 400000 --seconds 4 --rounds 5 --connections 32,128
-//          --keys 2000 (random accounts, asked for one after another) --dir <folder to keep the data in>
+//          --keys 2000 (random accounts, requested one after another) --dir <folder to keep the data in>
 import { type ChildProcess, execFileSync, fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -84,7 +84,7 @@ try {
         MINTYARD_API_KEY: apiKey,
       },
       ...{ MINTYARD_DATA_DIR: join(dir, `service_${version}`), LOG_LEVEL: "error" },
-      // As `npm start` starts it, whose cache is there in a checkout that was started once.
+      // As in `npm start`, whose compile cache exists in a checkout that was started before.
       ...{ ...fewArenas, NODE_COMPILE_CACHE: join(versions[version], ".runtime/compile-cache") },
       ...{ RPC_URL_GOERLI: "http://127.0.0.1:9", CHAIN_ID_GOERLI: "31337" },
     });
@@ -138,7 +138,7 @@ try {
   await measure(`${keys.length} random accounts`, randomSides, 32);
   await client.end();
   for (const side of randomSides) {
-    // Nothing is in PostgreSQL's memory nor, where the system lets us drop it, in that of the system.
+    // Nothing is cached in PostgreSQL or, where we may drop it, in the system's page cache.
     await server.stop();
     dropSystemCache();
     server = await startServer(dir, port);
@@ -172,7 +172,7 @@ async function createDatabase(name: string): Promise<void> {
 
 async function connect(connectionString: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString });
-  // Losing it when the database stops says less than the failure that led there.
+  // Its error when the database stops would hide the failure that caused the stop.
   client.on("error", () => undefined);
   await client.connect();
   return client;
@@ -206,7 +206,7 @@ async function teach({ child }: Started, reads: readonly BareRead[]): Promise<vo
   await heard;
 }
 
-/** The reads with the number of the column that is sent. */
+/** Adds to each read the number of the column that is sent. */
 async function withColumns(database: pg.Client, reads: readonly BareRead[]): Promise<BareRead[]> {
   const known = new Map<string, number>();
   const columnAt = async (text: string, values: string[], column: string) => {
@@ -234,7 +234,7 @@ async function measure(name: string, sides: readonly Side[], connections: number
       const before = [processorOf(side.pid), databaseProcessor()] as const;
       const result = await autocannon({
         ...{ url: side.url, connections, requests: side.requests },
-        // The first round only warms up.
+        // The first round is a warm-up.
         duration: round === 0 ? 4 : Number(options.seconds),
       });
       const kept = seen.get(side.name);
@@ -284,7 +284,7 @@ function median(numbers: number[]): number {
   return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
 }
 
-/** Waits until no server works any more: what one was still asked for would be taken from the next one's time. */
+/** Waits until all servers are idle: work left from one measurement would count in the next. */
 async function idle(): Promise<void> {
   const spent = () => children.reduce((sum, { pid }) => sum + processorOf(pid), databaseProcessor());
   for (let turn = 0; turn < 60; turn += 1) {
@@ -304,13 +304,13 @@ function statOf(pid: number | string | undefined): string[] {
   }
 }
 
-/** Seconds of processor time. */
+/** CPU seconds. */
 function processorOf(pid: number | string | undefined): number {
   const fields = statOf(pid);
   return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / 100;
 }
 
-/** The same of PostgreSQL: its first process, those that it has now, and those that have ended. */
+/** CPU seconds of PostgreSQL: its postmaster, its current processes, and those that have ended. */
 function databaseProcessor(): number {
   const [first = ""] = readFileSync(join(dir, "data", "postmaster.pid"), "utf8").split("\n");
   const fields = statOf(first);

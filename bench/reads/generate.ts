@@ -15,15 +15,15 @@ export const benchChainId = 31337;
 const schema = `c${benchChainId}_bench`;
 const rowsPerStatement = 100_000;
 
-/** A number from 0 to 1 that belongs to `expression` and nothing else. */
+/** A pseudo-random number from 0 to 1 that depends on `expression` only. */
 const unit = (salt: string, expression: string) =>
   `(('x' || substr(md5('${salt}' || ${expression}), 1, 8))::bit(32)::bigint / 4294967296.0)`;
 const address = (salt: string, expression: string) =>
   `decode(md5('${salt}' || ${expression}) || substr(md5('${salt}+' || ${expression}), 1, 8), 'hex')`;
 
 /**
- * Fills an empty database: mints and movements through the real ledger and its triggers, set-wise;
- * few contracts and accounts have very much, every twentieth contract is ERC-1155.
+ * Fills an empty database: mints and transfers through the real ledger and its triggers, set-wise. A few contracts and
+ * accounts have very many; every twentieth contract is ERC-1155.
  */
 export async function generate(url: string, size: DataSize, say: (line: string) => void): Promise<void> {
   await migrate(url);
@@ -33,7 +33,7 @@ export async function generate(url: string, size: DataSize, say: (line: string) 
   try {
     await client.query("SET synchronous_commit = off; SET maintenance_work_mem = '512MB'; SET work_mem = '128MB'");
     await client.query("CREATE TABLE IF NOT EXISTS public.bench_step (name text PRIMARY KEY)");
-    // What took an hour must not be done again because the next step failed.
+    // An hour's work must not be repeated because the next step failed.
     const once = async (name: string, step: () => Promise<unknown>) => {
       const { rowCount } = await client.query("SELECT FROM public.bench_step WHERE name = $1", [name]);
       if (rowCount) return;
@@ -119,12 +119,12 @@ async function addMetadata(client: pg.Client): Promise<void> {
     FROM ${schema}.token t CROSS JOIN LATERAL (SELECT 'bafybei' || md5(t.contract::text) || 'qqqqqqqqqqqqqqqqqqqq' AS cid,
       'A piece of collection ' || left(md5(t.contract::text), 6) || ', drawn by hand and numbered once' AS words) g`);
   await client.query("ALTER TABLE service.token_metadata ENABLE TRIGGER USER");
-  // What `service.search_words` makes of such texts, but for words like 61e5eb, in a tenth of the time.
+  // What `service.search_words` makes of such texts, except for words like 61e5eb, in a tenth of the time.
   await client.query(`INSERT INTO service.token_words
     SELECT chain_id, contract, token_id, to_tsvector('simple', name || ' ' || description) FROM service.token_metadata`);
 }
 
-/** What the trigger on the documents would have made, set-wise; indexes in the end, because that is many times faster. */
+/** What the trigger on documents would have written, set-wise. Indexes are created last, which is many times faster. */
 async function addTraits(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ definition: string; name: string; constrained: boolean }>(
     `SELECT pg_get_indexdef(i.indexrelid) AS definition, c.relname AS name, i.indisprimary AS constrained

@@ -1,4 +1,5 @@
-// mercurius with jit over one statement per page: rows read by pg, written by the GraphQL layers. Started by bench-reads.ts.
+// mercurius with jit over one statement per page: pg reads the rows, the GraphQL layers write them. Started by
+// bench-reads.ts.
 import Fastify from "fastify";
 import mercurius from "mercurius";
 import pg from "pg";

@@ -1,5 +1,5 @@
-// Ponder's own GraphQL (the version that the service indexes with) over the views of peers.sql, built as its
-// middleware builds it: yoga, its schema, its data loaders. Started by bench-reads.ts.
+// Ponder's own GraphQL (in the version that the service indexes with) over the views of peers.sql, assembled as its
+// middleware does: yoga, its schema, its data loaders. Started by bench-reads.ts.
 import { createServer } from "node:http";
 import { relations } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/node-postgres";
@@ -8,7 +8,7 @@ import { onchainTable, primaryKey } from "ponder";
 
 const main = (path) => import(new URL(`../../node_modules/${path}`, import.meta.url).href);
 const { buildDataLoaderCache, buildGraphQLSchema } = await main("ponder/dist/esm/graphql/index.js");
-// The one that drizzle uses, for its parsers.
+// drizzle's own instance of pg, to set its parsers.
 const { default: pg } = await main("pg/lib/index.js");
 
 const token = onchainTable(
@@ -54,7 +54,7 @@ const tokenRelations = relations(token, ({ one }) => ({
   record: one(contract, { fields: [token.contract], references: [contract.address] }),
 }));
 const schema = { token, metadata, contract, tokenRelations };
-// Bytes go both ways as the text that PostgreSQL writes (`\\x…`), so that its own indexes serve these queries.
+// Bytes are passed both ways as PostgreSQL's text (`\\x…`), so that PostgreSQL's own indexes serve these queries.
 pg.types.setTypeParser(pg.types.builtins.BYTEA, (text) => text);
 const pool = new pg.Pool({ connectionString: process.argv[2], max: 10, options: "-c search_path=peer" });
 const raw = drizzle(pool, { schema, casing: "snake_case" });

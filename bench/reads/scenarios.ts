@@ -14,7 +14,7 @@ export interface Scenario {
   requests: { method: "GET" | "POST"; path: string; headers: Record<string, string>; body?: string }[];
   /** The same answers from the bare server, in the same order. */
   bare: BareRead[];
-  /** What other servers are asked for about the same; bodies of POST /graphql. */
+  /** Requests to other servers for the same data; bodies of POST /graphql. */
   peers?: Record<string, string[]>;
 }
 
@@ -43,7 +43,7 @@ const ponder = (filter: string) =>
 const mercurius = (name: string) =>
   `query ($a: String!) { ${name}(address: $a) { nodes { ${fields} } hasNextPage totalCount } }`;
 
-/** The same pages as their own schemas spell them. */
+/** The same pages in the peers' own schemas. */
 function peersOf(addresses: string[], queries: Record<"postgraphile" | "mercurius" | "ponder", string>) {
   return Object.fromEntries(
     Object.entries(queries).map(([name, query]) => [
@@ -53,7 +53,10 @@ function peersOf(addresses: string[], queries: Record<"postgraphile" | "mercuriu
   );
 }
 
-/** Finds accounts and contracts with full pages, asks our server once for each, and notes how a bare server would answer. */
+/**
+ * Selects accounts and contracts with full pages, sends each request to our server once, and records how a bare server
+ * would answer.
+ */
 export async function makeScenarios(
   databaseUrl: string,
   client: pg.Client,
@@ -62,7 +65,7 @@ export async function makeScenarios(
 ): Promise<Scenario[]> {
   const config = loadConfig({
     ...{ DATABASE_URL: databaseUrl, RPC_URL_GOERLI: "http://127.0.0.1:9", CHAIN_ID_GOERLI: "31337" },
-    // As the API's: cursors are signed with it.
+    // The API's own, because cursors are signed with it.
     ...{ PUBLIC_URL: base, LOG_LEVEL: "silent", KEY_PEPPER: "of the tests" },
   });
   const services = createServices(config, "bench");
@@ -90,7 +93,7 @@ export async function makeScenarios(
   const headers = { Authorization: key, "Content-Type": "application/json" };
 
   async function bareOf(body: string, columns: string[]): Promise<BareRead> {
-    // It sends what the statements give as it is: composing an answer of it is what ours does beside.
+    // It sends the statements' results unchanged; composing an answer from them is the work that our server adds.
     const bare: BareRead = { statements: [], texts: [] };
     for (const [index, { text, values }] of heard.entries()) {
       const column = columns[index] ?? "items";

@@ -1,5 +1,5 @@
-// How long from a request to the hash in its answer, and from its acceptance, on the local chain of `npm start`; and what a loop
-// that promises nothing takes there.
+// Time from a request to the hash in its answer, and from its acceptance, on the local chain of `npm start`; compared with a
+// loop without guarantees.
 //   node bench/relay/bench-relay.ts [--deployments 600] [--concurrent 20] [--warm 200]
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
@@ -11,9 +11,9 @@ import { inParallel, percentiles, round, startBenchStack } from "../bench-stack.
 import { PlainLoop, untilMined } from "../plain-loop.ts";
 
 interface Answer {
-  /** Milliseconds since the request was sent; it waits for its turn at the API like everybody's. */
+  /** Milliseconds since the request was sent, including its wait at the API. */
   took: number;
-  /** By the machine's clock, which is the database's too. */
+  /** By the machine's clock, which is also the database's. */
   at: number;
   /** Null when the request was refused. */
   hash: string | null;
@@ -51,7 +51,7 @@ async function deploy(index: number): Promise<Answer> {
   return { ...answer, hash: hash ?? null };
 }
 
-/** Milliseconds from the moment at which a request's row was written to the end of its answer. */
+/** Milliseconds from the writing of a request's row to the end of its answer. */
 async function sinceAccepted(answers: readonly Answer[]): Promise<number[]> {
   const client = new pg.Client({ connectionString: ready.databaseUrl });
   await client.connect();
@@ -69,7 +69,7 @@ async function sinceAccepted(answers: readonly Answer[]): Promise<number[]> {
   return rows.map(({ place, accepted }) => (answers[Number(place) - 1]?.at ?? 0) - accepted);
 }
 
-/** Transactions of the paying wallet that are in blocks. */
+/** Number of the paying wallet's mined transactions. */
 async function mined(): Promise<number> {
   return Number(await stack.rpc<string>("eth_getTransactionCount", [ready.relayer, "latest"]));
 }
@@ -82,7 +82,7 @@ async function run(from: number, count: number): Promise<Answer[]> {
   return answers.filter(({ hash }) => hash !== null);
 }
 
-/** The same collections by a loop that promises nothing, through a factory of its own. */
+/** The same collections by a loop without guarantees, through a factory of its own. */
 async function runPlain() {
   const loop = await PlainLoop.start(stack);
   const code = encodeFactory(loop.address);

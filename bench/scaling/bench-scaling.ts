@@ -1,4 +1,4 @@
-// `npm run -s mintyard -- dev bench scaling`: one API process, two, and two with a streaming standby, in turns.
+// `npm run -s mintyard -- dev bench scaling`: one API process, two, and two with a streaming standby, alternating.
 // Options: --tokens 50000 --contracts 200 --accounts 2000 --seconds 3 --rounds 4 --connections 32
 import { type ChildProcess, fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -26,7 +26,7 @@ const { values: options } = parseArgs({
 });
 const say = (line: string) => console.log(`${new Date().toISOString().slice(11, 19)} ${line}`);
 
-/** A way to run the service: its processes, and what is asked of them. */
+/** A way to run the service: its processes, and the requests to them. */
 interface Setup {
   name: string;
   ports: number[];
@@ -55,7 +55,7 @@ try {
   const standby = await startStandby(primary, join(dir, "primary"), join(dir, "standby"), standbyPort);
   servers.unshift(standby);
   const key = randomUUID();
-  // The third process reads from the standby; beside the first, each database serves one process.
+  // The third process reads from the standby; with the first process, each database serves one process.
   for (const port of ports) await startApi(port, key, primary.url, port === third ? standby.url : "");
   const paths = await accountPages(primary.url);
   const setups = [
@@ -103,7 +103,7 @@ async function startApi(port: number, key: string, databaseUrl: string, replicaU
   });
 }
 
-/** Pages of 50 NFTs of accounts that have so many. */
+/** Pages of 50 NFTs, of accounts that own so many. */
 async function accountPages(url: string): Promise<string[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
@@ -116,7 +116,7 @@ async function accountPages(url: string): Promise<string[]> {
   return pages;
 }
 
-/** All processes of a setup at once, the connections divided among them as a balancer would. */
+/** Requests to all processes of a setup at once; connections are divided among them as by a load balancer. */
 async function measure(setup: Setup, paths: string[], key: string, kept: boolean): Promise<void> {
   const before = cpuOf(setup.pids);
   const results = await Promise.all(
@@ -130,7 +130,7 @@ async function measure(setup: Setup, paths: string[], key: string, kept: boolean
     ),
   );
   setup.failed += results.reduce((sum, { non2xx, errors }) => sum + non2xx + errors, 0);
-  // The first round only warms up: a server is slow until its code is compiled.
+  // The first round is a warm-up: a server is slow until its code is compiled.
   if (!kept) return;
   const total = results.reduce((sum, { requests }) => sum + requests.total, 0);
   setup.rates.push(results.reduce((sum, { requests }) => sum + requests.average, 0));
@@ -139,7 +139,7 @@ async function measure(setup: Setup, paths: string[], key: string, kept: boolean
   setup.cpu.push(((cpuOf(setup.pids) - before) * 1_000_000) / Math.max(1, total));
 }
 
-/** Seconds of processor time. */
+/** CPU seconds. */
 function cpuOf(pids: readonly number[]): number {
   return pids.reduce((sum, pid) => {
     const fields = readFileSync(`/proc/${pid}/stat`, "utf8")

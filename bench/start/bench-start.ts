@@ -1,5 +1,5 @@
-// How long `npm start` takes, part by part, and what the stack takes at rest: memory, processor time, transactions.
-//   npm run -s mintyard -- dev bench start [runs]      default: 5 starts on an empty folder and 5 on one that exists
+// How long `npm start` takes, part by part, and what the idle stack uses: memory, CPU time, transactions.
+//   npm run -s mintyard -- dev bench start [runs]      default: 5 starts in an empty folder and 5 in an existing one
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
@@ -13,18 +13,21 @@ import { proportionalMemory, stackProcesses } from "./proportional-memory.ts";
 
 const root = join(import.meta.dirname, "../..");
 const runs = Number(process.argv[2] ?? 5);
-/** Heaps are compacted ten seconds after the start, idle connections end after thirty; then young generations fill. */
+/**
+ * Heaps are compacted ten seconds after the start, idle connections end after thirty; then the young generations fill
+ * up.
+ */
 const restMs = 90_000;
 const watchedMs = 60_000;
 
 interface Start {
   /** From the command to the ready line, in seconds. */
   seconds: number;
-  /** By part: until it was ready, in seconds since the launcher began. */
+  /** Seconds from the launcher's start until each part was ready. */
   parts: Map<string, number>;
 }
 
-/** Starts the stack as an operator does, and stops it after `atRest`. */
+/** Starts the stack as an operator does, runs `atRest`, and stops the stack. */
 async function start(folder: string, atRest?: (databaseUrl: string) => Promise<void>): Promise<Start> {
   const [port = 0] = await freePorts(1);
   const began = performance.now();
@@ -71,7 +74,7 @@ function print(title: string, starts: readonly Start[]): void {
   }
 }
 
-/** What the stack takes while nobody asks it for anything. */
+/** Prints what the stack uses while it gets no requests. */
 async function printRest(folder: string, databaseUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
@@ -102,7 +105,7 @@ async function printRest(folder: string, databaseUrl: string): Promise<void> {
     );
 }
 
-/** The part of a command line that says what it is. */
+/** The part of a command line that identifies the program. */
 function nameOf(command: string): string {
   return (/[\w-]+\.(?:ts|mjs|js)\b(?!.*[\w-]+\.(?:ts|mjs|js)\b).*/.exec(command)?.[0] ?? command).slice(0, 90);
 }

@@ -3,22 +3,22 @@ import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 export interface ProcessMemory {
   pid: number;
   command: string;
-  /** Proportional set size: a page that several processes share counts for each by its part. 10^6 bytes. */
+  /** Proportional set size in 10^6 bytes: a page shared by several processes is divided among them. */
   megabytes: number;
-  /** What of it is no part of a file. Other processes of the machine, which may run the same programs, change nothing of it. */
+  /** The part that is not file-backed. Other processes that run the same programs do not affect it. */
   ownMegabytes: number;
-  /** Pages of files that it holds, those that others hold too included. */
+  /** File-backed pages, including those that other processes share. */
   fileMegabytes: number;
-  /** The program that it runs. */
+  /** The program that the process runs. */
   program: string;
-  /** Processor time that it took so far, in seconds. */
+  /** CPU seconds used so far. */
   processorSeconds: number;
 }
 
-/** Of a clock that programs on Linux see, whatever the kernel's own is. */
+/** The clock that Linux shows to programs, whatever the kernel's own is. */
 const ticksPerSecond = 100;
 
-/** All processes of a folder's stack, npm and its shell included, when those started it. Linux. */
+/** All processes of a folder's stack, including npm and its shell if those started it. Linux. */
 export function stackProcesses(folder: string): { pid: number; command: string }[] {
   const parents = new Map<number, number>();
   const members = new Set<number>();
@@ -27,7 +27,7 @@ export function stackProcesses(folder: string): { pid: number; command: string }
     parents.set(Number(name), Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]));
     if (read(name, "environ").includes(`MINTYARD_DATA_DIR=${folder}\0`)) members.add(Number(name));
   }
-  // Ponder gets nothing of the environment, and neither do its children.
+  // Ponder does not get the environment, and neither do its children.
   for (let grown = true; grown; ) {
     grown = false;
     for (const [pid, parent] of parents) {
@@ -42,8 +42,8 @@ export function stackProcesses(folder: string): { pid: number; command: string }
 }
 
 /**
- * The processes of a folder's stack and what they hold, the largest first; npm and its shell, which only started them,
- * are left out. Linux.
+ * The processes of a folder's stack and their memory, largest first, without npm and its shell, which only started
+ * them. Linux.
  */
 export function proportionalMemory(folder: string): ProcessMemory[] {
   return stackProcesses(folder)
@@ -69,7 +69,7 @@ function megabytesOf(text: string, name: string): number {
   return (Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(text)?.[1] ?? 0) * 1024) / 1e6;
 }
 
-/** Empty for a process that has gone meanwhile, or somebody else's. */
+/** Empty for a process that has ended meanwhile, or belongs to another user. */
 function programOf(pid: number): string {
   try {
     return readlinkSync(`/proc/${pid}/exe`);
@@ -87,7 +87,7 @@ function processorSeconds(pid: number): number {
   return (Number(user ?? 0) + Number(system ?? 0)) / ticksPerSecond;
 }
 
-/** Empty for a process that has gone meanwhile. */
+/** Empty for a process that has ended meanwhile. */
 function read(pid: string, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, "utf8");

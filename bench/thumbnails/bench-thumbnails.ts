@@ -1,5 +1,5 @@
-// Previews of 512 pixels a second by one process, and the most memory that it had: node bench/thumbnails/bench-thumbnails.ts [count] [png|jpeg|webp…]
-// Without a format also those of as many pictures at links, with what they take of the service's own process.
+// Previews of 512 pixels per second by one process, and its peak memory: node bench/thumbnails/bench-thumbnails.ts [count] [png|jpeg|webp…]
+// Without a format, also previews of as many linked pictures, with the CPU time of the service's own process.
 import { fork } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
@@ -18,7 +18,7 @@ const side = 2_048;
 const servingWord = "serve";
 const [word = "40", ...formats] = process.argv.slice(2);
 
-/** Soft noise over a gradient, as drawn art has: a PNG of some megabytes. */
+/** Soft noise over a gradient, like digital art: a PNG of some megabytes. */
 async function drawn(): Promise<sharp.Sharp> {
   const gaussian = { type: "gaussian", mean: 128, sigma: 12 } as const;
   const base = sharp({ create: { width: side, height: side, channels: 3, background: "#000", noise: gaussian } });
@@ -33,14 +33,14 @@ async function drawn(): Promise<sharp.Sharp> {
   );
 }
 
-/** Each link has a picture of its own: what is behind a PNG's end is not read, and makes another file. */
+/** Each link has a different file: bytes after a PNG's end are ignored but change the file. */
 async function serve(): Promise<void> {
   const picture = await (await drawn()).png().toBuffer();
   const server = createServer(({ url = "" }, response) => response.end(Buffer.concat([picture, Buffer.from(url)])));
   server.listen(0, "127.0.0.1", () => process.send?.((server.address() as AddressInfo).port));
 }
 
-/** Of a process, until now. */
+/** CPU time of a process so far. */
 function processorMs(pid: number | undefined): number {
   const ticks = readFileSync(`/proc/${pid}/stat`, "utf8")
     .replace(/^.*\) /, "")
@@ -64,7 +64,7 @@ async function measureFormats(count: number): Promise<void> {
     if (formats.length > 0 && !formats.includes(name)) continue;
     const maker = new PictureMaker();
     await maker.make(bytes, 512);
-    // A process ends after 500 pictures; what an earlier one had is no more to be read.
+    // A process ends after 500 pictures, and an earlier one's figures can no longer be read.
     let [used, peak] = [0, 0];
     const started = performance.now();
     for (let at = 0; at < count; at += 1) {

@@ -1,5 +1,5 @@
-// The yardstick: ipfs-unixfs-importer and a CAR on disk, files out of memory, nothing else. Started by
-// bench-uploads.ts, which names a round over IPC and hears how long it took.
+// The baseline: ipfs-unixfs-importer and a CAR on disk, files from memory, nothing else. Started by bench-uploads.ts,
+// which starts each round over IPC and gets its duration.
 import { createWriteStream } from "node:fs";
 import { unlink } from "node:fs/promises";
 import { Readable } from "node:stream";

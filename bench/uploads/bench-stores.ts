@@ -1,5 +1,5 @@
-// `npm run -s mintyard -- dev bench stores`: uploads and reads of blocks in S3 beside the local folder, by OpenStack Swift of this
-// machine. Options: --files 150 --rounds 3. The last line is JSON with every figure.
+// `npm run -s mintyard -- dev bench stores`: uploads and reads of blocks in S3 compared with the local folder, with
+// OpenStack Swift on this machine. Options: --files 150 --rounds 3. The last line is JSON with every figure.
 import { randomBytes, randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -14,7 +14,7 @@ const { values: options } = parseArgs({
   options: { files: { type: "string", default: "150" }, rounds: { type: "string", default: "3" } },
 });
 const [count, rounds] = [Number(options.files), Number(options.rounds)];
-/** Larger than what stays in the memory of a process, one by one and together. */
+/** Too large for a process's memory cache, each and in total. */
 const fileBytes = 300_000;
 const documents = 1_000;
 const figures: Record<string, number> = {};
@@ -37,14 +37,14 @@ try {
     for (const kind of round % 2 === 0 ? (["local", "s3"] as const) : (["s3", "local"] as const)) {
       const first = await startApi(join(dir, `${kind}-${round}`), kinds[kind], key);
       const files: string[] = [];
-      // The first warms the process up.
+      // The first upload is a warm-up.
       await upload(first.url, key, randomBytes(fileBytes));
       await time(`${kind}_upload`, count, async () => {
         for (let file = 0; file < count; file += 1) files.push(await upload(first.url, key, randomBytes(fileBytes)));
       });
       const folder = await uploadFolder(first.url, key, `${kind} ${round}`);
       await first.process.end();
-      // Another host, which has no copy yet; then a process that has copies on its disk and none in memory.
+      // Another host without cached copies; then a process with copies on its disk and none in memory.
       const host = join(dir, kind === "local" ? `${kind}-${round}` : `${kind}-${round}-other`);
       for (const state of kind === "local" ? ["warm"] : ["cold", "warm"]) {
         const api = await startApi(host, kinds[kind], key);
@@ -66,7 +66,7 @@ try {
       ["cold", "warm"].map((state) => [`s3_${state}_${what}`, `local_warm_${what}`]),
     ),
   ] as [string, string][]) {
-    // Of one round each: what else the machine does is the same for both.
+    // Ratios within one round, in which both see the same load of the machine.
     const ratios = (taken.get(name) ?? []).map((ms, round) => ms / (taken.get(base)?.[round] ?? Number.NaN));
     figures[`${name}_times_local`] = Math.round(median(ratios) * 100) / 100;
   }
@@ -91,7 +91,7 @@ async function startApi(dataDir: string, settings: Record<string, string>, key: 
   return { process, url: `http://127.0.0.1:${port}` };
 }
 
-/** Notes milliseconds for one of `times` pieces of work. */
+/** Records milliseconds for one of `times` pieces of work. */
 async function time(name: string, times: number, work: () => Promise<void>): Promise<void> {
   const startedAt = performance.now();
   await work();

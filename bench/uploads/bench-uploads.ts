@@ -1,6 +1,6 @@
-// `npm run -s mintyard -- dev bench uploads`: time and memory of uploads over HTTP, and the gateway beside nginx.
+// `npm run -s mintyard -- dev bench uploads`: time and memory of uploads over HTTP, and the gateway compared with nginx.
 // Options: --files 10000 --rounds 5 --seconds 4 --only directory,500mb,1gib,after,gateway
-// The last line is JSON with every figure. Ends with 1 when a bound of docs/measurements/uploads.md is missed.
+// The last line is JSON with every figure. Exits with 1 when a bound of docs/measurements/uploads.md is missed.
 import { type ChildProcess, fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -81,7 +81,7 @@ async function benchDirectory(): Promise<void> {
     say(
       `${count} files, ${(body.length / mebibyte).toFixed(1)} MiB: ${ms.toFixed(0)} ms, bare importer ${bareMs.toFixed(0)} ms`,
     );
-    // The first round warms both up.
+    // The first round is a warm-up for both.
     if (round === 0) continue;
     times.push(ms);
     ratios.push(ms / bareMs);
@@ -93,7 +93,7 @@ async function benchDirectory(): Promise<void> {
   await stop(bare);
 }
 
-/** @param directories that the same process takes first: its heap has grown with them. */
+/** @param directories that the same process takes first, which makes its heap grow. */
 async function benchFile(name: string, sizeBytes: number, directories = 0): Promise<void> {
   const api = await startApi(sizeBytes);
   for (let round = 0; round < directories; round += 1) {
@@ -153,7 +153,7 @@ async function benchGateway(): Promise<void> {
   }
 }
 
-/** In a process of its own, so that the client's work is not this one's. */
+/** In a process of its own, so that the client's CPU time does not count here. */
 async function load(url: string, connections: number, seconds: number): Promise<{ perSecond: number; wrong: number }> {
   const child = fork(join(import.meta.dirname, "raw-load.ts"), [url, String(connections), String(seconds)]);
   children.add(child);
@@ -168,7 +168,7 @@ interface Api {
   key: string;
 }
 
-/** A fresh process each time: what it needed at most is then this measurement's. */
+/** A fresh process each time, so that its peak memory belongs to this measurement. */
 async function startApi(fileBytes = 20_971_520): Promise<Api> {
   const [port = 0] = await freePorts(1);
   const key = randomUUID();
@@ -186,7 +186,7 @@ async function startApi(fileBytes = 20_971_520): Promise<Api> {
 
 async function start(file: string, env: Record<string, string>): Promise<ChildProcess> {
   const child = fork(join(import.meta.dirname, file), {
-    // As `npm start` starts it; BENCH_FLAGS tries others.
+    // As in `npm start`; BENCH_FLAGS replaces the flags.
     execArgv: process.env["BENCH_FLAGS"]?.split(" ") ?? nodeFlags,
     env: { PATH: process.env["PATH"], ...env },
   });
@@ -213,13 +213,13 @@ async function stop(child: ChildProcess): Promise<void> {
   children.delete(child);
 }
 
-/** The most memory that the process ever had, in MiB; where /proc is. */
+/** Peak memory of the process in MiB; needs /proc. */
 function peakOf(child: ChildProcess): number {
   const [, kilobytes] = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, "utf8")) ?? [];
   return Number(kilobytes) / 1_024;
 }
 
-/** From now on `peakOf` tells the most since now. */
+/** Resets the peak that `peakOf` reports. */
 function forgetPeak(child: ChildProcess): void {
   writeFileSync(`/proc/${child.pid}/clear_refs`, "5");
 }
@@ -228,7 +228,7 @@ function* slices(body: Buffer): Iterable<Buffer> {
   for (let at = 0; at < body.length; at += 65_536) yield body.subarray(at, at + 65_536);
 }
 
-/** @returns the time from the first byte sent to the last one of the answer. */
+/** @returns the time from the first byte sent to the last byte of the answer. */
 async function post(api: Api, path: string, body: { length: number; chunks: Iterable<Buffer> }) {
   const startedAt = performance.now();
   const headers = { Authorization: api.key, "Content-Type": multipartType, "Content-Length": body.length };

@@ -5,7 +5,7 @@ export interface MetadataFile {
   bytes: Buffer;
 }
 
-/** Metadata as a collection has it, about 700 bytes each; another round has other bytes. */
+/** Metadata as a collection has it, about 700 bytes each; each round has different bytes. */
 export function metadataFiles(count: number, round: number): MetadataFile[] {
   return Array.from({ length: count }, (_, id) => {
     const attributes = ["Background", "Fur", "Eyes", "Mouth", "Clothes", "Hat"].map((trait_type, index) => ({
@@ -36,7 +36,7 @@ export function directoryBody(files: readonly MetadataFile[]): Buffer {
   return Buffer.concat([...parts, tail]);
 }
 
-/** A form with one file of noise, made as it is sent. */
+/** A form with one file of noise, generated while it is sent. */
 export function fileBody(sizeBytes: number, seed: string): { length: number; chunks: Iterable<Buffer> } {
   const start = head("file", "large.bin", "application/octet-stream");
   return { length: start.length + sizeBytes + line.length + tail.length, chunks: chunks() };

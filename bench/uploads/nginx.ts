@@ -5,9 +5,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { freePorts } from "../../src/free-port.ts";
 
 /**
- * nginx with one worker, as our API is one process, serving a folder with sendfile and no log.
+ * nginx with one worker, because our API is one process, serving a folder with sendfile and without a log.
  *
- * @returns null where nginx is not installed.
+ * @returns null if nginx is not installed.
  */
 export async function startNginx(dir: string, files: Record<string, Buffer>) {
   if (!isInstalled()) return null;

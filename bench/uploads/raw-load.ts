@@ -1,6 +1,6 @@
-// Asks for one URL over plain sockets for a while and says over IPC how many answers came whole. It looks at the
-// first answer only, to learn its length, and counts bytes from then on: a client that parses answers would be
-// the slowest of the three, and every server as fast as the other.
+// Requests one URL over plain sockets for a while and reports over IPC how many answers came completely. It only parses
+// the first answer, to learn its length, and then counts bytes: a client that parses answers would be the slowest of
+// the three, and make all servers look equally fast.
 import { connect } from "node:net";
 
 const [href = "", connections = "1", seconds = "4"] = process.argv.slice(2);
