@@ -6,10 +6,7 @@ export interface Backoff {
   mostMs: number;
   /** Factor between two consecutive pauses; 2 unless given. */
   factor?: number;
-  /**
-   * Share of the pause to add or subtract at random, so that those that fail at the same time do not retry at the same
-   * time; 0 unless given.
-   */
+  /** Share of the pause to add or subtract at random, so that retries do not coincide; 0 unless given. */
   jitter?: number;
 }
 

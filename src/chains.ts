@@ -184,8 +184,7 @@ export const localChainIds: Record<string, number> = { goerli: 31337, polygon: 3
 export const chainAliases: Record<string, string> = { rinkeby: "goerli" };
 
 /**
- * The chains that an environment configures, by what follows `RPC_URL_` in a variable: the well-known ones first, then
- * by name.
+ * The chains that an environment configures, by their suffix of `RPC_URL_`: the well-known ones first, then by name.
  */
 export function configuredSuffixes(env: Readonly<Record<string, string | undefined>>): string[] {
   const prefix = "RPC_URL_";

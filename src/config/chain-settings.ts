@@ -51,10 +51,7 @@ export function loadChains(env: Env): Chain[] {
 
 /** Per cent of a free account's daily cost that may be gas; the rest is everything else (docs/limits.md). */
 export const gasShare = 75n;
-/**
- * The same for a month. The share is smaller because costs other than gas add up: for most of them a month allows as
- * many requests as thirty days.
- */
+/** The same for a month. Other costs add up: for most of them, a month allows as many requests as thirty days. */
 export const monthGasShare = 35n;
 
 /**

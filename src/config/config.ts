@@ -95,10 +95,7 @@ export function loadConfig(env: Env = process.env) {
     rpcCheckSeconds: read(env, "RPC_CHECK_SECONDS", positive, 3_600),
     /** Share of an indexer's requests that compare final blocks with another endpoint; 0: no comparison. */
     rpcSamplePercent: read(env, "RPC_SAMPLE_PERCENT", percent, 1),
-    /**
-     * Calls per second that one HTTP process makes to a chain's node for readers, such as `eligibility`, and as many
-     * for accounts.
-     */
+    /** Calls per second of one HTTP process to a chain's node for readers (`eligibility`), and as many for accounts. */
     readerCallsPerSecond: read(env, "READER_CALLS_PER_SECOND", positive, 50),
     /** Most transactions that all accounts may request in an hour, in total on all chains. */
     globalHourTransactions: read(env, "BUDGET_GLOBAL_HOUR", count, 5_000),
@@ -154,22 +151,13 @@ export function loadConfig(env: Env = process.env) {
     maxRequestsInFlight: read(env, "MAX_REQUESTS_IN_FLIGHT", count, 1_000),
     readLimits: loadReadLimits(env),
     heavyTimes: loadHeavyTimes(env),
-    /**
-     * Reads that may touch many rows and that one process runs at a time, at least two; free accounts get half. Further
-     * ones wait.
-     */
+    /** Concurrent reads of one process that may touch many rows, at least two, half for free accounts. Others wait. */
     maxHeavyReads: read(env, "MAX_HEAVY_READS", positive, 2),
-    /**
-     * Whether the database runs on this machine under this login, so that its processes for such reads can have a lower
-     * CPU priority.
-     */
+    /** Whether the database is on this machine under this login; lowers the CPU priority of such reads. */
     heavyReadsLowPriority: readSwitch(env, "HEAVY_READS_LOW_PRIORITY", false),
     /** Reverse proxies whose `X-Forwarded-For` is trusted, as CIDR ranges. */
     trustedProxies: readRanges(env, "TRUSTED_PROXIES"),
-    /**
-     * Id of a WalletConnect project, with which mint pages reach wallets over its relay; null: no WalletConnect. It is
-     * public.
-     */
+    /** Public id of a WalletConnect project, whose relay mint pages use to reach wallets; null: no WalletConnect. */
     walletConnectProject: read<string | null>(env, "WALLETCONNECT_PROJECT_ID", projectId, null),
     /** Whether anyone may read the schema, or only callers with a key. */
     introspection: isProduction(env) ? ("key" as const) : ("open" as const),
@@ -191,10 +179,7 @@ export function loadConfig(env: Env = process.env) {
       concurrency: read(env, "METADATA_CONCURRENCY", positive, 64),
       /** Concurrent requests to one host. */
       perHost: read(env, "METADATA_PER_HOST", positive, 4),
-      /**
-       * Tokens of one contract that may be read from servers, per minute. Content stored by this installation does not
-       * count.
-       */
+      /** Tokens of one contract read from servers per minute. Content stored by this installation does not count. */
       perContractMinute: read(env, "METADATA_PER_CONTRACT_MINUTE", positive, 20),
       /** When a third party's contract announces changes, its tokens are read again once within this time at most. */
       refreshWindowSeconds: read(env, "METADATA_REFRESH_WINDOW_SECONDS", count, 60),
@@ -206,9 +191,7 @@ export function loadConfig(env: Env = process.env) {
     },
     /** Blocks that an index may be behind its node before this counts as a problem. */
     maxIndexLagBlocks: read(env, "MAX_INDEX_LAG_BLOCKS", count, 50),
-    /**
-     * The worker and the indexer serve `/metrics` on this port (0: disabled); the token is for these and for the API's.
-     */
+    /** The worker and the indexer serve `/metrics` on this port (0: disabled); the token is also for the API's. */
     metrics: {
       host: env["METRICS_HOST"]?.trim() || "127.0.0.1",
       port: read(env, "METRICS_PORT", portNumber, 0),
@@ -234,10 +217,7 @@ function loadTraces(env: Env): Traces | null {
   return endpoint === null ? null : { endpoint, ratio: read(env, "OTEL_TRACES_SAMPLER_ARG", share, 1) };
 }
 
-/**
- * Where transactions are signed: by the signer if one is configured, else by a Web3Signer, else with keys of this
- * process.
- */
+/** Where transactions are signed: by a signer if configured, else by a Web3Signer, else with this process's keys. */
 function loadSigning(env: Env, dataDir: string) {
   const token = (name: "SIGNER_TOKEN" | "SIGNER_ADMIN_TOKEN") => readWith(name, () => readToken(env, name, dataDir));
   return {
@@ -277,8 +257,7 @@ function missingPepper(): ConfigError {
 }
 
 /**
- * For everything that creates keys. `npm start` gives its parts a pepper of their own; with another database, nobody
- * has set one.
+ * For everything that creates keys. `npm start` gives its parts a pepper; with another database, nobody has.
  *
  * @throws ConfigError when keys would be made with the publicly known text.
  */

@@ -28,10 +28,7 @@ interface Known extends Error {
   details?: string;
 }
 
-/**
- * The error, its cause, that cause's cause, and so on; of an aggregate (one error for each address of a host) the
- * first.
- */
+/** The error, its cause, that one's cause; of an aggregate (an error for each address of a host) the first. */
 function causesOf(error: Error): Known[] {
   const causes: Known[] = [];
   for (let next: unknown = error; next instanceof Error && causes.length < 8; ) {

@@ -40,10 +40,7 @@ export function read<T>(env: Env, name: string, schema: z.ZodType<T, string>, fa
   throw new ConfigError(`${name}: ${parsed.error.issues[0]?.message ?? "not usable"}`);
 }
 
-/**
- * Runs a reader whose errors do not name the variable. @throws ConfigError with the variable's name and the reader's
- * text.
- */
+/** Runs a reader whose errors lack the variable's name. @throws ConfigError with that name and the reader's text. */
 export function readWith<T>(name: string, reader: () => T): T {
   try {
     return reader();

@@ -17,10 +17,7 @@ export interface WorkQueue {
   due: string;
   /** Counts the claims of a row. */
   attempts?: string;
-  /**
-   * Whether `lease_id` and `lease_until` identify the claim. Otherwise the number of attempts distinguishes it from
-   * later claims.
-   */
+  /** Whether `lease_id` and `lease_until` identify the claim; otherwise the number of attempts does. */
   named?: boolean;
 }
 
@@ -53,8 +50,7 @@ export function dueRows(
 }
 
 /**
- * The statement that claims rows; runs alone or within a `WITH`. `seconds` and `returning` refer to the queue's table
- * as `m`.
+ * The statement that claims rows, alone or in a `WITH`. `seconds` and `returning` refer to the queue's table as `m`.
  *
  * @param due made by `dueRows`, with the columns of the key.
  * @param lease its duration in seconds, and its id where the queue's claims are named.

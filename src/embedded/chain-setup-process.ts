@@ -42,8 +42,7 @@ async function answer(request: SetupRequest): Promise<unknown> {
 /**
  * Sets up a funded relayer and the collection factory on a local chain; keeps what is there already.
  *
- * @param relayerKeyFile of the relayer's private key; created here at the first start, so that it is never a well-known
- * key.
+ * @param relayerKeyFile of the relayer's private key; created here at the first start, so never a well-known key.
  * @param record of the factory that an earlier start deployed.
  */
 async function prepareLocalChain(

@@ -21,10 +21,7 @@ export function rpcVariable(chain: string): string {
   return `RPC_URL_${chain.toUpperCase()}`;
 }
 
-/**
- * The variables that the stack's programs get in addition to the launcher's own environment: the addresses of the
- * embedded parts.
- */
+/** Variables for the stack's programs, added to the launcher's environment: addresses of the embedded parts. */
 export function childEnvironment({
   given,
   folder,

@@ -124,10 +124,7 @@ class EmbeddedStack implements Stack {
     return { ...(postgres ? { postgres } : {}), ...this.#supervisor.pids() };
   }
 
-  /**
-   * Starts all processes at once: each loads its modules in parallel and then waits for the environment with the
-   * embedded parts.
-   */
+  /** Starts all processes at once: each loads its modules and then waits for the environment of embedded parts. */
   async start(): Promise<void> {
     const port = await this.#apiPort();
     const names = this.#localChainNames();

@@ -15,10 +15,7 @@ export interface ChildSpec {
   programEnv?: Promise<Record<string, string>>;
   /** How long it may take to report that it is ready, counted from when `programEnv` resolved. */
   readyWithinMs: number;
-  /**
-   * What it gets of the launcher's environment: everything, everything but the keys, or (by default) no access to
-   * signing.
-   */
+  /** What it gets of the launcher's environment: all, all but the keys, or (by default) no access to signing. */
   signing?: "keys" | "signer" | "none";
   /** Whether nobody waits for its answers, so that it can give back memory that it does not need. */
   background?: boolean;

@@ -7,8 +7,7 @@ import { createLogger, type Logger } from "../telemetry/log.ts";
 const timeoutMs = 1_500;
 
 /**
- * Ends the process on any unhandled error, with one line of JSON: the reason, and what to do. The stack trace is in it
- * at level debug.
+ * Ends the process on any unhandled error, with one line of JSON: why, and what to do. At level debug it has the stack.
  *
  * @param name of the process, for errors before its configuration is read.
  */

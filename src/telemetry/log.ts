@@ -14,10 +14,7 @@ const secretShapes: readonly [RegExp, string][] = [
   // Starts at the colon: a search that includes the scheme would take quadratic time on a long text.
   [/(:\/\/)[^\s/@"']+@/g, "$1[login]@"],
 ];
-/**
- * Text without JSON web tokens. By hand, because a pattern would rescan a long run from each position where a token
- * could start.
- */
+/** Text without JSON web tokens. By hand: a pattern would rescan a long run from each possible start. */
 function withoutTokens(text: string): string {
   const endOf = (from: number) => {
     run.lastIndex = from;

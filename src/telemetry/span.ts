@@ -25,9 +25,7 @@ export function isRecording(): boolean {
   return recorder !== null && active.getStore() != null;
 }
 
-/**
- * Runs `run` in a span of its own, under which its calls to other servers appear. Costs nothing while traces are off.
- */
+/** Runs `run` in a span of its own, the parent of its calls to other servers. Costs nothing while traces are off. */
 export function withSpan<T>(name: string, attributes: Attributes, run: () => Promise<T>, root = false): Promise<T> {
   const parent = active.getStore() ?? null;
   // Polling, which no request or job caused, is not worth a trace.

@@ -18,10 +18,7 @@ interface HinderingSession {
   statement: string;
 }
 
-/**
- * A share of the notification queue, which all databases of the server have in common. Once it is full, every commit
- * that notifies fails.
- */
+/** A share of the server-wide notification queue. Once it is full, every commit that notifies fails. */
 export const fullestQueue = 0.1;
 
 /** How long a session of the service may wait for an analyst's lock. */
@@ -64,9 +61,7 @@ export async function findHinderingAnalysts(client: pg.ClientBase, transactionSe
 /** Usually a few milliseconds. A client that does not read its answers takes longer, but its session ends too. */
 const endWithinMs = 2_000;
 
-/**
- * Ends a session and waits up to two seconds until it is gone. @returns false when this login may not end that session.
- */
+/** Ends a session and waits up to two seconds until it is gone. @returns false when this login may not end it. */
 export async function endSession(client: pg.ClientBase, pid: number): Promise<boolean> {
   try {
     await client.query("SELECT pg_terminate_backend($1, $2)", [pid, endWithinMs]);

@@ -9,9 +9,7 @@ const ownFolder = new URL("../../../schema/migrations/", import.meta.url);
 /** An arbitrary constant: two processes that start at the same time take turns. */
 const lockKey = 7_241_903_155;
 
-/**
- * A migration whose name ends so leaves nothing that an older version could work with (docs/operations.md, "Upgrades").
- */
+/** An older version cannot work with what a migration with this suffix leaves (docs/operations.md, "Upgrades"). */
 const breaking = ".breaking.sql";
 
 interface MigrateOptions {

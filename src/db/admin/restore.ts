@@ -43,8 +43,7 @@ export async function restoreBackup(
 }
 
 /**
- * The rows are loaded into tables made by the migrations that the backup names; migrations of later versions are
- * applied afterwards.
+ * The backup's own migrations make the tables for its rows; migrations of later versions are applied afterwards.
  *
  * @throws Error when this version does not have one of the named migrations.
  */

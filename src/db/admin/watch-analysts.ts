@@ -20,9 +20,7 @@ export class AnalystWatch {
   /** Share of the notification queue in use at the last look, 0 to 1; null before the first look. */
   queueUsage: number | null = null;
 
-  /**
-   * @param databaseUrl the owner's: that user is granted the analysts' logins, so it can see and end their sessions.
-   */
+  /** @param databaseUrl the owner's: it is granted the analysts' logins, so it can see and end their sessions. */
   constructor(databaseUrl: string, transactionSeconds: number, log: Logger) {
     this.#databaseUrl = databaseUrl;
     this.#transactionSeconds = transactionSeconds;

@@ -13,10 +13,7 @@ import {
   type WireValue,
 } from "./wire.ts";
 
-/**
- * Statements that a connection keeps prepared. After that, a new connection replaces it, because it is not known which
- * of them are still used.
- */
+/** Prepared statements per connection; then a new connection replaces it: which are still used is not known. */
 const maxPrepared = 300;
 /** A connection without an answer for so long has lost its server, because the server ends every statement in time. */
 const stuckAfterMs = ({ statement_timeout: limitMs }: pg.ClientConfig) => 10_000 + (limitMs || 15_000);
@@ -215,10 +212,7 @@ const bufferBytes = 65_536;
  * and copies the bytes to memory of their length.
  */
 class SteadySocket extends Socket {
-  /**
-   * Called with the bytes read, which are overwritten once it returns. Until it is set, `data` is emitted as by any
-   * socket.
-   */
+  /** Called with the bytes read, which are overwritten afterwards. Until it is set, `data` is emitted as usual. */
   onBytes: ((bytes: Buffer, length: number) => void) | null = null;
 
   constructor() {

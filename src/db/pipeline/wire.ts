@@ -20,10 +20,7 @@ export function parseMessage(name: string, sql: string): Buffer {
   return message("P", Buffer.from(`${name}\0${sql}\0\0\0`));
 }
 
-/**
- * Bind, Execute and Sync: runs a prepared statement, with results as text. One allocation, because it is sent for each
- * read.
- */
+/** Bind, Execute and Sync: runs a prepared statement, with results as text. One allocation, as every read needs it. */
 export function runMessage(name: string, values: readonly WireValue[]): Buffer {
   const nameLength = Buffer.byteLength(name);
   let length = 4 + 1 + nameLength + 1 + 2 + 2 * values.length + 2 + 4 * values.length + 2;
@@ -62,10 +59,7 @@ function byteLengthOf(value: WireValue): number {
   return typeof value === "string" ? Buffer.byteLength(value) : value.length;
 }
 
-/**
- * One message of the server: its type letter, and its body, which is a copy of its own; long ones are from
- * `pageMemory`.
- */
+/** One message of the server: its type letter, and a copy of its body; long ones are in `pageMemory`. */
 export type OnMessage = (kind: number, body: Buffer) => void;
 
 const headLength = 5;

@@ -8,19 +8,14 @@ import { withConnection } from "../connection.ts";
  */
 export const clockToleranceSeconds = 60;
 
-/**
- * @returns by how many seconds this machine's clock is ahead of the database's, not counting the duration of the query.
- */
+/** @returns by how many seconds this machine's clock is ahead of the database's, less the query's duration. */
 export async function readClockLead(client: Pick<pg.ClientBase, "query">): Promise<number> {
   const askedAt = Date.now();
   const { rows } = await client.query<{ now: number }>("SELECT extract(epoch FROM clock_timestamp())::float8 AS now");
   return clockLead(rows[0]?.now ?? Number.NaN, askedAt, Date.now());
 }
 
-/**
- * @param databaseSeconds the database's clock at some moment between the two others, which are in ms of this machine's
- * clock.
- */
+/** @param databaseSeconds the database's clock at a moment between the two others, in ms of this machine's clock. */
 export function clockLead(databaseSeconds: number, askedAt: number, answeredAt: number): number {
   // The database read its clock at an unknown moment in between, so a difference within that interval counts as none.
   const [early, late] = [askedAt / 1_000 - databaseSeconds, answeredAt / 1_000 - databaseSeconds];

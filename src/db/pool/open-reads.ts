@@ -25,11 +25,9 @@ const maxWaiting = 256;
 const cancelMs = 1_000;
 
 /**
- * Opens them, each kind separate from the others and from the writing pool, so that no read waits for a more expensive
- * one.
+ * Opens them, each kind separate from the others and from the writing pool, so that none waits for a costlier one.
  *
- * @param heavyReads that run at once, at least two. Each takes one core of the database. Free accounts get half of
- * them.
+ * @param heavyReads that run at once, at least two. Each takes one core of the database. Half are for free accounts.
  * @param limits how long reads may take.
  * @param time each account's budget of database time for heavy reads; null: nobody is charged.
  * @param lowerPriority the server runs on this machine: its processes for heavy reads get a lower CPU priority.

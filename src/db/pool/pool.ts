@@ -57,8 +57,7 @@ export function createPool(
     ...connectionOptions(databaseUrl, name, options),
     ...{ max, idleTimeoutMillis: 30_000, allowExitOnIdle: options.reads === true },
   });
-  // When PostgreSQL closes an idle connection (restart, failover), the error is raised here. The next query opens a new
-  // one.
+  // When PostgreSQL closes an idle connection (restart, failover), it is raised here; the next query opens a new one.
   pool.on("error", () => undefined);
   // When a connection in use breaks, the error is raised here too; its query fails by itself.
   pool.on("connect", (client) => client.on("error", () => undefined));

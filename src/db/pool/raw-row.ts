@@ -11,10 +11,7 @@ export class RawRow {
     this.#giveBack = giveBack;
   }
 
-  /**
-   * Releases its memory: its columns must not be read afterwards. If it is never called, the garbage collector frees
-   * the memory.
-   */
+  /** Releases its memory: the columns must not be read afterwards. Without this call, the garbage collector does it. */
   release(): void {
     this.#giveBack?.();
   }

@@ -154,8 +154,7 @@ export class ReadPool implements PostgresPool, PipelinedConnections {
   }
 
   async #watch(positions: PrimaryPositions): Promise<void> {
-    // The primary first: what a replica has replayed by then may be newer than that position, which does not count as
-    // behind.
+    // The primary first: what a replica has replayed by then may be newer, which does not count as behind.
     await positions.look();
     await Promise.all(this.#replicas.map((replica) => replica.look(positions)));
     if (this.#ended) return;

@@ -55,10 +55,7 @@ export class Replica {
   readonly #options: ReplicaOptions;
   readonly #probe: Probe<Row>;
   #server: Server;
-  /**
-   * Reads that wait for an answer; they fail at once when the server is gone, because its sockets may take minutes to
-   * fail.
-   */
+  /** Waiting reads; they fail at once when the server is gone, because its sockets may take minutes to fail. */
   readonly #waiting = new Set<(error: Error) => void>();
   #state: ReplicaStatus;
   #reported: ReplicaTrouble | null | undefined;
@@ -197,8 +194,7 @@ export class PrimaryPositions {
   note(position: bigint): void {
     const now = performance.now();
     const newest = this.#samples.at(-1)?.position;
-    // A standby was promoted that lacked the end of the log. No replica will ever have that part, so none is compared
-    // with it.
+    // A standby was promoted that lacked the end of the log. No replica will ever have it, so none is compared.
     this.#samples = this.#samples.filter((sample) => sample.position <= position);
     if (newest !== position) this.#samples.push({ position, at: now });
     // The newest sample stays, however old: a replica that lacks it still lacks it.

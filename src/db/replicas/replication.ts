@@ -7,8 +7,7 @@ import { withConnection } from "../connection.ts";
  * How standbys follow a primary; the login needs `pg_monitor` to see which of them are synchronous.
  *
  * @param client of the primary.
- * @returns `synchronous`: a commit waits for a standby, so nothing that was answered is lost when that standby takes
- * over.
+ * @returns `synchronous`: a commit waits for a standby, so nothing that was answered is lost when it takes over.
  */
 export async function readReplication(client: pg.ClientBase | pg.Pool) {
   const { rows } = await client.query<{ standbys: number; named: boolean; waits: boolean }>(

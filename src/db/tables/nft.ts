@@ -75,9 +75,7 @@ interface TokenView {
   mint_batch_index: number | null;
   mint_timestamp: bigint | null;
   mint_tx: Buffer | null;
-  /**
-   * Sender of the minting transaction; in a product contract, the token's first owner. Null when the mint is unknown.
-   */
+  /** Sender of the minting transaction; in a product contract, the first owner. Null when the mint is unknown. */
   creator: Buffer | null;
   transfer_count: bigint;
   /** Position of the last ERC-721 transfer, by which the owner received it. */
@@ -159,9 +157,7 @@ interface FungibleContractView {
   transfers: bigint;
 }
 
-/**
- * Warnings about a contract (`inconsistent`, `undecodable`, `suspended`, `withheld`, `fungible`), with their counts.
- */
+/** Warnings about a contract (`inconsistent`, `undecodable`, `suspended`, `withheld`, `fungible`), counted. */
 interface ContractFlagView {
   chain_id: number;
   contract: Buffer;

@@ -13,10 +13,7 @@ export interface RelayTables {
   "service.external_transaction": ExternalTransactionTable;
 }
 
-/**
- * What a request asks for: a collection or its update, or an operation on a product contract
- * (src/transactions/chain/request-call.ts).
- */
+/** A collection, its update, or an operation on a product contract (src/transactions/chain/request-call.ts). */
 export type IntentKind =
   | "deploy"
   | "update"
