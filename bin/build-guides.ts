@@ -61,9 +61,7 @@ async function readPicture(docs: string, path: string): Promise<Picture> {
   return { asset: `${basename(path, ".png")}-${hash}.png`, bytes, width, height };
 }
 
-/**
- * One document as HTML. The text is ours, so its own markup is trusted; links to anything but guides become plain text.
- */
+/** One document as HTML. The text is ours, so its markup is trusted; links to anything but guides become text. */
 function guideOf({ name, isRunbook }: Source, source: string, known: Known): GuidePage {
   const anchors = new Map<string, number>();
   const sections: GuidePage["sections"] = [];

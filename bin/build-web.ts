@@ -73,10 +73,7 @@ interface ViteEntry {
   imports?: string[];
 }
 
-/**
- * Several processes may build at the same time: every file has a hash of its content in its name, and the list of files
- * is written last.
- */
+/** Several processes may build at once: file names have hashes of the content, and the list of files comes last. */
 async function buildWeb(): Promise<"built" | "kept"> {
   const stamp = await stampOfSources();
   if ((await builtStamp()) === stamp) return "kept";

@@ -26,9 +26,7 @@ export function needsService(command: AnyCommand): boolean {
   return !alone.has(command) && (command.parent === null || needsService(command.parent));
 }
 
-/**
- * Adds a command with actions of its own. `run` is what it does without an action; unless given, an action is required.
- */
+/** Adds a command with actions of its own. `run` is what it does without one; unless given, one is required. */
 export function addGroup(program: AnyCommand, name: string, does: string, run?: () => Promise<number>): Command {
   const group = program.command(name).description(does) as Command;
   if (run) withoutAction.set(group, run);

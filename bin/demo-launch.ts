@@ -16,10 +16,7 @@ interface Nft {
   owner: string | null;
 }
 
-/**
- * A typical launch of a collection, over public interfaces only. @returns its address. @throws Error at the first
- * unexpected result.
- */
+/** A typical launch over public interfaces only. @returns the address. @throws Error at the first unexpected result. */
 export async function launchCollection(ready: ReadyInfo): Promise<string> {
   if (ready.rpcUrl === null || ready.chainId === null) throw new Error("the demo needs a local chain");
   const client = new DemoClient(ready);

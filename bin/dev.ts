@@ -199,10 +199,7 @@ async function runAll(commands: readonly DevCommand[]): Promise<number> {
   return 0;
 }
 
-/**
- * Runs a command in a process of its own, which shares this terminal and ends with this process. @returns its exit
- * code.
- */
+/** Runs a command in a child process, which shares this terminal and ends with this one. @returns its exit code. */
 export async function runDevCommand(command: DevCommand, extra: readonly string[]): Promise<number> {
   const script = join(root, command.script);
   if (!existsSync(script))

@@ -25,8 +25,7 @@ mkdirSync(dir, { recursive: true });
 const journal = new ChainJournal(join(dir, "journal.jsonl"));
 let replaying = true;
 let connected: NetworkConnection | undefined;
-// Requests that change the chain run one at a time, so that the journal has them in the order in which they took
-// effect.
+// Requests that change the chain run one at a time, so that the journal has the order in which they took effect.
 let turn: Promise<unknown> = Promise.resolve();
 
 // Otherwise Hardhat looks for a package around this process's working directory.
@@ -84,8 +83,7 @@ const replayed = await journal.replay((method, params = []) =>
   provider.request({ method, params: params as unknown[] }),
 );
 replaying = false;
-// The chain must not be visible before the replay is complete: an indexer would take a shorter chain for a
-// reorganisation.
+// Not before the replay is complete: an indexer would take a shorter chain for a reorganisation.
 await server.listen();
 process.send?.({ type: "ready", replayed });
 

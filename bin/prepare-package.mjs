@@ -14,9 +14,7 @@ import { buildIdFile, packedNames } from "./installed-package.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const inRoot = (name) => join(root, name);
-/**
- * Ponder loads vite-tsconfig-paths, which imports vite but declares it optional; in the repository, vitest brings it.
- */
+/** Ponder loads vite-tsconfig-paths, which imports vite but calls it optional; in the repository vitest brings it. */
 const peers = ["vite"];
 const kept = inRoot("package.json.kept");
 

@@ -152,9 +152,7 @@ function printTiers(): number {
   return 0;
 }
 
-/**
- * Failures come at the very end, each with its cause and the command to repeat it: often only the last screen is kept.
- */
+/** Failures come last, each with its cause and the command to repeat it: often only the last screen is kept. */
 function summarise(
   rows: readonly RowResult[],
   outcomes: readonly Outcome[],

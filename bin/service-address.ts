@@ -15,8 +15,7 @@ export interface ServiceAddress {
 }
 
 /**
- * The service of `--url`, or the one that runs here. The local service's own key is sent only to it; any other service
- * needs MINTYARD_KEY.
+ * The service of `--url`, or the local one. The local key is sent only there; any other service needs MINTYARD_KEY.
  *
  * @throws CommandError when there is no service, or no key for it.
  */

@@ -85,8 +85,7 @@ export class ServiceClient {
       const form = new FormData();
       const blob = await open();
       form.append("file", blob, name);
-      // The buffers for reading and copying are outside the heap, and would otherwise accumulate to some hundred
-      // megabytes.
+      // Its buffers are outside the heap, and would otherwise accumulate to some hundred megabytes.
       countForMinorGc(2 * blob.size);
       const answer = (await this.#send("/v0/files", { method: "POST", body: form })) as { ipfs_url: string };
       return answer.ipfs_url.split("/").at(-1) ?? "";
@@ -100,10 +99,7 @@ export class ServiceClient {
     return limits?.file_bytes ?? Number.POSITIVE_INFINITY;
   }
 
-  /**
-   * @returns its URI, `ipfs://…/`, and warnings about what readers will not understand. @throws RefusedError with each
-   * fault of each file.
-   */
+  /** @returns its URI, `ipfs://…/`, and what readers may misread. @throws RefusedError with each fault of each file. */
   async uploadDirectory(files: ReadonlyMap<string, string>): Promise<StoredDirectory> {
     return await this.#directory(files, "warnings=true");
   }

@@ -15,10 +15,7 @@ const isTime = (value: string | undefined) =>
   Number.isNaN(Date.parse(value ?? "")) ? "a time such as 2026-01-31T18:00:00Z" : undefined;
 const timeOrNone = (value: string | undefined) => (value ? isTime(value) : undefined);
 
-/**
- * Asks for the settings of `launch.json` and writes it. @throws CommandError when nobody can answer, or the file
- * exists.
- */
+/** Asks for the settings and writes `launch.json`. @throws CommandError when nobody can answer, or it exists. */
 export async function askSettings(folder: string): Promise<void> {
   const path = join(folder, settingsFile);
   if (!process.stdin.isTTY)

@@ -47,8 +47,7 @@ function isSame(wanted: string, given: string): boolean {
 }
 
 /**
- * The key for journals, in the user's configuration folder (XDG Base Directory Specification); only the user may read
- * it.
+ * The key for journals, in the user's configuration folder (XDG Base Directory Specification), readable only by them.
  *
  * @returns null when there is no such folder and none can be created.
  * @throws CommandError for a file with other content.

@@ -15,9 +15,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { CommandError } from "../command-error.ts";
 import { JournalSeal, readJournalKey } from "./journal-seal.ts";
 
-/**
- * One line of the journal. A line is written once its event has happened, but an `intent` before its request is sent.
- */
+/** One line of the journal. It is written after its event has happened, but an `intent` before its request is sent. */
 export type Step =
   | { step: "begun"; at: string; id: string; service: string; account: string }
   | { step: "file"; path: string; sha256: string; sizeBytes: number; cid: string }
@@ -200,8 +198,7 @@ function takeWithoutLink(lock: string): void {
 /** @throws CommandError when another launch is running. */
 function refuseHeld(lock: string): void {
   const holder = Number(readFileSync(lock, "utf8"));
-  // This process's own id in the lock is an earlier process's, as in a new container: this one has not taken the lock
-  // yet.
+  // This process's own id in the lock is from an earlier process, as in a new container: it has not locked yet.
   if (held.has(lock) || (holder !== process.pid && isRunning(holder)))
     throw new CommandError(`process ${holder} launches this folder already; if that is no launch, remove ${lock}`);
 }

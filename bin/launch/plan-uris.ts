@@ -13,9 +13,7 @@ export interface Uris {
   placeholder: string | null;
 }
 
-/**
- * The URIs that an upload would give. The documents are sent to be checked but not stored, and no media file is sent.
- */
+/** The URIs that an upload would give. The documents are sent for a check and not stored; other files are not sent. */
 export async function planUris(
   folder: string,
   settings: Settings,

@@ -39,10 +39,7 @@ export interface Artwork {
   fileOf(token: Pick<Token, "document">, name: FileName): string | null;
 }
 
-/**
- * Where tools put pictures and documents: our own layout first, then those of HashLips and of Sugar, which uses one
- * folder for both.
- */
+/** Where tools put pictures and documents: our own layout, then HashLips', then Sugar's one folder for both. */
 const layouts = [
   ["images", "metadata"],
   ["build/images", "build/json"],
@@ -53,8 +50,7 @@ const layouts = [
 const mediaFolders = ["animations", "animation", "videos", "video", "audio", "models", "media", "assets", "gifs"];
 
 /**
- * Finds tokens and their files in a folder. @throws CommandError when it has no known layout, or a document is not
- * JSON.
+ * Finds tokens and their files in a folder. @throws CommandError for an unknown layout, or a document that is not JSON.
  */
 export async function readFolder(folder: string): Promise<Artwork> {
   const [images, metadata] = await findLayout(folder);

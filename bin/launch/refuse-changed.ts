@@ -3,9 +3,7 @@ import { openIntent } from "./deploy.ts";
 import type { Journal } from "./journal.ts";
 import { listed } from "./read-folder.ts";
 
-/**
- * A launch goes on with the files that were uploaded. @throws CommandError with the changed files, if there are any.
- */
+/** A launch goes on with the files that were uploaded. @throws CommandError with the changed files, if any. */
 export function refuseChanged(changed: readonly string[], journal: Journal): void {
   if (changed.length === 0) return;
   const further = openIntent(journal)

@@ -177,10 +177,7 @@ async function deployOnce(
   return { ...deployed, input: intent.input };
 }
 
-/**
- * Shows what the launch would cost. Nothing is uploaded or stored; the journal keeps the key that determines the
- * address.
- */
+/** Shows what the launch would cost. Nothing is stored but the key that determines the address, in the journal. */
 async function dryRun(
   folder: string,
   settings: Settings,
@@ -205,9 +202,7 @@ function describeForeign(journal: Journal): string {
   return `${journal.path} was not written by you on this machine.${request} Go on from it?`;
 }
 
-/**
- * The user accepted exactly the recorded request, so no other may be sent. @throws CommandError with the differences.
- */
+/** The user accepted the recorded request, so no other may be sent. @throws CommandError with the differences. */
 function refuseOther(recorded: DeployInput, wanted: DeployInput, journal: Journal): void {
   const members = [...new Set([...Object.keys(recorded), ...Object.keys(wanted)])];
   const other = members.filter((member) => JSON.stringify(recorded[member]) !== JSON.stringify(wanted[member]));

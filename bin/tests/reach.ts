@@ -52,10 +52,7 @@ function readNames(): Map<string, Set<string>> {
   return namedBy;
 }
 
-/**
- * Strings that look like a file path, but not like a URL's path. Strings in comments count too; that costs at most a
- * needless test.
- */
+/** Strings that look like a file path, but not like a URL's. Those in comments cost at most a needless test. */
 function stringsOf(text: string): string[] {
   return [...text.matchAll(/["'`](?!\/)([\w@./-]*[./][\w@./-]*)["'`]/g)].map(([, name = ""]) => name);
 }

@@ -29,10 +29,7 @@ export const lint: Step = {
 /** Unused exports, files and packages, and packages that are used but not declared. */
 export const unused: Step = { name: "unused", command: [bin("knip/bin/knip.js")] };
 
-/**
- * The native compiler on one thread: two threads would check what both need twice. Its programming interface is not
- * stable yet.
- */
+/** The native compiler on one thread: two would check shared files twice. It has no stable API yet. */
 const tsc = [bin("typescript-native/bin/tsc"), "--noEmit", "--singleThreaded"];
 export const types: Step = { name: "types", command: [...tsc, "-p", "."] };
 
