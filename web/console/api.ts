@@ -43,9 +43,6 @@ export const patiently = (signal: AbortSignal, waiting: (why: string) => void = 
 /** Something that is not indexed yet is not an error of the page. */
 export const isUnknown = (error: unknown) => error instanceof MintyardError && error.code === "not_found";
 
-/**
- * Whether the request may have been accepted all the same: there was no answer, or none that follows the service's
- * rules.
- */
+/** Whether the request may have been accepted all the same: no answer came, or none by the service's rules. */
 export const mayHaveArrived = (error: unknown) =>
   !(error instanceof MintyardError) || error.status === 0 || error.status >= 500;

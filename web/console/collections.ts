@@ -58,10 +58,7 @@ const mostAtOnce = 100;
 /** Blocks that figures have to include, by collection: those of this browser's own transactions. */
 const sinceBlock = new Map<string, bigint>();
 
-/**
- * By collection: when its node fails once, what is shown stays, and so does a transaction that is being sent from
- * there.
- */
+/** By collection: when its node fails once, the page and a transaction that is being sent there stay as they are. */
 const lastSales = new Map<string, SaleBody>();
 
 function withLastSale(figures: Figures): Figures {

@@ -9,8 +9,7 @@ import { mayHaveArrived } from "./api.ts";
 import { IdentityProvider } from "./identity.tsx";
 import { router } from "./routes.tsx";
 
-// Otherwise, without a connection, the library would wait silently and send a request long after the press that caused
-// it.
+// Otherwise, without a connection, the library waits silently and sends a request long after the press.
 const networkMode = "always";
 const client = new QueryClient({
   defaultOptions: {

@@ -77,10 +77,7 @@ interface LinePlotProps {
   gap: number;
 }
 
-/**
- * Lines over time, from zero to the highest value. The caption has the same information, so nobody needs to see the
- * lines.
- */
+/** Lines over time, from zero to the highest value. The caption has the same information, so nobody has to see them. */
 export function LinePlot({ title, says, lines, from, to, since, gap }: LinePlotProps) {
   const top = Math.max(0, ...lines.flatMap(({ points }) => points.map(({ value }) => value ?? 0))) || 1;
   const place = ({ at, value }: { at: number; value: number }) =>

@@ -25,10 +25,7 @@ function BrokenPage({ error }: ErrorComponentProps) {
   );
 }
 
-/**
- * Loads a page's code. After a failure, the router itself would reload the whole console and lose what is being
- * followed there.
- */
+/** Loads a page's code. After a failure the router would reload the console, and lose what is followed there. */
 function codeOf<Page>(load: () => Promise<Page>) {
   return () =>
     load().catch((cause: unknown) => {

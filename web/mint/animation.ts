@@ -8,10 +8,7 @@ export interface Animation {
   path: string;
 }
 
-/**
- * The animation of a token's document that a visitor may play: its `animation_url`, else its picture if that is
- * animated.
- */
+/** The animation in a token's document that may be played: its `animation_url`, else its picture if animated. */
 export async function findAnimation(links: { animation: unknown; picture: unknown }): Promise<Animation | null> {
   for (const link of [links.animation, links.picture]) {
     const path = ipfsPath(link);

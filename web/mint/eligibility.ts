@@ -15,10 +15,7 @@ export interface EligibilityTarget {
   deployedHere: boolean;
 }
 
-/**
- * Needs no key. @returns null for a collection whose list this server does not have. @throws Error when asking later
- * may help.
- */
+/** Needs no key. @returns null if this server does not have the list. @throws Error when asking later may help. */
 export async function readEligibility(
   { deployedHere, ...target }: EligibilityTarget,
   wallet: string,

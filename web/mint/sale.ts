@@ -84,10 +84,7 @@ export class SaleUnknown extends Error {
   }
 }
 
-/**
- * After so long without a new block, a chain has stopped, and its last block is no clock. A local chain's time does not
- * come from a block.
- */
+/** Without a block for so long, a chain has stopped and is no clock. A local chain's time is not from a block. */
 const idleMs = 60_000;
 
 /** @throws SaleUnknown with the server's words; TypeError when it cannot be reached. */
@@ -157,9 +154,7 @@ export function phaseOf(sale: Sale, now: number): Phase {
   return first ? { name: "before", ...first } : { name: "never" };
 }
 
-/**
- * A token's price for a visitor about whom nothing is known yet: in or before a presale, the price for its list. Wei.
- */
+/** A token's price in wei for an unknown visitor: in or before a presale, the price for its list. */
 export function priceOf(sale: Sale, phase: Phase): bigint {
   const isPresale = phase.name === "presale" || (phase.name === "before" && phase.what === "presale");
   return isPresale ? sale.presalePrice : sale.publicPrice;

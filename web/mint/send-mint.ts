@@ -36,8 +36,7 @@ export async function sendMint(
     // Finds reverts before they cost anything.
     await simulate(provider, call);
     const nonce = await quantity(provider, "eth_getTransactionCount", [call.from, "latest"]);
-    // Since the visitor's click, the wallet may have switched to another network, where somebody else may own the
-    // address.
+    // Since the visitor's click, the wallet may have gone to another network, where the address may be somebody else's.
     if (Number(await quantity(provider, "eth_chainId")) !== chain.id)
       return report({ step: "refused", refusal: elsewhere });
     report({ step: "confirm" });

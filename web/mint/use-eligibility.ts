@@ -5,8 +5,7 @@ import type { Sale } from "./sale.ts";
 /**
  * Whether a wallet is on the presale list; null while that is not known or not asked.
  *
- * @param wallet null before one is connected. @param anew repeats the request when it changes: the presale has opened,
- * or a mint has used it up.
+ * @param wallet null before one is connected. @param anew a change repeats the request: the presale's start, or a mint.
  */
 export function useEligibility(
   { chain, address, deployedHere, presaleStart }: Sale,
@@ -29,8 +28,7 @@ export function useEligibility(
       void readEligibility(target, wallet).then(
         (answer) => !ended && setList(answer),
         () => {
-          // When a presale opens, all visitors ask at once, and the rate limit lets those behind one router through one
-          // after another.
+          // When a presale opens, all visitors ask at once, and the rate limit slows those behind one router down.
           if (!ended) timer = setTimeout(ask, 3_000 + Math.random() * 12_000);
         },
       );

@@ -37,8 +37,7 @@ export function useForecast(provider: Provider | null, call: MintCall | null, un
     } catch (error) {
       const missing = await missingFunds(provider, mint);
       const refusal = missing > 0n ? lacking(missing, unit) : refusalOf(error);
-      // About a sale's start the chain's clock says more, and an error without a known text may be the node's own
-      // problem.
+      // The chain's clock knows more about a sale's start, and an unknown error may be the node's own problem.
       return { fee: null, refusal: /not-started|unknown|rejected/.test(refusal.kind) ? null : refusal };
     }
   });

@@ -21,10 +21,7 @@ export function formatFee(wei: bigint): string {
   return `${whole}${shown ? `.${shown}` : ""}`;
 }
 
-/**
- * The sum of a price and a fee, with as many decimals as the longer of the two shows, rounded up, so it is never less
- * than the price.
- */
+/** The sum of a price and a fee, to the last decimal that either shows, rounded up: never less than the price. */
 export function formatTotal(price: bigint, fee: bigint): string {
   const places = (text: string) => text.split(".")[1]?.length ?? 0;
   const last = 10n ** BigInt(18 - Math.max(places(formatEther(price)), places(formatFee(fee))));

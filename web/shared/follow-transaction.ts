@@ -23,8 +23,7 @@ export async function followTransaction<Receipt extends object>(
   every = pollMs,
   signal?: AbortSignal,
 ): Promise<Receipt | "replaced" | "dropped" | "left"> {
-  // A node that does not answer (undefined) may do so in a second. Only null means that it does not know the
-  // transaction.
+  // A node that does not answer (undefined) may do so in a second. Only null means an unknown transaction.
   const ask = async <T>(method: string, ...params: unknown[]) =>
     (await provider.request({ method, params }).catch(() => undefined)) as T | null | undefined;
   const { hash, from, nonce, chainId } = sent;

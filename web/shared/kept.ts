@@ -4,10 +4,7 @@ type Life = "tab" | "browser";
 // In a browser that blocks storage, even accessing these properties throws.
 const storeOf = (life: Life) => (life === "tab" ? sessionStorage : localStorage);
 
-/**
- * Reads what this browser stored for the page. In a private window, or when storage is full, nothing is stored, and
- * pages work without it.
- */
+/** What this browser stored for the page. Pages work without it, as in a private window or with full storage. */
 export function readKept(name: string, life: Life = "browser"): string | null {
   try {
     return storeOf(life).getItem(name);

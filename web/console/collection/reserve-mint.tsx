@@ -9,10 +9,7 @@ import { useOwnerTransaction } from "./use-owner-transaction.ts";
 const reserveMint = "0xb0ea1802";
 const word = (value: bigint) => value.toString(16).padStart(64, "0");
 
-/**
- * Mints from the reserve: free of charge, to any address that the owner chooses. @param left tokens of the reserve that
- * are not minted.
- */
+/** Mints from the reserve, free, to any address that the owner chooses. @param left unminted tokens of the reserve. */
 export function ReserveMint({ collection, left }: { collection: Collection; left: number }) {
   const [to, setTo] = useState(collection.owner_address);
   const [amount, setAmount] = useState("1");

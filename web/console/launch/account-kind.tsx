@@ -35,9 +35,7 @@ const warnings = {
   owner: "The owner is a contract. Be sure that it is yours, on this network, and can call the collection.",
 };
 
-/**
- * Warns of an address that is a contract: money is lost in a contract of another network, or in one that cannot send.
- */
+/** Warns of an address that is a contract: money is lost in one of another network, or in one that cannot send. */
 export function AccountWarning(props: { chain: InstalledChain; address: string; party: "treasury" | "owner" }) {
   const { chain, address, party } = props;
   const { data: kind, isPending } = useAccountKind(chain, address);

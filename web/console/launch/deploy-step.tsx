@@ -13,10 +13,7 @@ import type { StepProps } from "./fields.tsx";
 import { deployWithWallet } from "./own-wallet.ts";
 import { Review } from "./review.tsx";
 
-/**
- * The choices, the dry run's results, a confirmation to type on real networks, the button, and the deployment's
- * progress until the collection exists.
- */
+/** The choices, the dry run, a confirmation to type on real networks, the button, and the deployment's progress. */
 export function DeployStep({ draft, change, clear }: StepProps & { clear: () => void }) {
   const chain = useInstallation()?.chains.find(({ name }) => name === draft.chain);
   const wallets = useWallets().filter(({ local, id }) => !local || id === `local-${chain?.id}`);
@@ -53,8 +50,7 @@ export function DeployStep({ draft, change, clear }: StepProps & { clear: () => 
     onError: (error) => {
       // A refused request was not accepted; after any other failure it may have been.
       if (mayHaveArrived(error) || !(error instanceof MintyardError)) return;
-      // The request accepted under this key has ended without a collection: once the user asks for a new deployment, it
-      // gets another key.
+      // The request under this key has ended without a collection: a new deployment, once asked for, gets another key.
       const isOver = error.problems.some(({ field }) => field === "Idempotency-Key");
       change(isOver ? { deploying: false, idempotencyKey: "" } : { deploying: false });
       if (isOver) plan.reset();

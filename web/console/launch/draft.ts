@@ -28,9 +28,7 @@ export interface Draft {
   placeholderImage: string;
   /** Makes repeated deployment requests one; stored before the request is sent. */
   idempotencyKey: string;
-  /**
-   * The request may have been sent: it is repeated with its key until it is answered, and never replaced by a new one.
-   */
+  /** The request may have been sent: it is repeated with its key until it is answered, and never replaced. */
   deploying: boolean;
   transactionHash: string;
   /** Sent by the creator's own wallet, so it has to be reported to the service. */

@@ -16,10 +16,7 @@ const sizes = [
 ];
 const gaps = ["s1", "s2", "s3", "s4", "s5", "s6"];
 
-/**
- * Every part that the pages are made of, as it looks in the current theme. For people who change the pages; no menu
- * leads here.
- */
+/** Every part that the pages are made of, in the current theme. For people who change the pages; no menu leads here. */
 export function DesignPage() {
   const [choice, setChoice] = useState("one");
   return (

@@ -9,8 +9,7 @@ import { type ChainStatus, countsOf, useStatus } from "../operator/status.ts";
 import { Table } from "../table.tsx";
 
 /**
- * The state of the installation: its parts, remedies for problems, and each chain's last day, wallets and waiting
- * requests.
+ * The installation's state: its parts, remedies for problems, and each chain's last day, wallets and waiting requests.
  */
 export function OperatorPage() {
   const status = useStatus();
