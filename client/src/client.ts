@@ -43,8 +43,7 @@ export interface MintyardClient {
   /**
    * Runs a query or a mutation.
    *
-   * @returns its data. Errors that a mutation's caller can correct are in `userErrors` of its payload and are not
-   * thrown.
+   * @returns its data. Errors that the caller of a mutation can correct are in its `userErrors` and not thrown.
    */
   graphql: <Result, Variables>(
     document: Document<Result, Variables>,
@@ -68,8 +67,7 @@ export interface MintyardClient {
    * Sends a request for a transaction until it is signed. It is repeated under the same key when the answer is lost, or
    * when the request is accepted but not signed yet (503), so nothing is done twice.
    *
-   * @param input `idempotencyKey` is generated if absent. Store one of your own if the program may be restarted
-   * meanwhile.
+   * @param input `idempotencyKey` is generated if absent. Store your own if the program may be restarted meanwhile.
    */
   transact: <M extends Transacting, P extends TransactionPath<M>>(
     method: M,
@@ -80,8 +78,7 @@ export interface MintyardClient {
   /**
    * Waits for the contract that a transaction creates or changes.
    *
-   * @throws MintyardError `transaction_failed` when the transaction failed for good; `transaction_pending` after
-   * `timeoutMs`.
+   * @throws MintyardError `transaction_failed` when it failed for good; `transaction_pending` after `timeoutMs`.
    */
   waitUntilDeployed: (chain: string, hash: string, options?: RepeatOptions) => Promise<Answer<"get", Deployed>>;
   /** Waits for the tokens of a mint, in the same way. */

@@ -49,10 +49,7 @@ interface AnyInput extends RequestOptions {
   body?: Readonly<Record<string, unknown>>;
 }
 
-/**
- * @returns the call of a method. It throws a `MintyardError` for a refusal or a missing answer, and the signal's
- * reason.
- */
+/** @returns the call of a method. It throws a `MintyardError` for a refusal or no answer, and the signal's reason. */
 export function callOf<M extends Method>(send: Send, method: M): Call<M> {
   return async (path, ...[input = {}]) => {
     const { path: parts = {}, query = {}, body, ...options } = input as AnyInput;

@@ -40,8 +40,7 @@ const accept = { Accept: "text/event-stream" };
 const longestLine = 16_777_216;
 
 /**
- * Yields events until the caller leaves the loop or the signal ends it. A lost connection is reopened after the last
- * event.
+ * Yields events until the caller leaves the loop or the signal ends it. Reopens a lost connection after the last event.
  *
  * @throws MintyardError for failures that a retry cannot fix: a key that may not read, a wrong filter.
  */
@@ -69,10 +68,7 @@ export async function* streamEvents(
   }
 }
 
-/**
- * Yields a subscription's results until it completes. @throws MintyardError for errors in a result, and for a lost
- * connection.
- */
+/** Yields a subscription's results. @throws MintyardError for errors in a result, and for a lost connection. */
 export async function* streamResults(
   open: Open,
   body: { query: string; variables: unknown },

@@ -52,10 +52,7 @@ export function createTransport({ url, key, fetch = globalThis.fetch }: ClientOp
   };
 }
 
-/**
- * @returns a function that sends a request and reads its JSON. It throws what `open` throws, and a `MintyardError` if
- * the answer is not JSON.
- */
+/** @returns a function that sends a request and reads its JSON; throws as `open`, and a `MintyardError` for no JSON. */
 export function createSend(open: Open): Send {
   return async (...request) => await readAnswer(await open(...request), request[3]?.signal);
 }
