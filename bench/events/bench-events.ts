@@ -1,5 +1,5 @@
-// `npm run -s mintyard -- dev bench events`: how soon events arrive by webhook and stream, the cost of a thousand streams
-// and ten thousand endpoints, and the cost of the outbox for the index.
+// `npm run -s mintyard -- dev bench events`: delays of events by webhook and stream, the cost of a thousand streams and
+// ten thousand endpoints, and the cost of the outbox for the index.
 // Options: --events 300 --streams 1000 --endpoints 10000 --rows 100000
 // The last line is JSON with every figure. Exits with 1 when a bound of docs/measurements/events.md is missed.
 import { readdirSync, readFileSync } from "node:fs";

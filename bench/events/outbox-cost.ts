@@ -10,9 +10,7 @@ const rowsOfBlock = 500;
 
 /** Index rows per second that PostgreSQL takes, with all triggers of the ledger. */
 interface OutboxCost {
-  /**
-   * Throughput with the outbox's triggers while nobody wants the contracts' events, as a share of that without them.
-   */
+  /** Throughput with the outbox's triggers while nobody wants the events, as a share of that without them. */
   unwantedShare: number;
   /** The same with an event for each row. */
   onShare: number;

@@ -96,10 +96,7 @@ export class CrowdChain {
     return contractAddress;
   }
 
-  /**
-   * Polls until the receipt exists: viem's own wait needs a further block if the first one came between two of its
-   * polls.
-   */
+  /** Polls for the receipt: viem's own wait needs a further block if the first came between two of its polls. */
   async #receipt(hash: Hex) {
     for (let left = 10_000; ; left--) {
       try {

@@ -1,4 +1,4 @@
-// Mints per second and gas per mint, single and in batches, compared with a loop without guarantees, on the chain of `npm start`.
+// Mints per second and gas per mint, single and batched, compared with a loop without guarantees, by `npm start`.
 //   node bench/mints/bench-mints.ts [--mints 600] [--concurrent 20] [--batch 20] [--warm 100]
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
@@ -101,10 +101,7 @@ async function mintSingle(contract: Address, from: number, count: number) {
   }));
 }
 
-/**
- * Over GraphQL with a key, in the ERC-721 contract: each token is a request, and requests that wait at the same time
- * share transactions.
- */
+/** Over GraphQL with a key, in the ERC-721 contract: each token is a request; waiting requests share transactions. */
 async function mintLists(contract: Address, first: number, count: number) {
   const query = `mutation ($contract: Address!, $tokens: [MintTokenInput!]!, $key: String!) {
     mintBatch(chain: "goerli", contract: $contract, tokens: $tokens, idempotencyKey: $key) { requests { id } userErrors { code } } }`;

@@ -1,5 +1,5 @@
-// `npm run -s mintyard -- dev bench launch`: a folder of many pictures through the command and through the browser, each
-// interrupted once and resumed. Options: --files 10000 --megabytes 2000 --only command,browser
+// `npm run -s mintyard -- dev bench launch`: a folder of many pictures through the command and through the browser,
+// each interrupted once and resumed. Options: --files 10000 --megabytes 2000 --only command,browser
 // The last line is JSON with every figure. Exits with 1 when a bound of docs/measurements/pages.md is missed.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-// How this product, viem's `fallback` and Ponder's own RPC layer cope with the faults of test/zoo, for docs/measurements/providers.md.
+// How this product, viem's `fallback` and Ponder's RPC layer cope with test/zoo (docs/measurements/providers.md).
 //   node bench/providers/bench-providers.ts [--only PATTERN] [--write]
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

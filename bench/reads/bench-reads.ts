@@ -1,4 +1,4 @@
-// `npm run -s mintyard -- dev bench reads`: our APIs compared with a bare node:http + pg server that sends the same bytes.
+// `npm run -s mintyard -- dev bench reads`: our APIs compared with a bare node:http + pg server of the same bytes.
 // Options: --tokens 2000000 --contracts 2000 --accounts 400000 --seconds 4 --rounds 5
 //          --warm 20000 (requests to each server before measuring) --connections 1,32,128 --only account --dir <folder to keep the data in> --profile <folder>
 // Peers run if they are installed: npm ci --prefix bench/reads

@@ -1,4 +1,4 @@
-// `npm run -s mintyard -- dev bench versions --against <checkout>`: reads of this version compared with those of another,
+// `npm run -s mintyard -- dev bench versions --against <checkout>`: reads of this version compared with another's,
 // each on its own copy of the same data, and with bare servers that send the other version's statements, in one run.
 // Options: --tokens 2000000 --contracts 2000 --accounts 400000 --seconds 4 --rounds 5 --connections 32,128
 //          --keys 2000 (random accounts, requested one after another) --dir <folder to keep the data in>

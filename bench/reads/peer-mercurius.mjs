@@ -1,5 +1,4 @@
-// mercurius with jit over one statement per page: pg reads the rows, the GraphQL layers write them. Started by
-// bench-reads.ts.
+// mercurius with jit, one statement per page: pg reads rows, the GraphQL layers write them. Started by bench-reads.ts.
 import Fastify from "fastify";
 import mercurius from "mercurius";
 import pg from "pg";

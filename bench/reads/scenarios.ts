@@ -53,10 +53,7 @@ function peersOf(addresses: string[], queries: Record<"postgraphile" | "mercuriu
   );
 }
 
-/**
- * Selects accounts and contracts with full pages, sends each request to our server once, and records how a bare server
- * would answer.
- */
+/** Selects accounts and contracts with full pages, and records our answers and how a bare server would give them. */
 export async function makeScenarios(
   databaseUrl: string,
   client: pg.Client,

@@ -1,5 +1,5 @@
-// Time from a request to the hash in its answer, and from its acceptance, on the local chain of `npm start`; compared with a
-// loop without guarantees.
+// Time from a request to the hash in its answer, and from its acceptance, on the local chain of `npm start`; compared with
+// a loop without guarantees.
 //   node bench/relay/bench-relay.ts [--deployments 600] [--concurrent 20] [--warm 200]
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";

@@ -13,10 +13,7 @@ import { proportionalMemory, stackProcesses } from "./proportional-memory.ts";
 
 const root = join(import.meta.dirname, "../..");
 const runs = Number(process.argv[2] ?? 5);
-/**
- * Heaps are compacted ten seconds after the start, idle connections end after thirty; then the young generations fill
- * up.
- */
+/** Heaps are compacted ten seconds after the start, idle connections end after thirty; then young generations fill. */
 const restMs = 90_000;
 const watchedMs = 60_000;
 

@@ -1,4 +1,4 @@
-// `npm run -s mintyard -- dev bench uploads`: time and memory of uploads over HTTP, and the gateway compared with nginx.
+// `npm run -s mintyard -- dev bench uploads`: time and memory of uploads over HTTP, and the gateway against nginx.
 // Options: --files 10000 --rounds 5 --seconds 4 --only directory,500mb,1gib,after,gateway
 // The last line is JSON with every figure. Exits with 1 when a bound of docs/measurements/uploads.md is missed.
 import { type ChildProcess, fork } from "node:child_process";
