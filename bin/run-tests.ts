@@ -15,6 +15,9 @@ import {
   runStep,
   type Step,
   type StepResult,
+  solidityFormat,
+  solidityLint,
+  solidityTestsLint,
   types,
   unused,
   vitest,
@@ -31,6 +34,9 @@ const options = {
   testNamePattern: { type: "string", short: "t" },
 } as const;
 
+/** Steps that read sources and run nothing. */
+const checks = [lint, solidityFormat, solidityLint, solidityTestsLint, unused, types, webTypes, clientTypes] as const;
+
 /** Rows of steps: the steps of a row run in parallel, the rows one after another. */
 type Plan = readonly (readonly Step[])[];
 
@@ -42,7 +48,7 @@ interface RowResult {
 
 /**
  * `npm test`. Without arguments it runs the default tier, with `--long` the long tier. Names of steps (lint, unused,
- * types, contracts, service, long) run only those; any other word runs the test files whose path contains it.
+ * types, contracts, service, long and so on) run only those; any other word runs the test files whose path contains it.
  *
  * @returns the exit code: 0 when everything passed.
  * @throws Error for a word that matches neither a step nor a test file.
@@ -124,11 +130,11 @@ function planOf(
     const reached = testsReachedBy(changedFiles(since), long ? of("long") : of("default"));
     process.stdout.write(`${reached.length} test files can be reached by what changed since ${since}\n`);
     const tests = long ? longTier(reached) : reached.length > 0 ? [[service(reached)]] : [];
-    return [[lint, unused, types, webTypes, clientTypes], ...tests];
+    return [checks, ...tests];
   }
   if (words.length > 0 || testNamePattern !== undefined) {
     const steps: Plan = [
-      ...[lint, unused, types, webTypes, clientTypes, contracts].map((step) => [step]),
+      ...[...checks, contracts].map((step) => [step]),
       ...[[service(of("default"))], ...longTier(of("long"))],
     ];
     const names = new Set(steps.flat().map(({ name }) => name));
@@ -144,7 +150,7 @@ function planOf(
     return [...(quick.length > 0 ? [[service([...quick, ...only])]] : []), ...longTier(slow, only)];
   }
   if (long) return [[contractsLong], ...longTier(of("long"))];
-  return [[lint, unused, types, webTypes, clientTypes, contracts], [service(of("default"))]];
+  return [[...checks, contracts], [service(of("default"))]];
 }
 
 function printTiers(): number {

@@ -26,6 +26,23 @@ export const lint: Step = {
   command: [bin("@biomejs/biome/bin/biome"), "check", "--error-on-warnings"],
 };
 
+/** What `npm run format` writes. */
+export const solidityFormat: Step = {
+  name: "solidity-format",
+  command: ["contracts/build/format.ts", "--check"],
+};
+
+/** `--disc`: it would ask the registry for a newer version of itself. */
+const solhint = [bin("solhint/solhint.js"), "--disc", "--noPoster", "--max-warnings", "0"];
+export const solidityLint: Step = {
+  name: "solidity-lint",
+  command: [...solhint, "-c", "contracts/solhint.cjs", "contracts/src/**/*.sol"],
+};
+export const solidityTestsLint: Step = {
+  name: "solidity-tests-lint",
+  command: [...solhint, "-c", "contracts/test/solhint.cjs", "contracts/test/**/*.sol"],
+};
+
 /** Unused exports, files and packages, and packages that are used but not declared. */
 export const unused: Step = { name: "unused", command: [bin("knip/bin/knip.js")] };
 

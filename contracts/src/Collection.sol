@@ -16,6 +16,7 @@ contract Collection is CollectionCore {
     address private immutable _firstOwner;
     address private immutable _fees;
 
+    /// @notice Deploys and initialises the collection in one.
     /// @param deploymentConfig What is fixed from now on.
     /// @param runtimeConfig    What `updateConfig` can replace.
     constructor(DeploymentConfig memory deploymentConfig, RuntimeConfig memory runtimeConfig) {

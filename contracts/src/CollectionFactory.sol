@@ -24,6 +24,7 @@ contract CollectionFactory is ICollectionFactory, AccessControl {
     /// @inheritdoc ICollectionFactory
     bool public paused;
 
+    /// @notice Deploys the template, too.
     /// @param admin   Grants and revokes roles, pauses.
     /// @param relayer May deploy; becomes service admin of the collections that ask for one.
     constructor(address admin, address relayer) {
@@ -77,7 +78,7 @@ contract CollectionFactory is ICollectionFactory, AccessControl {
         if (msg.sender != firstRelayer) _checkRole(RELAYER_ROLE, msg.sender);
     }
 
-    /// @dev Puts the call of `initialize`, with the service-admin flag as a third word, into memory and leaves room
+    /// @notice Puts the call of `initialize`, with the service-admin flag as a third word, into memory and leaves room
     ///   for the clone's creation code behind it.
     /// @return input Where the call begins; the records stand four bytes further.
     /// @return code  Where it ends, and where the creation code is to be.
@@ -105,8 +106,7 @@ contract CollectionFactory is ICollectionFactory, AccessControl {
     /// @dev Writes the clone's creation code to `code`, from the records that end there.
     function _packClone(uint256 recordBytes, uint256 code) private view returns (uint256 size, address configOwner) {
         address template_ = template;
-        (size, configOwner) =
-            CollectionArgs.pack(code - recordBytes, code, code + CREATION_BYTES + PROXY_BYTES);
+        (size, configOwner) = CollectionArgs.pack(code - recordBytes, code, code + CREATION_BYTES + PROXY_BYTES);
         size -= code;
         assembly ("memory-safe") {
             // Creation: PUSH2 size, RETURNDATASIZE, DUP2, PUSH1 10, RETURNDATASIZE, CODECOPY, RETURN. Then ERC-1167.

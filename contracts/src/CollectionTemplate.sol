@@ -5,6 +5,7 @@ import {DeploymentConfig, RuntimeConfig} from "./CollectionTypes.sol";
 import {CollectionCore} from "./core/CollectionCore.sol";
 import {ConfigRules} from "./core/ConfigRules.sol";
 import {HotWord} from "./core/HotWord.sol";
+import {ICollection} from "./ICollection.sol";
 
 /// @title The code behind every clone. Itself locked for good; a clone obeys only the factory that made the template.
 contract CollectionTemplate is CollectionCore {
@@ -14,6 +15,7 @@ contract CollectionTemplate is CollectionCore {
     address private immutable _factory;
     address private immutable _service;
 
+    /// @notice The caller becomes the factory.
     /// @param serviceAdmin Gets ADMIN_ROLE in clones that ask for it.
     constructor(address serviceAdmin) {
         _factory = msg.sender;
@@ -25,6 +27,7 @@ contract CollectionTemplate is CollectionCore {
         emit Initialized(type(uint8).max);
     }
 
+    /// @inheritdoc ICollection
     function initialize(DeploymentConfig calldata deploymentConfig, RuntimeConfig calldata runtimeConfig) external {
         require(_hot == 0, "Initializable: contract is already initialized");
         require(msg.sender == _factory, "Only the factory can initialize");

@@ -191,10 +191,11 @@ contract ConfigTest is Fixture {
         if (ipfs) {
             r.royaltiesAddress = d.owner;
             (r.baseURI, r.prerevealTokenURI) =
-                (string.concat("ipfs://", r.baseURI), string.concat("ipfs://", r.prerevealTokenURI));
+            (string.concat("ipfs://", r.baseURI), string.concat("ipfs://", r.prerevealTokenURI));
         }
         (r.publicMintPrice, r.presaleMintPrice) = (r.publicMintPrice % 2 ** 88, r.presaleMintPrice % 2 ** 88);
-        (r.publicMintStart, r.presaleMintStart) = (r.publicMintStart % (2 ** 40 - 1), r.presaleMintStart % (2 ** 40 - 1));
+        (r.publicMintStart, r.presaleMintStart) =
+        (r.publicMintStart % (2 ** 40 - 1), r.presaleMintStart % (2 ** 40 - 1));
         r.royaltiesBps %= 10_001;
         ICollection[2] memory all = [clone(d, r, service), standalone(d, r)];
         for (uint256 i; i < 2; ++i) {

@@ -131,9 +131,8 @@ contract DifferentialTest is Fixture {
         if (kind < 92) return _role(from);
         if (kind < 96) return vm.warp(block.timestamp + _random(2_000));
         if (kind < 97) return _both(from, 0, abi.encodeCall(ICollection.initialize, (deployment(), runtime())));
-        Receiver(payable(_people[7 + _random(3)])).set(
-            Receiver.Answer(_chance(35) ? 0 : _random(14)), _person(), _chance(20)
-        );
+        Receiver(payable(_people[7 + _random(3)]))
+            .set(Receiver.Answer(_chance(35) ? 0 : _random(14)), _person(), _chance(20));
         Treasury(payable(_people[10])).set(_chance(20));
     }
 

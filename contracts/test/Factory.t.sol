@@ -59,8 +59,7 @@ contract FactoryTest is Fixture {
         try factory.deploy(INTENT, OWNER, initData) {
             revert("deployed twice");
         } catch (bytes memory why) {
-            bytes memory want =
-                abi.encodeWithSelector(ICollectionFactory.AlreadyDeployed.selector, INTENT, collection);
+            bytes memory want = abi.encodeWithSelector(ICollectionFactory.AlreadyDeployed.selector, INTENT, collection);
             check(keccak256(why) == keccak256(want), "AlreadyDeployed");
         }
     }
@@ -85,7 +84,9 @@ contract FactoryTest is Fixture {
     function test_V15_strangersAndOtherOwnersAreRefused() external {
         bytes memory initData = abi.encode(deployment(), runtime(), true);
         vm.prank(STRANGER);
-        fails(INTENT, OWNER, initData, abi.encodeWithSelector(ICollectionFactory.MissingRole.selector, STRANGER, RELAYER));
+        fails(
+            INTENT, OWNER, initData, abi.encodeWithSelector(ICollectionFactory.MissingRole.selector, STRANGER, RELAYER)
+        );
         vm.prank(SERVICE);
         fails(INTENT, BUYER, initData, abi.encodeWithSelector(ICollectionFactory.OwnerMismatch.selector, BUYER, OWNER));
         vm.deal(SERVICE, 1 ether);
@@ -115,7 +116,9 @@ contract FactoryTest is Fixture {
         factory.deploy(bytes32(uint256(1)), OWNER, initData);
         factory.revokeRole(RELAYER, SERVICE);
         vm.prank(SERVICE);
-        fails(INTENT, OWNER, initData, abi.encodeWithSelector(ICollectionFactory.MissingRole.selector, SERVICE, RELAYER));
+        fails(
+            INTENT, OWNER, initData, abi.encodeWithSelector(ICollectionFactory.MissingRole.selector, SERVICE, RELAYER)
+        );
         vm.prank(STRANGER);
         factory.deploy(bytes32(uint256(2)), OWNER, initData);
         factory.grantRole(RELAYER, BUYER); // takes the free fast place

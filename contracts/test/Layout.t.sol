@@ -89,15 +89,12 @@ contract LayoutTest is Fixture {
         bytes memory long = new bytes(256);
         (d.name, d.symbol, d.tokensPerMint) = (string(long), "", 1);
         lengths = hex"01000000000a0008";
-        arguments(
-            d, r, abi.encodePacked(OWNER, uint8(1 | 8 | 16), uint16(500), lengths, long, "https://a/ipfs://b")
-        );
+        arguments(d, r, abi.encodePacked(OWNER, uint8(1 | 8 | 16), uint16(500), lengths, long, "https://a/ipfs://b"));
     }
 
     function arguments(DeploymentConfig memory d, RuntimeConfig memory r, bytes memory want) private {
-        bytes memory proxy = abi.encodePacked(
-            hex"363d3d373d3d3d363d73", factory.template(), hex"5af43d82803e903d91602b57fd5bf3", want
-        );
+        bytes memory proxy =
+            abi.encodePacked(hex"363d3d373d3d3d363d73", factory.template(), hex"5af43d82803e903d91602b57fd5bf3", want);
         check(keccak256(address(clone(d, r, true)).code) == keccak256(proxy), "clone code");
     }
 }

@@ -3,9 +3,8 @@ pragma solidity 0.8.37;
 
 import {DeploymentConfig} from "../src/CollectionTypes.sol";
 import {ICollection} from "../src/ICollection.sol";
-import {Receiver, Treasury} from "./support/Actors.sol";
+import {Treasury} from "./support/Actors.sol";
 import {Fixture} from "./support/Fixture.sol";
-import {vm} from "./support/Vm.sol";
 
 contract RolesTest is Fixture {
     address private constant ADMIN_WALLET = address(0xad);

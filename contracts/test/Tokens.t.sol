@@ -56,7 +56,13 @@ contract TokensTest is Fixture {
         allows(BUYER, c, 0, approveTo(address(0), 2));
         check(c.getApproved(2) == address(0), "taken back");
         refuses(OPERATOR, c, 0, move(BUYER, STRANGER, 2), ICollection.TransferCallerNotOwnerNorApproved.selector);
-        refuses(BUYER, c, 0, abi.encodeCall(ICollection.getApproved, (3)), ICollection.ApprovalQueryForNonexistentToken.selector);
+        refuses(
+            BUYER,
+            c,
+            0,
+            abi.encodeCall(ICollection.getApproved, (3)),
+            ICollection.ApprovalQueryForNonexistentToken.selector
+        );
     }
 
     function test_V20_operators() external {
@@ -78,7 +84,13 @@ contract TokensTest is Fixture {
         refuses(BUYER, c, 0, move(STRANGER, BUYER, 1), ICollection.TransferFromIncorrectOwner.selector);
         refuses(STRANGER, c, 0, move(BUYER, STRANGER, 1), ICollection.TransferCallerNotOwnerNorApproved.selector);
         refuses(BUYER, c, 0, move(BUYER, address(0), 1), ICollection.TransferToZeroAddress.selector);
-        refuses(BUYER, c, 0, abi.encodeCall(ICollection.balanceOf, (address(0))), ICollection.BalanceQueryForZeroAddress.selector);
+        refuses(
+            BUYER,
+            c,
+            0,
+            abi.encodeCall(ICollection.balanceOf, (address(0))),
+            ICollection.BalanceQueryForZeroAddress.selector
+        );
         allows(BUYER, c, 0, move(BUYER, BUYER, 1));
         check(c.balanceOf(BUYER) == 2 && c.ownerOf(0) == BUYER && c.ownerOf(1) == BUYER, "self-transfer is neutral");
     }
@@ -119,8 +131,7 @@ contract TokensTest is Fixture {
 
     function test_V20_interfaces() external {
         ICollection c = clone();
-        bytes4[6] memory known =
-            [bytes4(0x01ffc9a7), 0x80ac58cd, 0x5b5e139f, 0x7965db0b, 0x2a55205a, 0x49064906];
+        bytes4[6] memory known = [bytes4(0x01ffc9a7), 0x80ac58cd, 0x5b5e139f, 0x7965db0b, 0x2a55205a, 0x49064906];
         for (uint256 i; i < 6; ++i) {
             check(c.supportsInterface(known[i]), "known");
         }

@@ -46,6 +46,8 @@ library CollectionArgs {
     /// @param destination Free memory, as much as the records take.
     /// @return end   First byte behind the packed arguments.
     /// @return owner The owner in the deployment configuration.
+    // One pass over the memory, in one block of assembly that shares its variables.
+    // solhint-disable-next-line function-max-lines
     function pack(uint256 data, uint256 last, uint256 destination) internal pure returns (uint256 end, address owner) {
         uint256 deployment;
         uint256 runtime;

@@ -4,6 +4,7 @@ pragma solidity 0.8.37;
 import {Base64} from "@openzeppelin/contracts/utils/Base64.sol";
 import {Strings} from "@openzeppelin/contracts/utils/Strings.sol";
 import {ContractInfo, DeploymentConfig, RuntimeConfig} from "../CollectionTypes.sol";
+import {ICollection} from "../ICollection.sol";
 import {Args, CollectionArgs} from "./CollectionArgs.sol";
 import {CollectionSale} from "./CollectionSale.sol";
 import {ConfigRules} from "./ConfigRules.sol";
@@ -11,12 +12,15 @@ import {HotWord} from "./HotWord.sol";
 
 /// @title Configuration: how a collection begins, what of it changes, and how it is read.
 abstract contract CollectionCore is CollectionSale {
+    /// @inheritdoc ICollection
     uint256 public constant VERSION = 2_00_00;
+    /// @inheritdoc ICollection
     uint16 public constant ROYALTIES_BASIS = 10_000;
 
     bytes32 private constant BATCH_METADATA_UPDATE = keccak256("BatchMetadataUpdate(uint256,uint256)");
     bytes32 private constant CONTRACT_URI_UPDATED = keccak256("ContractURIUpdated()");
 
+    /// @inheritdoc ICollection
     function updateConfig(RuntimeConfig calldata newConfig) external {
         uint256 hot = _requireRole(ADMIN_ROLE);
         Args memory args = _args();
@@ -37,10 +41,7 @@ abstract contract CollectionCore is CollectionSale {
             require(!newBase && !newPrereveal, "Metadata is frozen");
         }
         ConfigRules.checkSales(
-            newConfig.publicMintPrice,
-            newConfig.presaleMintPrice,
-            newConfig.publicMintStart,
-            newConfig.presaleMintStart
+            newConfig.publicMintPrice, newConfig.presaleMintPrice, newConfig.publicMintStart, newConfig.presaleMintStart
         );
         require(
             bytes(newConfig.baseURI).length + bytes(newConfig.prerevealTokenURI).length
@@ -84,6 +85,7 @@ abstract contract CollectionCore is CollectionSale {
 
     // -------------------------------------------------------------- reading
 
+    /// @inheritdoc ICollection
     function getInfo() external view returns (ContractInfo memory info) {
         uint256 hot = _hot;
         Args memory args = _args();
@@ -100,22 +102,27 @@ abstract contract CollectionCore is CollectionSale {
         info.runtimeConfig = _runtimeConfig(hot, args);
     }
 
+    /// @inheritdoc ICollection
     function name() external view returns (string memory) {
         return _args().name;
     }
 
+    /// @inheritdoc ICollection
     function symbol() external view returns (string memory) {
         return _args().symbol;
     }
 
+    /// @inheritdoc ICollection
     function baseURI() external view returns (string memory) {
         return _baseURI(_hot, _args());
     }
 
+    /// @inheritdoc ICollection
     function prerevealTokenURI() external view returns (string memory) {
         return _prerevealURI(_hot, _args());
     }
 
+    /// @inheritdoc ICollection
     function tokenURI(uint256 tokenId) external view returns (string memory) {
         require(_exists(tokenId), "Token does not exist");
         uint256 hot = _hot;
@@ -125,6 +132,7 @@ abstract contract CollectionCore is CollectionSale {
         return string.concat(base, Strings.toString(tokenId));
     }
 
+    /// @inheritdoc ICollection
     function contractURI() external view returns (string memory) {
         (uint256 bps, address receiver) = _royalties(_hot, _args());
         bytes memory json = abi.encodePacked(
@@ -137,6 +145,7 @@ abstract contract CollectionCore is CollectionSale {
         return string.concat("data:application/json;base64,", Base64.encode(json));
     }
 
+    /// @inheritdoc ICollection
     function royaltyInfo(uint256 tokenId, uint256 salePrice)
         external
         view
@@ -148,54 +157,66 @@ abstract contract CollectionCore is CollectionSale {
         royaltyAmount = (salePrice * bps) / ROYALTIES_BASIS;
     }
 
+    /// @inheritdoc ICollection
     function supportsInterface(bytes4 interfaceId) external view returns (bool) {
         // ERC-165, ERC-721, ERC-721 metadata, AccessControl, ERC-2981, ERC-4906
         return interfaceId == 0x01ffc9a7 || interfaceId == 0x80ac58cd || interfaceId == 0x5b5e139f
             || interfaceId == 0x7965db0b || interfaceId == 0x2a55205a || interfaceId == 0x49064906;
     }
 
+    /// @inheritdoc ICollection
     function maxSupply() external view returns (uint256) {
         return HotWord.maxSupply(_hot);
     }
 
+    /// @inheritdoc ICollection
     function reserveRemaining() external view returns (uint256) {
         return HotWord.reserve(_hot);
     }
 
+    /// @inheritdoc ICollection
     function reservedSupply() external view returns (uint256) {
         return _args().reservedSupply;
     }
 
+    /// @inheritdoc ICollection
     function tokensPerMint() external view returns (uint256) {
         return _tokensPerMint(_hot, _args());
     }
 
+    /// @inheritdoc ICollection
     function treasuryAddress() external view returns (address payable) {
         return _treasury();
     }
 
+    /// @inheritdoc ICollection
     function metadataUpdatable() external view returns (bool) {
         return _hot & HotWord.UPDATABLE != 0;
     }
 
+    /// @inheritdoc ICollection
     function publicMintPrice() external view returns (uint256) {
         return HotWord.price(_hot);
     }
 
+    /// @inheritdoc ICollection
     function publicMintStart() external view returns (uint256) {
         return HotWord.givenTime(HotWord.start(_hot));
     }
 
+    /// @inheritdoc ICollection
     function presaleMintPrice() external view returns (uint256) {
         (uint256 price,,) = _presale(_hot);
         return price;
     }
 
+    /// @inheritdoc ICollection
     function presaleMintStart() external view returns (uint256) {
         (, uint256 start,) = _presale(_hot);
         return HotWord.givenTime(start);
     }
 
+    /// @inheritdoc ICollection
     function presaleMerkleRoot() external view returns (bytes32) {
         (,, bytes32 root) = _presale(_hot);
         return root;

@@ -2,6 +2,7 @@
 pragma solidity 0.8.37;
 
 import {Strings} from "@openzeppelin/contracts/utils/Strings.sol";
+import {ICollection} from "../ICollection.sol";
 import {CollectionState} from "./CollectionState.sol";
 import {HotWord} from "./HotWord.sol";
 
@@ -10,38 +11,47 @@ import {HotWord} from "./HotWord.sol";
 ///   their wallet words. The owner has no role bit in the wallet word and is never the flagged service admin, so that
 ///   nothing is left behind when the ownership moves.
 abstract contract CollectionRoles is CollectionState {
+    /// @inheritdoc ICollection
     bytes32 public constant ADMIN_ROLE = keccak256("ADMIN_ROLE");
+    /// @inheritdoc ICollection
     bytes32 public constant DEFAULT_ADMIN_ROLE = 0;
 
     /// @dev The account that `SERVICE_IS_ADMIN` speaks of.
     function _serviceAdmin() internal view virtual returns (address);
 
+    /// @inheritdoc ICollection
     function owner() external view returns (address) {
         return _owner(_hot);
     }
 
+    /// @inheritdoc ICollection
     function hasRole(bytes32 role, address account) external view returns (bool) {
         return _hasRole(_hot, role, account);
     }
 
+    /// @inheritdoc ICollection
     function getRoleAdmin(bytes32 role) external view returns (bytes32) {
         role; // every role has the same admin; the name is part of the ABI
         return DEFAULT_ADMIN_ROLE;
     }
 
+    /// @inheritdoc ICollection
     function grantRole(bytes32 role, address account) external {
         _setHot(_setRole(_requireRole(DEFAULT_ADMIN_ROLE), role, account, true));
     }
 
+    /// @inheritdoc ICollection
     function revokeRole(bytes32 role, address account) external {
         _setHot(_setRole(_requireRole(DEFAULT_ADMIN_ROLE), role, account, false));
     }
 
+    /// @inheritdoc ICollection
     function renounceRole(bytes32 role, address account) external {
         require(account == msg.sender, "AccessControl: can only renounce roles for self");
         _setHot(_setRole(_hot, role, account, false));
     }
 
+    /// @inheritdoc ICollection
     function transferOwnership(address newOwner) external {
         uint256 hot = _requireRole(DEFAULT_ADMIN_ROLE);
         address previousOwner = _owner(hot);
@@ -60,6 +70,7 @@ abstract contract CollectionRoles is CollectionState {
         emit OwnershipTransferred(previousOwner, newOwner);
     }
 
+    /// @inheritdoc ICollection
     function transferAdminRights(address to) external {
         uint256 hot = _requireRole(ADMIN_ROLE);
         require(to != address(0), "Admin cannot be null");

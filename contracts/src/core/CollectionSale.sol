@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
+import {ICollection} from "../ICollection.sol";
 import {CollectionArgs} from "./CollectionArgs.sol";
 import {CollectionTokens} from "./CollectionTokens.sol";
 import {HotWord} from "./HotWord.sol";
@@ -8,6 +9,7 @@ import {Supply} from "./Supply.sol";
 
 /// @title The three ways to mint, and the way of the fees.
 abstract contract CollectionSale is CollectionTokens {
+    /// @inheritdoc ICollection
     function mint(uint256 amount) external payable notInCallback {
         uint256 hot = _hot;
         uint256 cost = _cost(amount, HotWord.price(hot));
@@ -15,6 +17,7 @@ abstract contract CollectionSale is CollectionTokens {
         _sell(hot, _wallet(msg.sender), amount, cost);
     }
 
+    /// @inheritdoc ICollection
     function presaleMint(uint256 amount, bytes32[] calldata proof) external payable notInCallback {
         uint256 hot = _hot;
         (uint256 price, uint256 start, bytes32 root) = _presale(hot);
@@ -26,6 +29,7 @@ abstract contract CollectionSale is CollectionTokens {
         _sell(hot, wallet | PRESALE_USED, amount, cost);
     }
 
+    /// @inheritdoc ICollection
     function reserveMint(address to, uint256 amount) external notInCallback {
         uint256 hot = _requireRole(ADMIN_ROLE);
         Supply.checkReserveMint(HotWord.reserve(hot), amount);
@@ -35,28 +39,31 @@ abstract contract CollectionSale is CollectionTokens {
         _mintTokens(to, _wallet(to), HotWord.minted(hot), amount);
     }
 
+    /// @inheritdoc ICollection
     function withdrawFees() external {
         _requireRole(ADMIN_ROLE);
-        require(
-            _send(_treasury(), address(this).balance), "Address: unable to send value, recipient may have reverted"
-        );
+        require(_send(_treasury(), address(this).balance), "Address: unable to send value, recipient may have reverted");
     }
 
+    /// @inheritdoc ICollection
     function isWhitelisted(address wallet, bytes32[] calldata proof) external view returns (bool) {
         require(_wallet(wallet) & PRESALE_USED == 0, "Already minted");
         (,, bytes32 root) = _presale(_hot);
         return _isListed(wallet, proof, root);
     }
 
+    /// @inheritdoc ICollection
     function mintingActive() external view returns (bool) {
         return block.timestamp > HotWord.start(_hot);
     }
 
+    /// @inheritdoc ICollection
     function presaleActive() external view returns (bool) {
         (, uint256 start,) = _presale(_hot);
         return _presaleOpen(start);
     }
 
+    /// @inheritdoc ICollection
     function availableSupply() external view returns (uint256) {
         uint256 hot = _hot;
         return Supply.forSale(HotWord.minted(hot), HotWord.reserve(hot), HotWord.maxSupply(hot));

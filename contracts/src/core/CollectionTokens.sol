@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
+import {ICollection} from "../ICollection.sol";
 import {CollectionRoles} from "./CollectionRoles.sol";
 import {HotWord} from "./HotWord.sol";
 
@@ -15,35 +16,42 @@ abstract contract CollectionTokens is CollectionRoles {
     uint256 private constant RUN_SHIFT = 160;
     uint256 private constant APPROVED = 1 << 168;
 
+    /// @inheritdoc ICollection
     function balanceOf(address owner) external view returns (uint256) {
         if (owner == address(0)) revert BalanceQueryForZeroAddress();
         return uint64(_wallet(owner));
     }
 
+    /// @inheritdoc ICollection
     function totalSupply() external view returns (uint256) {
         return HotWord.minted(_hot);
     }
 
+    /// @inheritdoc ICollection
     function ownerOf(uint256 tokenId) external view returns (address) {
         (uint256 word,) = _ownership(tokenId);
         return address(uint160(word));
     }
 
+    /// @inheritdoc ICollection
     function getApproved(uint256 tokenId) external view returns (address) {
         if (!_exists(tokenId)) revert ApprovalQueryForNonexistentToken();
         return _approved(tokenId);
     }
 
+    /// @inheritdoc ICollection
     function isApprovedForAll(address owner, address operator) external view returns (bool) {
         return _operators[owner][operator];
     }
 
+    /// @inheritdoc ICollection
     function setApprovalForAll(address operator, bool approved) external {
         if (operator == msg.sender) revert ApproveToCaller();
         _operators[msg.sender][operator] = approved;
         emit ApprovalForAll(msg.sender, operator, approved);
     }
 
+    /// @inheritdoc ICollection
     function approve(address to, uint256 tokenId) external {
         (uint256 word, uint256 rest) = _ownership(tokenId);
         address holder = address(uint160(word));
@@ -58,15 +66,18 @@ abstract contract CollectionTokens is CollectionRoles {
         emit Approval(holder, to, tokenId);
     }
 
+    /// @inheritdoc ICollection
     function transferFrom(address from, address to, uint256 tokenId) external {
         _transfer(from, to, tokenId);
     }
 
+    /// @inheritdoc ICollection
     function safeTransferFrom(address from, address to, uint256 tokenId) external {
         _transfer(from, to, tokenId);
         if (to.code.length != 0) _askReceiver(from, to, tokenId, "");
     }
 
+    /// @inheritdoc ICollection
     function safeTransferFrom(address from, address to, uint256 tokenId, bytes calldata _data) external {
         _transfer(from, to, tokenId);
         if (to.code.length != 0) _askReceiver(from, to, tokenId, _data);
@@ -96,7 +107,8 @@ abstract contract CollectionTokens is CollectionRoles {
                 if eq(id, end) { break }
             }
         }
-        // EIP-7702: the wallet that signed this transaction needs no callback, delegated code or not.
+        // EIP-7702: the wallet that signed this transaction needs no callback, delegated code or not. This admits nobody.
+        // solhint-disable-next-line avoid-tx-origin
         if ((uint160(to) ^ uint160(tx.origin)) | (uint160(to) ^ uint160(msg.sender)) == 0) return;
         if (to.code.length == 0) return;
         unchecked {

@@ -3,6 +3,7 @@ pragma solidity 0.8.37;
 
 import {CodeBlob} from "../core/CodeBlob.sol";
 import {ERC1155ProductCore} from "./ERC1155ProductCore.sol";
+import {IProduct} from "./IProduct.sol";
 import {Args, ProductArgs} from "./ProductArgs.sol";
 import {ProductDeployment, ProductRuntime, RolesAddresses} from "./ProductTypes.sol";
 
@@ -11,6 +12,7 @@ contract ERC1155NFTProduct is ERC1155ProductCore {
     address private immutable _blob;
     address private immutable _deployer;
 
+    /// @notice Deploys and initialises the contract in one.
     /// @param deploymentConfig What is fixed from now on.
     /// @param runtimeConfig    What `update` can replace.
     /// @param rolesAddresses   The first list of each role that is named.
@@ -41,6 +43,7 @@ contract ERC1155NFTProduct is ERC1155ProductCore {
         );
     }
 
+    /// @inheritdoc IProduct
     function initialize(
         ProductDeployment calldata deploymentConfig,
         ProductRuntime calldata runtimeConfig,

@@ -2,6 +2,7 @@
 pragma solidity 0.8.37;
 
 import {ERC1155ProductCore} from "./ERC1155ProductCore.sol";
+import {IProduct} from "./IProduct.sol";
 import {ProductClone} from "./ProductClone.sol";
 import {ProductDeployment, ProductRuntime, RolesAddresses} from "./ProductTypes.sol";
 import {ProductWord} from "./ProductWord.sol";
@@ -18,6 +19,7 @@ contract ERC1155NFTProductTemplate is ERC1155ProductCore {
         emit Initialized(type(uint8).max);
     }
 
+    /// @inheritdoc IProduct
     function initialize(
         ProductDeployment calldata deploymentConfig,
         ProductRuntime calldata runtimeConfig,

@@ -3,23 +3,30 @@ pragma solidity 0.8.37;
 
 import {IERC1155Receiver} from "@openzeppelin/contracts/token/ERC1155/IERC1155Receiver.sol";
 import {IERC1155Product} from "./IERC1155Product.sol";
+import {IProduct} from "./IProduct.sol";
 import {ProductCore} from "./ProductCore.sol";
 import {ProductWord} from "./ProductWord.sol";
 
 /// @title Tokens of an ERC-1155 product: an id is minted once, in any amount, by those who have the role.
 abstract contract ERC1155ProductCore is ProductCore, IERC1155Product {
+    /// @inheritdoc IProduct
     string public constant NAME = "ERC1155NFTProduct";
+    /// @inheritdoc IProduct
     uint256 public constant VERSION = 1_00_01;
+    /// @inheritdoc IERC1155Product
     string public constant DEFAULT_URI = "";
 
+    // No names: they would be part of the getter, and the ABI is closed.
+    /// @inheritdoc IERC1155Product
     /// @dev Slots 9 to 12; the last one's code is what `setURI` was given.
-    mapping(uint256 => uint256) public tokenSupply;
+    mapping(uint256 => uint256) public tokenSupply; // solhint-disable-line named-parameters-mapping
     mapping(uint256 id => mapping(address account => uint256)) private _balances;
     mapping(address account => mapping(address operator => bool)) private _operators;
     address private _defaultUri;
 
     // -------------------------------------------------------------- for those with a role
 
+    /// @inheritdoc IERC1155Product
     function mintByOwner(address account, uint256 id, uint256 amount, string calldata tokenUri) external {
         _requireRole(MINT_ROLE);
         _checkLock();
@@ -27,6 +34,7 @@ abstract contract ERC1155ProductCore is ProductCore, IERC1155Product {
         _mint(account, id, amount, tokenUri);
     }
 
+    /// @inheritdoc IERC1155Product
     function mintByOwnerBatch(
         address[] calldata to,
         uint256[] calldata ids,
@@ -46,14 +54,13 @@ abstract contract ERC1155ProductCore is ProductCore, IERC1155Product {
         }
     }
 
+    /// @inheritdoc IERC1155Product
     function updateTokenUri(uint256 _tokenId, string calldata _newUri, bool _isFreezeTokenUri) external {
         uint256 hot = _requireRole(UPDATE_TOKEN_ROLE);
         require(tokenSupply[_tokenId] != 0, "Token does not exist");
         require(hot & ProductWord.METADATA_UPDATABLE != 0, "Metadata is frozen");
         require(!freezeTokenUris[_tokenId], "Token is frozen");
-        require(
-            _isFreezeTokenUri || bytes(_newUri).length != 0, "Either _newUri or _isFreezeTokenUri=true required"
-        );
+        require(_isFreezeTokenUri || bytes(_newUri).length != 0, "Either _newUri or _isFreezeTokenUri=true required");
         if (bytes(_newUri).length != 0) {
             require(
                 keccak256(bytes(_newUri)) != keccak256(bytes(_tokenUri(_tokenId))), "New token URI is same as updated"
@@ -67,12 +74,14 @@ abstract contract ERC1155ProductCore is ProductCore, IERC1155Product {
         }
     }
 
+    /// @inheritdoc IERC1155Product
     function setURI(string calldata _newURI) external {
         uint256 hot = _requireRole(UPDATE_CONTRACT_ROLE);
         require(hot & ProductWord.METADATA_UPDATABLE != 0, "Metadata is frozen");
         _defaultUri = _storeText(_newURI);
     }
 
+    /// @inheritdoc IERC1155Product
     function burn(uint256 id, uint256 value) external {
         uint256 hot = _requireRole(BURN_ROLE);
         require(hot & ProductWord.TOKENS_BURNABLE != 0, "Burns are disabled");
@@ -81,6 +90,7 @@ abstract contract ERC1155ProductCore is ProductCore, IERC1155Product {
         emit TransferSingle(msg.sender, holder, address(0), id, value);
     }
 
+    /// @inheritdoc IERC1155Product
     function burnBatch(uint256[] calldata ids, uint256[] calldata values) external {
         uint256 hot = _requireRole(BURN_ROLE);
         require(hot & ProductWord.TOKENS_BURNABLE != 0, "Burns are disabled");
@@ -92,15 +102,15 @@ abstract contract ERC1155ProductCore is ProductCore, IERC1155Product {
         emit TransferBatch(msg.sender, holder, address(0), ids, values);
     }
 
+    /// @inheritdoc IERC1155Product
     function transferByOwner(address to, uint256 id, uint256 amount) external {
         uint256 hot = _requireRole(TRANSFER_ROLE);
         require(hot & ProductWord.TOKENS_TRANSFERABLE != 0, "Transfers are disabled");
         _moveOne(ProductWord.owner(hot), to, id, amount, "");
     }
 
-    function transferByOwnerBatch(address[] calldata to, uint256[] calldata ids, uint256[] calldata amounts)
-        external
-    {
+    /// @inheritdoc IERC1155Product
+    function transferByOwnerBatch(address[] calldata to, uint256[] calldata ids, uint256[] calldata amounts) external {
         uint256 hot = _requireRole(TRANSFER_ROLE);
         require(hot & ProductWord.TOKENS_TRANSFERABLE != 0, "Transfers are disabled");
         require(to.length == ids.length && ids.length == amounts.length, "Mismatched input arrays");
@@ -112,17 +122,20 @@ abstract contract ERC1155ProductCore is ProductCore, IERC1155Product {
 
     // -------------------------------------------------------------- for holders
 
+    /// @inheritdoc IProduct
     function setApprovalForAll(address operator, bool approved) external {
         require(operator != msg.sender, "ERC1155: setting approval status for self");
         _operators[msg.sender][operator] = approved;
         emit ApprovalForAll(msg.sender, operator, approved);
     }
 
+    /// @inheritdoc IERC1155Product
     function safeTransferFrom(address from, address to, uint256 id, uint256 amount, bytes calldata data) external {
         _checkHolder(from);
         _moveOne(from, to, id, amount, data);
     }
 
+    /// @inheritdoc IERC1155Product
     function safeBatchTransferFrom(
         address from,
         address to,
@@ -151,11 +164,13 @@ abstract contract ERC1155ProductCore is ProductCore, IERC1155Product {
 
     // -------------------------------------------------------------- reading
 
+    /// @inheritdoc IERC1155Product
     function balanceOf(address account, uint256 id) public view returns (uint256) {
         require(account != address(0), "ERC1155: address zero is not a valid owner");
         return _balances[id][account];
     }
 
+    /// @inheritdoc IERC1155Product
     function balanceOfBatch(address[] calldata accounts, uint256[] calldata ids)
         external
         view
@@ -169,19 +184,23 @@ abstract contract ERC1155ProductCore is ProductCore, IERC1155Product {
         return balances;
     }
 
+    /// @inheritdoc IERC1155Product
     function isApprovedForAll(address account, address operator) external view returns (bool) {
         return _operators[account][operator];
     }
 
+    /// @inheritdoc IERC1155Product
     function totalSupply(uint256 _id) external view returns (uint256) {
         return tokenSupply[_id];
     }
 
+    /// @inheritdoc IERC1155Product
     function uri(uint256 _id) external view returns (string memory) {
         string memory own = _tokenUri(_id);
         return bytes(own).length == 0 ? _loadText(_defaultUri) : string.concat(_baseURI(), own);
     }
 
+    /// @inheritdoc IProduct
     function supportsInterface(bytes4 interfaceId) external view returns (bool) {
         // ERC-165, ERC-1155, ERC-1155 metadata, ERC-2981
         return interfaceId == 0x01ffc9a7 || interfaceId == 0xd9b67a26 || interfaceId == 0x0e89341c
@@ -214,9 +233,7 @@ abstract contract ERC1155ProductCore is ProductCore, IERC1155Product {
     }
 
     function _checkHolder(address from) private view {
-        require(
-            from == msg.sender || _operators[from][msg.sender], "ERC1155: caller is not token owner or approved"
-        );
+        require(from == msg.sender || _operators[from][msg.sender], "ERC1155: caller is not token owner or approved");
     }
 
     function _move(address from, address to, uint256 id, uint256 amount) private {
@@ -249,6 +266,8 @@ abstract contract ERC1155ProductCore is ProductCore, IERC1155Product {
         }
     }
 
+    // ERC-1155 has no event for it.
+    // solhint-disable-next-line no-empty-blocks
     function _baseUriChanged() internal override {}
 
     function _frozenMetadata() internal pure override returns (string memory) {

@@ -4,13 +4,16 @@ pragma solidity 0.8.37;
 import {IERC721Receiver} from "@openzeppelin/contracts/token/ERC721/IERC721Receiver.sol";
 import {Strings} from "@openzeppelin/contracts/utils/Strings.sol";
 import {IERC721Product} from "./IERC721Product.sol";
+import {IProduct} from "./IProduct.sol";
 import {ProductCore} from "./ProductCore.sol";
 import {ProductWord} from "./ProductWord.sol";
 
 /// @title Tokens of an ERC-721 product: minted one by one, to any id, by those who have the role.
 /// @dev Token word: owner 160 | whether an account is approved for the token. Balances are in the wallet words.
 abstract contract ERC721ProductCore is ProductCore, IERC721Product {
+    /// @inheritdoc IProduct
     string public constant NAME = "ERC721NFTProduct";
+    /// @inheritdoc IProduct
     uint256 public constant VERSION = 1_01_00;
 
     uint256 private constant APPROVED = 1 << 160;
@@ -18,12 +21,13 @@ abstract contract ERC721ProductCore is ProductCore, IERC721Product {
     bytes32 private constant BATCH_METADATA_UPDATE = keccak256("BatchMetadataUpdate(uint256,uint256)");
 
     /// @dev Slots 9 to 11.
-    mapping(uint256 id => uint256) private _tokens;
-    mapping(uint256 id => address) private _approvals;
+    mapping(uint256 id => uint256 word) private _tokens;
+    mapping(uint256 id => address account) private _approvals;
     mapping(address owner => mapping(address operator => bool)) private _operators;
 
     // -------------------------------------------------------------- for those with a role
 
+    /// @inheritdoc IERC721Product
     function mintToCaller(address caller, uint256 tokenId, string calldata tokenURI) external returns (uint256) {
         uint256 hot = _requireRole(MINT_ROLE);
         _checkLock();
@@ -40,6 +44,7 @@ abstract contract ERC721ProductCore is ProductCore, IERC721Product {
         return tokenId;
     }
 
+    /// @inheritdoc IERC721Product
     function updateTokenUri(uint256 _tokenId, string calldata _tokenUri, bool _isFreezeTokenUri) external {
         uint256 hot = _requireRole(UPDATE_TOKEN_ROLE);
         require(_tokens[_tokenId] != 0, "Token: Token does not exist");
@@ -56,6 +61,7 @@ abstract contract ERC721ProductCore is ProductCore, IERC721Product {
         }
     }
 
+    /// @inheritdoc IERC721Product
     function burn(uint256 _tokenId) external {
         uint256 hot = _requireRole(BURN_ROLE);
         require(hot & ProductWord.TOKENS_BURNABLE != 0, "Burn: Burns are disabled");
@@ -72,6 +78,7 @@ abstract contract ERC721ProductCore is ProductCore, IERC721Product {
         emit Transfer(holder, address(0), _tokenId);
     }
 
+    /// @inheritdoc IERC721Product
     function transferByOwner(address _to, uint256 _tokenId) external {
         uint256 hot = _requireRole(TRANSFER_ROLE);
         require(hot & ProductWord.TOKENS_TRANSFERABLE != 0, "Transfer: Transfers are disabled");
@@ -82,6 +89,7 @@ abstract contract ERC721ProductCore is ProductCore, IERC721Product {
 
     // -------------------------------------------------------------- for holders
 
+    /// @inheritdoc IERC721Product
     function approve(address to, uint256 tokenId) external {
         uint256 word = _token(tokenId);
         address holder = address(uint160(word));
@@ -100,12 +108,14 @@ abstract contract ERC721ProductCore is ProductCore, IERC721Product {
         emit Approval(holder, to, tokenId);
     }
 
+    /// @inheritdoc IProduct
     function setApprovalForAll(address operator, bool approved) external {
         require(operator != msg.sender, "ERC721: approve to caller");
         _operators[msg.sender][operator] = approved;
         emit ApprovalForAll(msg.sender, operator, approved);
     }
 
+    /// @inheritdoc IERC721Product
     function transferFrom(address from, address to, uint256 tokenId) public {
         uint256 word = _token(tokenId);
         address holder = address(uint160(word));
@@ -116,11 +126,13 @@ abstract contract ERC721ProductCore is ProductCore, IERC721Product {
         _move(from, to, tokenId, word);
     }
 
+    /// @inheritdoc IERC721Product
     function safeTransferFrom(address from, address to, uint256 tokenId) external {
         transferFrom(from, to, tokenId);
         _askReceiver(from, to, tokenId, "");
     }
 
+    /// @inheritdoc IERC721Product
     function safeTransferFrom(address from, address to, uint256 tokenId, bytes calldata data) external {
         transferFrom(from, to, tokenId);
         _askReceiver(from, to, tokenId, data);
@@ -128,27 +140,33 @@ abstract contract ERC721ProductCore is ProductCore, IERC721Product {
 
     // -------------------------------------------------------------- reading
 
+    /// @inheritdoc IERC721Product
     function balanceOf(address owner) external view returns (uint256) {
         require(owner != address(0), "ERC721: address zero is not a valid owner");
         return uint64(_wallets[owner]);
     }
 
+    /// @inheritdoc IERC721Product
     function totalSupply() external view returns (uint256) {
         return ProductWord.tokens(_hot);
     }
 
+    /// @inheritdoc IERC721Product
     function ownerOf(uint256 tokenId) external view returns (address) {
         return address(uint160(_token(tokenId)));
     }
 
+    /// @inheritdoc IERC721Product
     function getApproved(uint256 tokenId) external view returns (address) {
         return _approved(tokenId, _token(tokenId));
     }
 
+    /// @inheritdoc IERC721Product
     function isApprovedForAll(address owner, address operator) external view returns (bool) {
         return _operators[owner][operator];
     }
 
+    /// @inheritdoc IERC721Product
     function tokenURI(uint256 tokenId) public view returns (string memory) {
         _token(tokenId);
         string memory base = _baseURI();
@@ -157,6 +175,7 @@ abstract contract ERC721ProductCore is ProductCore, IERC721Product {
         return bytes(base).length == 0 ? "" : string.concat(base, Strings.toString(tokenId));
     }
 
+    /// @inheritdoc IProduct
     function supportsInterface(bytes4 interfaceId) external view returns (bool) {
         // ERC-165, ERC-721, ERC-721 metadata, ERC-2981, ERC-4906
         return interfaceId == 0x01ffc9a7 || interfaceId == 0x80ac58cd || interfaceId == 0x5b5e139f

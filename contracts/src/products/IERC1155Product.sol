@@ -9,7 +9,9 @@ interface IERC1155Product is IProduct {
     event ApprovalForAll(address indexed account, address indexed operator, bool approved);
 
     /// @notice Amounts of several ids moved. From the zero address they were minted, to the zero address burned.
-    event TransferBatch(address indexed operator, address indexed from, address indexed to, uint256[] ids, uint256[] values);
+    event TransferBatch(
+        address indexed operator, address indexed from, address indexed to, uint256[] ids, uint256[] values
+    );
 
     /// @notice An amount of one id moved. From the zero address it was minted, to the zero address burned.
     event TransferSingle(address indexed operator, address indexed from, address indexed to, uint256 id, uint256 value);
@@ -24,10 +26,10 @@ interface IERC1155Product is IProduct {
     function balanceOf(address account, uint256 id) external view returns (uint256);
 
     /// @notice `balanceOf` for each pair of an account and an id.
-    function balanceOfBatch(
-        address[] calldata accounts,
-        uint256[] calldata ids
-    ) external view returns (uint256[] memory);
+    function balanceOfBatch(address[] calldata accounts, uint256[] calldata ids)
+        external
+        view
+        returns (uint256[] memory);
 
     /// @notice Burns an amount of `id` that the contract's owner holds.
     function burn(uint256 id, uint256 value) external;

@@ -5,15 +5,17 @@ import {Base64} from "@openzeppelin/contracts/utils/Base64.sol";
 import {Strings} from "@openzeppelin/contracts/utils/Strings.sol";
 import {CodeBlob} from "../core/CodeBlob.sol";
 import {CidText} from "./CidText.sol";
+import {IProduct} from "./IProduct.sol";
 import {Args, ProductArgs} from "./ProductArgs.sol";
 import {ProductRoles} from "./ProductRoles.sol";
-import {ProductDeployment, ProductRuntime, RolesAddresses} from "./ProductTypes.sol";
+import {ProductRuntime, RolesAddresses} from "./ProductTypes.sol";
 import {ProductWord} from "./ProductWord.sol";
 
 /// @title What both kinds of products share: configuration, URIs of tokens, the lock.
 /// @dev Name, symbol, first base URI and first royalties are packed into contract code (ProductArgs.sol); a value that
 ///   `update` replaced has a slot, and its flag in the hot word.
 abstract contract ProductCore is ProductRoles {
+    /// @inheritdoc IProduct
     uint16 public constant ROYALTIES_BASIS = 10_000;
 
     /// @dev Slot 4; its code is the base URI. Zero stands for the empty text.
@@ -21,10 +23,12 @@ abstract contract ProductCore is ProductRoles {
     /// @dev Slot 5: royalty bps 16, receiver 160.
     uint256 private _movedRoyalties;
     /// @dev Slots 6 and 7: a token's URI is its digest here (CidText.sol), or if that is zero, its text there.
-    mapping(uint256 id => bytes32) private _digests;
-    mapping(uint256 id => string) private _texts;
+    mapping(uint256 id => bytes32 digest) private _digests;
+    mapping(uint256 id => string text) private _texts;
+    // No names: they would be part of the getter, and the ABI is closed.
+    /// @inheritdoc IProduct
     /// @dev Slot 8. Outlives the token: an id that is minted again is frozen still.
-    mapping(uint256 => bool) public freezeTokenUris;
+    mapping(uint256 => bool) public freezeTokenUris; // solhint-disable-line named-parameters-mapping
 
     bool private transient _locked;
 
@@ -37,6 +41,7 @@ abstract contract ProductCore is ProductRoles {
     /// @dev What `update` says to another base URI when metadata is frozen.
     function _frozenMetadata() internal pure virtual returns (string memory);
 
+    /// @inheritdoc IProduct
     function update(
         ProductRuntime calldata newConfig,
         RolesAddresses[] calldata rolesAddresses,
@@ -72,45 +77,55 @@ abstract contract ProductCore is ProductRoles {
 
     // -------------------------------------------------------------- reading
 
+    /// @inheritdoc IProduct
     function name() external view returns (string memory) {
         return _args().name;
     }
 
+    /// @inheritdoc IProduct
     function symbol() external view returns (string memory) {
         return _args().symbol;
     }
 
+    /// @inheritdoc IProduct
     function baseURI() external view returns (string memory) {
         return _baseURI();
     }
 
+    /// @inheritdoc IProduct
     function metadataUpdatable() external view returns (bool) {
         return _hot & ProductWord.METADATA_UPDATABLE != 0;
     }
 
+    /// @inheritdoc IProduct
     function tokensTransferable() external view returns (bool) {
         return _hot & ProductWord.TOKENS_TRANSFERABLE != 0;
     }
 
+    /// @inheritdoc IProduct
     function tokensBurnable() external view returns (bool) {
         return _hot & ProductWord.TOKENS_BURNABLE != 0;
     }
 
+    /// @inheritdoc IProduct
     function royaltiesBasisPoints() external view returns (uint256) {
         (uint256 bps,) = _royalties(_hot, _args());
         return bps;
     }
 
+    /// @inheritdoc IProduct
     function royaltiesAddress() external view returns (address) {
         (, address receiver) = _royalties(_hot, _args());
         return receiver;
     }
 
+    /// @inheritdoc IProduct
     function royaltyInfo(uint256, uint256 salePrice) external view returns (address, uint256) {
         (uint256 bps, address receiver) = _royalties(_hot, _args());
         return (receiver, (bps * salePrice) / ROYALTIES_BASIS);
     }
 
+    /// @inheritdoc IProduct
     function contractURI() external view returns (string memory) {
         (uint256 bps, address receiver) = _royalties(_hot, _args());
         bytes memory json = abi.encodePacked(

@@ -34,8 +34,9 @@ contract ProductOperator is IProductOperator, AccessControl {
     bool public paused;
     /// @dev One bit for each intent: the first 31 bytes name the word, the last one the bit.
     mapping(uint256 word => uint256 bits) private _done;
-    mapping(address target => bool) private _targets;
+    mapping(address target => bool allowed) private _targets;
 
+    /// @notice Deploys both templates, too.
     /// @param admin   Grants and revokes roles, pauses, admits targets.
     /// @param relayer May deploy and act.
     constructor(address admin, address relayer) {
@@ -145,6 +146,8 @@ contract ProductOperator is IProductOperator, AccessControl {
         if (!_mark(intent)) revert IntentDone(intent);
         if (!isTarget(target)) revert TargetRefused(target);
         bool ok;
+        // What the target reverts with is handed on below, whatever it is.
+        // solhint-disable-next-line avoid-low-level-calls
         (ok, answer) = target.call(data);
         if (!ok) {
             assembly ("memory-safe") {

@@ -20,12 +20,19 @@ import {ProductWord} from "./ProductWord.sol";
 ///      └───────────────┴──────┴────────────┴─────────────────────────────────────────────────────────┘
 ///   Both sets of roles have the same order, from the low end: ADMIN, MINT, UPDATE_CONTRACT, UPDATE_TOKEN, BURN, TRANSFER.
 abstract contract ProductRoles is IProduct {
+    /// @inheritdoc IProduct
     bytes32 public constant ADMIN_ROLE = keccak256("ADMIN_ROLE");
+    /// @inheritdoc IProduct
     bytes32 public constant BURN_ROLE = keccak256("BURN_ROLE");
+    /// @inheritdoc IProduct
     bytes32 public constant DEFAULT_ADMIN_ROLE = 0;
+    /// @inheritdoc IProduct
     bytes32 public constant MINT_ROLE = keccak256("MINT_ROLE");
+    /// @inheritdoc IProduct
     bytes32 public constant TRANSFER_ROLE = keccak256("TRANSFER_ROLE");
+    /// @inheritdoc IProduct
     bytes32 public constant UPDATE_CONTRACT_ROLE = keccak256("UPDATE_CONTRACT_ROLE");
+    /// @inheritdoc IProduct
     bytes32 public constant UPDATE_TOKEN_ROLE = keccak256("UPDATE_TOKEN_ROLE");
 
     uint256 private constant ADMIN_BIT = 1 << 64;
@@ -34,41 +41,48 @@ abstract contract ProductRoles is IProduct {
     /// @dev Slot 0, ProductWord.sol.
     uint256 internal _hot;
     /// @dev Slot 1.
-    mapping(address account => uint256) internal _wallets;
+    mapping(address account => uint256 word) internal _wallets;
     /// @dev Slot 2: the accounts that a role's list named; some may have lost the role since.
-    mapping(bytes32 role => address[]) private _lists;
+    mapping(bytes32 role => address[] accounts) private _lists;
     /// @dev Slot 3: members of roles that this contract does not know.
     mapping(bytes32 role => mapping(address account => bool)) private _otherRoles;
 
     /// @dev The account that `INITIALISER_IS_ADMIN` speaks of.
     function _initialiser() internal view virtual returns (address);
 
+    /// @inheritdoc IProduct
     function owner() external view returns (address) {
         return ProductWord.owner(_hot);
     }
 
+    /// @inheritdoc IProduct
     function hasRole(bytes32 role, address account) external view returns (bool) {
         return _hasRole(_hot, role, account);
     }
 
+    /// @inheritdoc IProduct
     function getRoleAdmin(bytes32 role) external view returns (bytes32) {
         role; // every role has the same admin; the name is part of the ABI
         return DEFAULT_ADMIN_ROLE;
     }
 
+    /// @inheritdoc IProduct
     function grantRole(bytes32 role, address account) external {
         _hot = _grant(_requireRole(DEFAULT_ADMIN_ROLE), role, account);
     }
 
+    /// @inheritdoc IProduct
     function revokeRole(bytes32 role, address account) external {
         _hot = _revoke(_requireRole(DEFAULT_ADMIN_ROLE), role, account);
     }
 
+    /// @inheritdoc IProduct
     function renounceRole(bytes32 role, address account) external {
         require(account == msg.sender, "AccessControl: can only renounce roles for self");
         _hot = _revoke(_hot, role, account);
     }
 
+    /// @inheritdoc IProduct
     function transferOwnership(address newOwner) external {
         uint256 hot = _hot;
         address previousOwner = ProductWord.owner(hot);
@@ -84,6 +98,7 @@ abstract contract ProductRoles is IProduct {
         emit OwnershipTransferred(previousOwner, newOwner);
     }
 
+    /// @inheritdoc IProduct
     function revokeNFTPortPermissions() external {
         _hot = _endInitialiser(_hot);
     }

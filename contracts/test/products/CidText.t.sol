@@ -27,14 +27,14 @@ contract CidTextTest {
     }
 
     /// @dev One byte is changed anywhere: either the text is another digest's, or it is refused.
-    function testFuzz_noOtherTextIsTaken(bytes32 digest, uint256 at, bytes1 value) external view {
+    function testFuzz_noOtherTextIsTaken(bytes32 digest, uint256 index, bytes1 value) external view {
         bytes memory uri = bytes(CidText.write(digest));
-        at %= uri.length;
+        index %= uri.length;
         // Half of the values are letters of base32.
-        uri[at] = uint8(value) < 128 ? value : BASE32[uint8(value) % 32];
+        uri[index] = uint8(value) < 128 ? value : BASE32[uint8(value) % 32];
         (bool ok, bytes32 other) = this.parse(string(uri));
         require(!ok || _same(CidText.write(other), string(uri)), "taken, but not written back");
-        if (at < 14) require(!ok || other == digest, "another codec or scheme");
+        if (index < 14) require(!ok || other == digest, "another codec or scheme");
     }
 
     function testFuzz_randomTextsAreRefused(bytes memory text) external view {

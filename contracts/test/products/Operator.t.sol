@@ -77,10 +77,10 @@ contract OperatorTest is ProductFixture {
         if (d.owner == address(0)) d.owner = OWNER;
         r.royaltiesBps %= 10_001;
         RolesAddresses[] memory lists = listOf(MINT, STRANGER, true);
-        address predicted =
-            many ? operator.predict1155(intent, d, r, lists) : operator.predict721(intent, d, r, lists);
+        address predicted = many ? operator.predict1155(intent, d, r, lists) : operator.predict721(intent, d, r, lists);
         vm.prank(RELAYER);
-        address product = many ? operator.deployERC1155(intent, d, r, lists) : operator.deployERC721(intent, d, r, lists);
+        address product =
+            many ? operator.deployERC1155(intent, d, r, lists) : operator.deployERC721(intent, d, r, lists);
         check(product == predicted && operator.isIntentDone(intent) && operator.isTarget(product), "predicted");
         IProduct p = IProduct(product);
         check(same(p.name(), d.name) && same(p.symbol(), d.symbol) && same(p.baseURI(), r.baseURI), "texts");

@@ -30,7 +30,8 @@ contract ProductsTest is ProductFixture {
 
     function test_initializeWorksOnceAndFromTheOperatorOnly() external {
         bytes memory init = abi.encodeCall(IProduct.initialize, (deployment(), runtime(), noLists()));
-        address[4] memory begun = [address(clone721()), address(clone1155()), operator.template721(), operator.template1155()];
+        address[4] memory begun =
+            [address(clone721()), address(clone1155()), operator.template721(), operator.template1155()];
         for (uint256 i; i < 4; ++i) {
             refuses(address(operator), begun[i], init, "Initializable: contract is already initialized");
         }
@@ -104,12 +105,11 @@ contract ProductsTest is ProductFixture {
         allows(address(operator), address(p), update(runtime(), noLists(), true));
         check(!p.hasRole(ADMIN, address(operator)), "the service left");
         refuses(
-            STRANGER,
-            address(p),
-            abi.encodeCall(IProduct.transferOwnership, (STRANGER)),
-            "GranularRoles: not the owner"
+            STRANGER, address(p), abi.encodeCall(IProduct.transferOwnership, (STRANGER)), "GranularRoles: not the owner"
         );
-        refuses(OWNER, address(p), abi.encodeCall(IProduct.transferOwnership, (OWNER)), "GranularRoles: already the owner");
+        refuses(
+            OWNER, address(p), abi.encodeCall(IProduct.transferOwnership, (OWNER)), "GranularRoles: already the owner"
+        );
         refuses(
             OWNER, address(p), abi.encodeCall(IProduct.transferOwnership, (address(0))), "Contract must have an owner"
         );
@@ -285,7 +285,12 @@ contract ProductsTest is ProductFixture {
         vm.prank(BUYER);
         p.transferFrom(BUYER, OWNER, 9);
         check(p.getApproved(9) == address(0), "nobody is approved by the new owner");
-        refuses(STRANGER, address(p), abi.encodeCall(IERC721Product.transferFrom, (OWNER, STRANGER, 9)), "ERC721: caller is not token owner or approved");
+        refuses(
+            STRANGER,
+            address(p),
+            abi.encodeCall(IERC721Product.transferFrom, (OWNER, STRANGER, 9)),
+            "ERC721: caller is not token owner or approved"
+        );
     }
 
     // ------------------------------------------------------------------ ERC-1155
@@ -376,8 +381,8 @@ contract ProductsTest is ProductFixture {
         return uint256(vm.load(address(p), bytes32(index)));
     }
 
-    function entry(uint256 key, uint256 at) private pure returns (uint256) {
-        return uint256(keccak256(abi.encode(key, at)));
+    function entry(uint256 key, uint256 place) private pure returns (uint256) {
+        return uint256(keccak256(abi.encode(key, place)));
     }
 
     /// @dev Where everything lies. A change here is a new version of the contract, never a silent edit.

@@ -16,12 +16,10 @@ contract Reference1155 is ERC1155, ReferenceProduct {
     mapping(uint256 => uint256) public tokenSupply;
     mapping(uint256 => string) private _uris;
 
-    constructor(
-        ProductDeployment memory d,
-        ProductRuntime memory r,
-        RolesAddresses[] memory lists,
-        address service
-    ) ERC1155(DEFAULT_URI) ReferenceProduct(d, r, lists, service) {
+    constructor(ProductDeployment memory d, ProductRuntime memory r, RolesAddresses[] memory lists, address service)
+        ERC1155(DEFAULT_URI)
+        ReferenceProduct(d, r, lists, service)
+    {
         (name, symbol) = (d.name, d.symbol);
     }
 

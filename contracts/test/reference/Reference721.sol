@@ -13,12 +13,10 @@ contract Reference721 is ERC721URIStorage, ReferenceProduct {
     uint256 public totalSupply;
     string private _mintedUri;
 
-    constructor(
-        ProductDeployment memory d,
-        ProductRuntime memory r,
-        RolesAddresses[] memory lists,
-        address service
-    ) ERC721(d.name, d.symbol) ReferenceProduct(d, r, lists, service) {}
+    constructor(ProductDeployment memory d, ProductRuntime memory r, RolesAddresses[] memory lists, address service)
+        ERC721(d.name, d.symbol)
+        ReferenceProduct(d, r, lists, service)
+    {}
 
     function mintToCaller(address caller, uint256 tokenId, string calldata uri)
         external

@@ -71,9 +71,7 @@ abstract contract ReferenceCollection is ERC721A, AccessControl, Initializable {
         require(deploymentConfig.tokensPerMint <= deploymentConfig.maxSupply, "Tokens per mint greater than supply");
         require(deploymentConfig.maxSupply < 2 ** 32, "Supply too large");
         _checkRoyalties(runtimeConfig);
-        _checkLimits(
-            runtimeConfig, bytes(deploymentConfig.name).length + bytes(deploymentConfig.symbol).length
-        );
+        _checkLimits(runtimeConfig, bytes(deploymentConfig.name).length + bytes(deploymentConfig.symbol).length);
 
         address owner_ = deploymentConfig.owner;
         _deploymentConfig = deploymentConfig;
@@ -131,6 +129,7 @@ abstract contract ReferenceCollection is ERC721A, AccessControl, Initializable {
         uint256 first = _currentIndex;
         _mint(to, amount);
         // EIP-7702: a wallet that signed this transaction and carries delegated code needs no callback.
+        // solhint-disable-next-line avoid-tx-origin
         if (msg.sender == tx.origin && to == msg.sender) return;
         for (uint256 id = first; id < first + amount; ++id) {
             if (to.code.length != 0) _notify(address(0), to, id, "");
@@ -172,7 +171,8 @@ abstract contract ReferenceCollection is ERC721A, AccessControl, Initializable {
             require(newConfig.presaleMintPrice == old.presaleMintPrice, "presaleMintPrice is frozen");
             require(newConfig.presaleMintPriceFrozen, "presaleMintPriceFrozen is frozen");
         }
-        bool sameUris = _same(newConfig.baseURI, old.baseURI) && _same(newConfig.prerevealTokenURI, old.prerevealTokenURI);
+        bool sameUris =
+            _same(newConfig.baseURI, old.baseURI) && _same(newConfig.prerevealTokenURI, old.prerevealTokenURI);
         if (!old.metadataUpdatable) {
             require(!newConfig.metadataUpdatable, "Cannot unfreeze metadata");
             require(sameUris, "Metadata is frozen");
@@ -214,9 +214,7 @@ abstract contract ReferenceCollection is ERC721A, AccessControl, Initializable {
 
     function _checkLimits(RuntimeConfig memory config, uint256 otherStringBytes) private pure {
         require(config.publicMintPrice < 2 ** 88 && config.presaleMintPrice < 2 ** 88, "Price too large");
-        require(
-            _fitsTime(config.publicMintStart) && _fitsTime(config.presaleMintStart), "Start time too large"
-        );
+        require(_fitsTime(config.publicMintStart) && _fitsTime(config.presaleMintStart), "Start time too large");
         uint256 stringBytes = otherStringBytes + bytes(config.baseURI).length + bytes(config.prerevealTokenURI).length;
         require(stringBytes <= MAX_STRING_BYTES, "Strings too long");
     }
@@ -259,9 +257,7 @@ abstract contract ReferenceCollection is ERC721A, AccessControl, Initializable {
     /// @notice Whether `proof` admits `wallet` to the presale; reverts for a wallet that used its turn.
     function isWhitelisted(address wallet, bytes32[] calldata proof) public view returns (bool) {
         require(!_presaleUsed[wallet], "Already minted");
-        return MerkleProof.verifyCalldata(
-            proof, _runtimeConfig.presaleMerkleRoot, keccak256(abi.encodePacked(wallet))
-        );
+        return MerkleProof.verifyCalldata(proof, _runtimeConfig.presaleMerkleRoot, keccak256(abi.encodePacked(wallet)));
     }
 
     /// @notice Tokens left for sale; the reserve is not part of it.

@@ -51,12 +51,7 @@ abstract contract ReferenceProduct {
         _minting = false;
     }
 
-    constructor(
-        ProductDeployment memory d,
-        ProductRuntime memory r,
-        RolesAddresses[] memory lists,
-        address service
-    ) {
+    constructor(ProductDeployment memory d, ProductRuntime memory r, RolesAddresses[] memory lists, address service) {
         _service = service;
         _setRoyalties(r);
         require(d.owner != address(0), "Contract must have an owner");

@@ -87,16 +87,17 @@ abstract contract ProductDifferential is ProductFixture {
         bytes32 role = _role();
         if (kind < 2) return _both(from, abi.encodeCall(IProduct.grantRole, (role, _person())));
         if (kind < 4) return _both(from, abi.encodeCall(IProduct.revokeRole, (role, _person())));
-        if (kind < 5) return _both(from, abi.encodeCall(IProduct.renounceRole, (role, _chance(80) ? from : _person())));
+        if (kind < 5) {
+            return _both(from, abi.encodeCall(IProduct.renounceRole, (role, _chance(80) ? from : _person())));
+        }
         if (kind < 6) return _both(from, abi.encodeCall(IProduct.transferOwnership, (_to())));
         if (kind < 7 && _chance(20)) return _both(_staff(), abi.encodeCall(IProduct.revokeNFTPortPermissions, ()));
         if (kind < 8) {
             return _both(from, abi.encodeCall(IProduct.initialize, (deployment(), runtime(), noLists())));
         }
         if (kind < 11) return _update();
-        ProductReceiver(_people[5 + _random(3)]).set(
-            ProductReceiver.Answer(_chance(30) ? 0 : _random(10)), _people[_random(5)]
-        );
+        ProductReceiver(_people[5 + _random(3)])
+            .set(ProductReceiver.Answer(_chance(30) ? 0 : _random(10)), _people[_random(5)]);
     }
 
     function _update() private {

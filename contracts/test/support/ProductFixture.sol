@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {ERC1155NFTProduct} from "../../src/products/ERC1155NFTProduct.sol";
-import {ERC721NFTProduct} from "../../src/products/ERC721NFTProduct.sol";
 import {IERC1155Product} from "../../src/products/IERC1155Product.sol";
 import {IERC721Product} from "../../src/products/IERC721Product.sol";
 import {ProductOperator} from "../../src/products/ProductOperator.sol";
