@@ -3,16 +3,19 @@ import type { RpcAnswer, UnusableAnswer } from "./json-rpc.ts";
 import type { RpcUpstreams } from "./rpc-upstreams.ts";
 import { rangeOf } from "./upstream.ts";
 
-/** For so long other endpoints may have a better result: Ponder gives a question up after ten seconds. */
+/** How long other endpoints may take to give a better result: Ponder gives up a request after ten seconds. */
 const othersMs = 2_000;
-/** Both words on an empty range have to come in this time; otherwise Ponder is told to ask for less at once. */
+/**
+ * Both answers to an empty range must come within this time; otherwise Ponder is asked for a narrower range at once.
+ */
 const withinMs = 8_500;
 
 /**
- * Asks for a result that nothing is said against. A doubtful one is taken where no other endpoint has a better one soon.
+ * Asks for a result to which there is no objection. A doubtful result is used where no other endpoint soon has a better
+ * one.
  *
- * @param doubt says what is said against a result that `check` lets pass; null for nothing. `Absent` is no fault of its endpoint.
- * @returns the answer, and the endpoint's place in the list.
+ * @param doubt returns the objection to a result that passed `check`, or null. `Absent` is no fault of the endpoint.
+ * @returns the answer, and the endpoint's index in the list.
  */
 export async function askUndoubted(
   upstreams: RpcUpstreams,
@@ -30,7 +33,7 @@ export async function askUndoubted(
     const reason = doubt(result, by);
     endpoint = by;
     if (!reason) return;
-    // All others were asked since.
+    // All others have been asked since.
     if (doubtful.has(by)) enough.abort(reason);
     else doubtful.set(by, result);
     timer ??= setTimeout(() => enough.abort(reason), othersMs);
@@ -50,10 +53,10 @@ export async function askUndoubted(
 }
 
 /**
- * Asks for the logs of a range. An empty list names no block, so nothing in it can be checked: of several endpoints a second one has to
- * say the same.
+ * Asks for the logs of a range. An empty list names no block, so nothing in it can be checked: with several endpoints,
+ * a second one has to confirm it.
  *
- * @throws UnusableAnswer as `request` does, and while another endpoint may soon say whether the range is empty.
+ * @throws UnusableAnswer as `request` does, and while another endpoint may soon answer whether the range is empty.
  */
 export async function askRange(
   upstreams: RpcUpstreams,

@@ -4,15 +4,14 @@ import { type Header, readHeader } from "./header.ts";
 import { inTransaction } from "./nft-views.ts";
 import type { RpcGateway } from "./rpc-gateway.ts";
 
-/** Blocks that are kept; also how far back the first entry may lie behind the head. */
+/** Number of blocks that are kept, and the furthest that the first entry may lie behind the head. */
 const keptBlocks = 20_000n;
 const firstReach = 64n;
 const maxStep = 256n;
 
 /**
- * Brings the journal of block hashes up to the node's head: each entry names the hash of the one
- * before it. Entries that the node does not have any more are replaced and recorded as a reorganisation.
- * Far behind, it takes a part and goes on at the next call.
+ * Extends the journal of block hashes to the node's head: each entry has the parent hash of the next one. Entries that
+ * the node no longer has are replaced and recorded as a reorganisation. Far behind the head, each call adds a part.
  *
  * @returns the node's head.
  */
@@ -20,7 +19,7 @@ export async function extendJournal(client: pg.Client, gateway: RpcGateway, chai
   const { header: head } = await gateway.heads.read();
   const entry = await newestEntry(client, chainId);
   if (entry?.hash === head.hash) return head.number;
-  // A journal that was left behind by far begins anew: a gap must not look like a chain.
+  // A journal that is far behind starts again: a gap must not look like a chain.
   const usable = entry && entry.number + keptBlocks > head.number ? entry : null;
   const until = usable && head.number > usable.number + maxStep ? usable.number + maxStep : head.number;
   const tip = until === head.number ? head : await readBlock(gateway, until);
@@ -56,7 +55,7 @@ export async function extendJournal(client: pg.Client, gateway: RpcGateway, chai
   return head.number;
 }
 
-/** Follows parent hashes down to an entry that is still right, or to `floor`. */
+/** Follows parent hashes down to an entry that is still canonical, or to `floor`. */
 async function linkBack(
   client: pg.Client,
   gateway: RpcGateway,
@@ -98,7 +97,7 @@ async function readBlock(gateway: RpcGateway, which: Hex | bigint): Promise<Head
   return readHeader(block as Record<string, unknown>);
 }
 
-/** Records how far the chain's index is. */
+/** Records the progress of the chain's index. */
 export async function recordFreshness(
   client: pg.Client,
   gateway: RpcGateway,
@@ -140,11 +139,11 @@ export async function recordFreshness(
 }
 
 /**
- * Records that no node of the chain reported its head, so that an old lag is not shown as the present one. A chain
- * that was never indexed has no row yet.
+ * Records that no node of the chain reported its head, so that an old lag is not shown as the present one. A chain that
+ * was never indexed has no row yet.
  *
- * @param fault why, for operators: hosts, and no paths of URLs.
- * @param gateway none: no endpoint has answered since the start.
+ * @param fault the reason, for operators: with hosts, without paths of URLs.
+ * @param gateway absent if no endpoint has answered since the start.
  */
 export async function recordNodeFault(
   client: pg.ClientBase,

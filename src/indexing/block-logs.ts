@@ -7,22 +7,23 @@ import type { LogPlaces } from "./places.ts";
 import { checkLogs, fetchProvenLogs, type LogFilter, matches, type RpcLog } from "./proven-logs.ts";
 import type { RpcUpstreams } from "./rpc-upstreams.ts";
 
-/** One list of a block's logs, and who gave it. */
+/** One list of a block's logs, and the hosts that gave it. */
 interface Said {
   logs: RpcLog[];
   hosts: string[];
 }
 
 /**
- * Logs of blocks by the receipts root of their headers, as far as a chain's roots prove its logs. Where they do not (receipts that are
- * not in the trie, an encoding of their own, a root that is always the same) endpoints have to agree on the logs of a block.
+ * Reads logs of blocks and proves them by the receipts root of the header, as far as the chain's roots prove its logs.
+ * Where they do not (receipts outside the trie, a non-standard encoding, a constant root) endpoints have to agree on
+ * the logs of a block.
  */
 export class BlockLogs {
   readonly #upstreams: RpcUpstreams;
   readonly #blooms: Blooms;
   readonly #places: LogPlaces;
   readonly #log: Logger;
-  /** Some block with receipts was proved by its root. */
+  /** Whether the root of any block with receipts has proved its logs. */
   #haveProved = false;
   #haveFailed = false;
 
@@ -33,7 +34,7 @@ export class BlockLogs {
     this.#log = log;
   }
 
-  /** Whether roots prove all logs of the chain, as far as it is known. */
+  /** Whether receipts roots prove all logs of the chain, as far as we know. */
   get haveWholeRoots(): boolean {
     return !this.#haveFailed && !hasStateSync(this.#upstreams.id);
   }
@@ -56,7 +57,10 @@ export class BlockLogs {
     }
   }
 
-  /** On Polygon: the root proves all logs but those of the last transaction, if there is one. */
+  /**
+   * For Polygon: the root proves all logs but those of the state-sync transaction, which is the last one, if there is
+   * one.
+   */
   async #withStateSync(header: Header, signal: AbortSignal): Promise<RpcLog[]> {
     const agreed = await this.#agreed(header, signal);
     const hash = stateSyncHash(header);
@@ -68,12 +72,13 @@ export class BlockLogs {
   }
 
   /**
-   * No endpoint gave receipts that the header commits to. Two that give the same logs are believed. Where no root of the chain has proved
-   * anything, so is the only one that is configured, and from then on the only one that answers, if its receipts have the logs that it gives.
+   * No endpoint gave receipts that match the header. Two endpoints with the same logs are believed. Where no root of
+   * the chain has proved anything, so is an only endpoint whose receipts contain the logs that it gives: at first only
+   * if no other is configured, from then on also if no other answers.
    */
   async #unproven(header: Header, cause: UnusableAnswer, signal: AbortSignal): Promise<RpcLog[]> {
     const [first, second] = await this.#listsOf(header, signal);
-    // The filter proves what a list leaves out, even if all endpoints agree on that list.
+    // The bloom filter proves that a list lacks logs, even if all endpoints agree on it.
     if (!first || this.#blooms.lacks(header, first.logs)) throw cause;
     if (first.hosts.length < 2) {
       if (second || this.#haveProved || (!this.#haveFailed && this.#upstreams.size > 1)) throw cause;
@@ -92,9 +97,9 @@ export class BlockLogs {
   }
 
   /**
-   * Logs of one block without proof, as far as its bloom filter tells that they are all.
+   * Logs of one block without proof. Its bloom filter shows, as far as it can, that the list is complete.
    *
-   * @param header of the block, where it is known.
+   * @param header the block's header, where it is known.
    */
   async unproven(
     filter: LogFilter,
@@ -121,20 +126,20 @@ export class BlockLogs {
     return { result: logs.filter((log) => matches(log, filter)) };
   }
 
-  /** An endpoint gave logs that the filter of their block does not hold: either it or the filter is wrong. */
+  /** An endpoint gave logs that are not in the block's bloom filter: either they or the filter is wrong. */
   async #besideBloom(header: Header, signal: AbortSignal | undefined): Promise<RpcLog[]> {
     const blooms = this.#blooms;
     const lists = await this.#listsOf(header, signal);
     const [first, second] = lists;
     if (!first) throw new Refused(`no endpoint gives the logs of block ${header.number}`);
     if (second && first.hosts.length < 2) {
-      // A chain that uses its filters tells by them who is wrong.
+      // On a chain that sets its filters, the filter decides which list is right.
       const right = lists.filter(({ logs }) => blooms.agrees(header, logs) && !blooms.lacks(header, logs));
       if (blooms.areSeenSet && right.length === 1 && right[0]) return right[0].logs;
       throw this.#disagreement(header, lists);
     }
     if (!blooms.agrees(header, first.logs)) {
-      // One endpoint's word does not end the use of filters that the chain has shown to use.
+      // A single endpoint is not enough to stop using the filters of a chain that has been seen to set them.
       if (blooms.areSeenSet && first.hosts.length < 2) throw new Refused("a log is not in the block's bloom filter");
       blooms.giveUp(`${first.hosts.join(" and ")} gave logs of block ${header.number} that it does not hold`);
     }
@@ -142,7 +147,7 @@ export class BlockLogs {
   }
 
   /**
-   * All logs of a block by another endpoint than the one that is asked first, where there is one.
+   * All logs of a block from an endpoint other than the one that is asked first, where there is one.
    *
    * @returns null when none answers.
    */
@@ -158,7 +163,7 @@ export class BlockLogs {
     return null;
   }
 
-  /** Logs of all receipts of a block, as an endpoint gives them. @returns null for what are none. */
+  /** Logs of all receipts of a block, as an endpoint gives them. @returns null if they are not valid receipts. */
   async #receiptLogs({ hash }: Header, signal: AbortSignal): Promise<RpcLog[] | null> {
     const { result } = await this.#upstreams.request("eth_getBlockReceipts", [hash], { signal });
     try {
@@ -171,9 +176,9 @@ export class BlockLogs {
   }
 
   /**
-   * Asks one endpoint after the other for all logs of a block, until two have said the same.
+   * Asks one endpoint after the other for all logs of a block, until two have given the same list.
    *
-   * @returns the lists, the one that most gave first; none when no endpoint answers.
+   * @returns the lists, the one that most endpoints gave first; none when no endpoint answers.
    */
   async #listsOf(header: Header, signal: AbortSignal | undefined): Promise<Said[]> {
     const filter = { blockHash: header.hash };
@@ -190,9 +195,10 @@ export class BlockLogs {
   }
 
   /**
-   * All logs of a block where nothing in its header tells them: those that two endpoints give, or the only one that answers.
+   * All logs of a block whose header proves nothing about them: the list that two endpoints give, or the only one that
+   * answers.
    *
-   * @throws Refused while they disagree: one of them has a hole, or invents.
+   * @throws Refused while they disagree: one of them lacks logs, or invents them.
    */
   async #agreed(header: Header, signal: AbortSignal | undefined): Promise<RpcLog[]> {
     const [first, second] = await this.#listsOf(header, signal);
@@ -214,7 +220,7 @@ function logsIn(receipts: unknown): unknown {
   return (receipts as ({ logs?: unknown[] } | null)[]).flatMap((receipt) => receipt?.logs ?? [null]);
 }
 
-/** Of two lists that are the same: nodes differ in letter case and in what they add. */
+/** A text that is equal for equal lists: nodes differ in letter case and in the fields that they add. */
 function textOf(logs: readonly RpcLog[]): string {
   const fields = logs.map(({ address, topics, data, logIndex, transactionHash, transactionIndex }) => [
     ...[address, ...topics, data, transactionHash].map((value) => value.toLowerCase()),

@@ -7,37 +7,40 @@ import type { LogFilter, RpcLog } from "./proven-logs.ts";
 const digits = 512;
 const zeros: Hex = `0x${"0".repeat(digits)}`;
 const isZero = (bloom: Hex) => /^0x0*$/.test(bloom);
-/** All bits, or another number of them than a filter has. */
+/** A filter with all bits set, or of another length than a filter has. */
 const isNone = (bloom: Hex) => /^0x[fF]{512}$/.test(bloom) || bloom.length !== zeros.length;
-/** For so many blocks around one whose filter was proved to hold its logs an empty filter is believed. */
+/** An empty filter is believed up to this many blocks from one whose filter was proved to contain its logs. */
 const provedReach = 1_000n;
-/** After so many headers in a row that do not give their hash they are the chain's own: one that gained a field with a fork. */
+/**
+ * After this many headers in a row that do not give their hash, the chain itself is taken to differ: a fork has added a
+ * field.
+ */
 const usualAfter = 16;
 
 /**
- * What the filters in a chain's headers are worth. Some chains (zkSync, Hedera, subnets and development nodes) give zeros, ones or nothing in
- * every header: zeros would hide logs, ones would promise logs in each block. Such a chain is found out by what it shows, and its
- * filters are not used any more.
+ * How far the bloom filters in a chain's headers can be used. Some chains (zkSync, Hedera, subnets and development
+ * nodes) put zeros, ones or nothing into every header: zeros would hide logs, ones would promise logs in each block.
+ * Such a chain is recognised by its headers and logs, and its filters are not used any more.
  *
- * The filter of a single header may be doubtful too: where others give their block's hash and this one does not, it comes from a
- * node that leaves a field out, or from anywhere.
+ * The filter of a single header may be doubtful too. Where other headers give their block's hash and this one does not,
+ * its node leaves out a field, or the header was made up.
  */
 export class Blooms {
   readonly #chain: { name: string; id: number };
   readonly #log: Logger;
-  /** Whether they are used at all. */
+  /** Whether filters are used at all. */
   areUsable = true;
-  /** Whether the chain was seen to use filters: then one of zeros says something. */
+  /** Whether the chain has been seen to set filters: only then does an empty one mean anything. */
   areSeenSet = false;
   #provedAt: bigint | null = null;
-  /** The last block without one. */
+  /** Number of the last block whose header had no usable filter. */
   #none: bigint | null = null;
   #someGiveHash = false;
   #lackHashAsUsual = false;
   #withoutHashInARow = 0;
-  /** Which endpoint gave a header first, by its hash and filter. */
+  /** The endpoint that first gave a header, by the header's hash and filter. */
   readonly #firstSaid = new LRUCache<string, number>({ max: 64 });
-  /** Blocks whose headers were passed on since no endpoint had a better one. */
+  /** Blocks with a doubtful header that was passed on because no endpoint had a better one. */
   readonly #doubtful = new LRUCache<Hex, true>({ max: 1_024 });
 
   constructor(chain: { name: string; id: number }, log: Logger) {
@@ -45,7 +48,7 @@ export class Blooms {
     this.#log = log;
   }
 
-  /** Whether the filter of this block tells what logs it can have. */
+  /** Whether the filter of this block shows which logs it can have. */
   tells(header: Pick<Header, "number" | "hash" | "logsBloom">): boolean {
     return this.areUsable && this.#isFilter(header) && !mayHaveStateSync(this.#chain.id, header.number);
   }
@@ -54,7 +57,10 @@ export class Blooms {
     return !isNone(logsBloom) && !this.#doubtful.has(hash);
   }
 
-  /** Whether another endpoint is to be asked for the block; two that give the same show that the chain's headers are like that. */
+  /**
+   * Whether to ask another endpoint for the block. Two that give the same header show that this chain's headers are
+   * like that.
+   */
   isDoubted({ hash, logsBloom }: Header, isProved: boolean, endpoint: number): boolean {
     if (isProved || !this.#someGiveHash || this.#lackHashAsUsual) return false;
     const key = `${hash} ${logsBloom}`;
@@ -64,7 +70,7 @@ export class Blooms {
     return !this.#lackHashAsUsual;
   }
 
-  /** Takes note of a header that is passed on. */
+  /** Records a header that is passed on. */
   see({ hash, number, logsBloom }: Header, isProved: boolean): void {
     if (isProved) {
       this.#someGiveHash = true;
@@ -90,16 +96,16 @@ export class Blooms {
     this.#log.warn({ chain: this.#chain.name }, message);
   }
 
-  /** Takes note of the logs that the receipts root of a header proves. */
+  /** Records the logs that the receipts root of a header proves. */
   prove({ number, logsBloom }: Header, logs: readonly RpcLog[]): void {
     const [first, last] = [logs[0], logs.at(-1)];
     if (!first || !last || !this.areUsable) return;
-    // Two of them show whether filters are used; all would be a hash for each topic of the chain.
+    // Two logs show whether filters are set. All logs would cost a hash for each topic of the chain.
     if (holds(logsBloom, first) && holds(logsBloom, last)) this.#provedAt = number;
     else this.giveUp(`block ${number} has logs that its filter does not hold`);
   }
 
-  /** Not used from now on. */
+  /** Stops using the filters of this chain. */
   giveUp(reason: string): void {
     if (!this.areUsable) return;
     this.areUsable = false;
@@ -108,12 +114,15 @@ export class Blooms {
     this.#log.warn({ chain: name, reason }, message);
   }
 
-  /** Whether these logs of a block, all that it has, are as its filter says. */
+  /** Whether the filter contains all logs of its block. */
   agrees({ logsBloom }: Pick<Header, "logsBloom">, logs: readonly RpcLog[]): boolean {
     return logs.every((log) => holds(logsBloom, log)) && (logs.length > 0 || !isNone(logsBloom));
   }
 
-  /** Whether logs leave out what the filter of their block promises: a list that was cut, or of a node without the block. */
+  /**
+   * Whether a list lacks logs that the filter of the block promises: the list was cut, or its node does not have the
+   * block.
+   */
   lacks({ hash, logsBloom }: Pick<Header, "hash" | "logsBloom">, logs: readonly RpcLog[]): boolean {
     if (!this.areUsable || !this.#isFilter({ hash, logsBloom })) return false;
     const values = new Set(logs.flatMap(({ address, topics }) => [address, ...topics]));
@@ -122,17 +131,18 @@ export class Blooms {
     return promised !== 0n;
   }
 
-  /** Whether a block whose header is proved has no logs at all. One request less for most blocks of a quiet chain. */
+  /** Whether a block with a proved header has no logs at all. It saves a request for most blocks of a quiet chain. */
   provesNone(header: Header): boolean {
     if (mayHaveStateSync(this.#chain.id, header.number)) return false;
     if (header.receiptsRoot === emptyRoot) return true;
-    // Zeros are believed only where a chain has shown that it sets bits for logs: otherwise the receipts tell.
+    // An empty filter is believed only where the chain has been seen to set bits for logs. Otherwise the receipts are
+    // read.
     if (!this.areUsable || !isZero(header.logsBloom) || this.#provedAt === null) return false;
     const distance = header.number - this.#provedAt;
     return distance <= provedReach && distance >= -provedReach;
   }
 
-  /** Whether a block whose header is proved can hold a log of the filter; needs no request. */
+  /** Whether a block with a proved header can have a log that matches; needs no request. */
   mayMatch(header: Header, { address, topics = [] }: LogFilter): boolean {
     if (this.provesNone(header)) return false;
     if (!this.tells(header) || isZero(header.logsBloom)) return true;
@@ -144,8 +154,8 @@ export class Blooms {
   }
 
   /**
-   * A block as the index is given it. Ponder asks for the logs of a block whose filter is zeros and takes none for an answer then;
-   * with any other filter it leaves blocks out, or does not believe that one has no logs.
+   * A block as the index gets it. Where its filter cannot be used it is replaced by zeros: then Ponder requests the
+   * block's logs and accepts an empty list. With any other filter it would skip blocks, or refuse an empty list.
    */
   forIndex(block: unknown): unknown {
     const { number, hash, logsBloom } = (block ?? {}) as { number?: unknown; hash?: unknown; logsBloom?: unknown };

@@ -6,7 +6,7 @@ import { NodeRefusal, type RpcAnswer, sendRpc } from "./json-rpc.ts";
 import { fetchProvenLogs, topicOf } from "./proven-logs.ts";
 import { RpcUpstreams } from "./rpc-upstreams.ts";
 
-/** What one endpoint can do. A text says why something cannot be, in its class and the node's words. */
+/** What one endpoint can do. A text in place of a value gives the class of the error and the node's message. */
 export type EndpointFacts = Awaited<ReturnType<typeof checkEndpoint>>;
 
 const limits = { timeoutMs: 15_000, maxAnswerBytes: 134_217_728 };
@@ -16,10 +16,10 @@ const transferTopic = topicOf("Transfer(address,address,uint256)");
 const nobody: Address = "0x0000000000000000000000000000000000000001";
 
 /**
- * Asks an endpoint what it can do; it changes nothing.
+ * Finds out what an endpoint can do. It changes nothing.
  *
  * @param url http or https.
- * @throws UnusableAnswer when it does not tell its chain or its newest block.
+ * @throws UnusableAnswer when the endpoint does not give its chain id or its newest block.
  */
 export async function checkEndpoint(url: string) {
   const ask = async (method: string, params: unknown[]) => resultOf(await sendRpc(url, method, params, limits));
@@ -34,11 +34,11 @@ export async function checkEndpoint(url: string) {
     times.push(performance.now() - begun);
   }
   return {
-    /** Never the path or query: those may hold a key. */
+    /** Without path and query, which may contain a key. */
     host: new URL(splitCredentials(url).url).host,
     chainId,
     head: header.number,
-    /** Seconds since the newest block, by its own time. */
+    /** Seconds since the newest block, by the block's timestamp. */
     age: Math.max(0, Math.floor(Date.now() / 1_000) - Number(header.timestamp)),
     /** Median of five answers. */
     answerMs: times.sort((a, b) => a - b)[2] ?? 0,
@@ -53,22 +53,22 @@ export async function checkEndpoint(url: string) {
       if (!Array.isArray(baseFeePerGas)) throw new Error("it has no base fees in it");
     }),
     suggestedTip: await told(async () => BigInt((await ask("eth_maxPriorityFeePerGas", [])) as string)),
-    /** Whether block hashes are those of Ethereum's fields: then headers can be proved. */
+    /** Whether block hashes follow from Ethereum's header fields: only then can headers be proved. */
     hashes: await able(async () => {
       if (headerHash(block) !== header.hash) throw new Error("blocks have fields of this chain's own");
     }),
-    /** Whether the receipts of a block give its receipts root. */
+    /** Whether the receipts of a block give the header's receipts root. */
     receipts: await able(() => proveReceipts(url, chainId, old)),
-    /** Blocks of the widest range of transfers that was answered. */
+    /** Width in blocks of the widest range of transfers that was answered. */
     widestRange: await findWidestRange(url, header.number),
     callByHash: await able(async () => void (await ask("eth_call", [{ to: nobody }, { blockHash: old.hash }]))),
     pending: await able(async () => void (await ask("eth_getTransactionCount", [nobody, "pending"]))),
-    /** Of 32 questions at once, how many were refused for their rate. */
+    /** Number of 32 concurrent requests that were refused by rate limiting. */
     refusedAtOnce: await countRefused(url),
   };
 }
 
-/** The blocks before a head that every backend of an endpoint should have by now. */
+/** A block far enough behind the head that every backend of an endpoint should have it. */
 function back({ number }: Header, blocks: bigint): bigint {
   return number > blocks ? number - blocks : 0n;
 }

@@ -23,17 +23,17 @@ import {
   type Upstream,
 } from "./upstream.ts";
 
-/** Throws Refused or Absent for a result of an endpoint, by its place in the list, that shall not be used. */
+/** Throws Refused or Absent for a result that must not be used. `endpoint` is its index in the list. */
 type Check = (result: unknown, endpoint: number) => void;
 
 export interface Asking {
-  /** Is asked about each result that is not an error. */
+  /** Is called with each result that is not an error. */
   check?: Check | undefined;
-  /** Ends the question: nobody waits for its answer any more. */
+  /** Cancels the request: nobody waits for its answer any more. */
   signal?: AbortSignal | undefined;
 }
 
-/** A block that all endpoints have to name alike. */
+/** A block of which all endpoints must have the same hash. */
 export interface FinalBlock {
   number: bigint;
   hash: string;
@@ -46,18 +46,18 @@ interface EndpointState {
 }
 
 const rest = { firstMs: 500, mostMs: 30_000 };
-/** Of a node that only its operator can bring back. */
+/** For a node that only its operator can repair. */
 const longRest = { firstMs: 30_000, mostMs: 600_000 };
-/** Of one that contradicts itself: it says the same again. */
+/** For a node that contradicts itself: it would give the same answer again. */
 const distrustMs = 600_000;
-/** What a node says of the question, and not of itself: it is asked the next one as before. */
+/** Errors about the request, not about the node: the node is asked the next request as before. */
 export const ofTheQuestion: readonly AnswerClass[] = ["too_wide", "not_there_yet", "pruned", "unsupported"];
-/** No backend that is in use is further behind than so many blocks. */
+/** No backend in use lags further behind than this many blocks. */
 const farBehind = 256n;
-/** After so long without a usable answer of any node each request waits before it is sent. */
+/** After this time without a usable answer from any node, each request waits before it is sent. */
 const awayAfterMs = 2_000;
 
-/** The nodes of one chain: which are asked, in which order, and what is believed of each. */
+/** The nodes of one chain: which of them are asked, in which order, and what is known of each. */
 export class EndpointList {
   protected readonly upstreams: Upstream[];
   readonly name: string;
@@ -68,12 +68,12 @@ export class EndpointList {
   #genesis: string | null = null;
   /** Since when no node has given a usable answer (ms); null while one does. */
   protected awaySince: number | null = null;
-  /** Found out by asking. */
+  /** Learned from the first refusals. */
   lacksBlockReceipts = false;
-  /** Answers that were refused since the start, by reason. */
+  /** Number of answers that were refused since the start, by reason. */
   readonly refusals = new Map<string, number>();
 
-  /** @param limits `requestsPerSecond`: of each node; 0: as many as come. */
+  /** @param limits `requestsPerSecond`: for each node; 0: unlimited. */
   constructor(
     { name, id }: { name: string; id: number },
     urls: readonly string[],
@@ -103,12 +103,12 @@ export class EndpointList {
     }
   }
 
-  /** What each endpoint can do and what went wrong with it since the start, in the configured order. */
+  /** What each endpoint can do and which faults it had since the start, in the configured order. */
   health(): EndpointHealth[] {
     return this.upstreams.map(healthOf);
   }
 
-  /** Endpoints that the last audit found to contradict what is known. */
+  /** Number of endpoints that contradicted known facts at the last audit. */
   contradictions(): number {
     return this.upstreams.filter(({ contradicts }) => contradicts).length;
   }
@@ -119,7 +119,10 @@ export class EndpointList {
     for (const upstream of this.upstreams) upstream.verified = false;
   }
 
-  /** Asks each node anew for chain id, block 0 and the final block. One that contradicts is left out from then on. */
+  /**
+   * Asks each node again for chain id, block 0 and the final block. A node that contradicts them is left out from then
+   * on.
+   */
   async audit(final: FinalBlock | null): Promise<EndpointState[]> {
     return Promise.all(
       this.upstreams.map(async (upstream): Promise<EndpointState> => {
@@ -141,7 +144,7 @@ export class EndpointList {
     );
   }
 
-  /** @throws WrongChain when the node has another block of this number. One that has none yet lags. */
+  /** @throws WrongChain when the node has another block of this number. A node that has none yet only lags. */
   async #requireBlock(upstream: Upstream, { number, hash }: FinalBlock): Promise<void> {
     const params = [`0x${number.toString(16)}`, false];
     const { result } = await this.#send(upstream, "eth_getBlockByNumber", params);
@@ -150,7 +153,7 @@ export class EndpointList {
       throw new WrongChain(`${upstream.host} has block ${number} as ${named.slice(0, 80)}, which was final as ${hash}`);
   }
 
-  /** Asks an endpoint last for half a minute. */
+  /** Puts an endpoint last in the order for half a minute. */
   setAside(endpoint: number, reason: string): void {
     const upstream = this.upstreams[endpoint];
     if (!upstream) return;
@@ -162,7 +165,7 @@ export class EndpointList {
     return this.awaySince !== null && Date.now() - this.awaySince > awayAfterMs;
   }
 
-  /** How many endpoints are configured. */
+  /** Number of configured endpoints. */
   get size(): number {
     return this.upstreams.length;
   }
@@ -182,15 +185,15 @@ export class EndpointList {
     const last = range?.to ?? null;
     if (last !== null && last > upstream.head) await this.#requireHead(upstream, last, signal);
     const answer = await this.#send(upstream, method, params, signal);
-    // Another backend of the same address may have answered than the one that told its head.
+    // The logs may be from another backend behind the same address than the one that gave its head.
     if (last !== null && last > upstream.head - farBehind && !answer.error)
       await this.#requireHead(upstream, last, signal).catch((error: unknown) => {
         const isBehind = error instanceof NodeRefusal && error.kind === "not_there_yet";
         if (signal?.aborted || isBehind || error instanceof WrongChain) throw error;
-        // Another endpoint gives them as well, and nothing says that the range was too wide.
+        // Another endpoint has these logs as well, and the range was not too wide.
         if (this.upstreams.length > 1) throw new Refused("no word on its newest block");
       });
-    // Logs name their blocks, which Ponder asks for. A list without any names nothing: another chain gives it as well.
+    // Logs name their blocks, which Ponder requests. An empty list names none: another chain would give it as well.
     if (range && Array.isArray(answer.result) && answer.result.length === 0) await this.#verifyAgain(upstream);
     if (check && !answer.error) runCheck(check, answer.result, this.upstreams.indexOf(upstream));
     if (this.allAreAway()) this.#log.info({ host: upstream.host }, "RPC endpoint answers again");
@@ -204,15 +207,15 @@ export class EndpointList {
   }
 
   /**
-   * A node that has not the last block of a range answers for the blocks that it has, and says nothing of it.
+   * A node that lacks the last block of a range gives the logs of the blocks that it has, without an error.
    *
-   * @throws NodeRefusal while it is behind.
+   * @throws NodeRefusal while the node is behind.
    */
   async #requireHead(upstream: Upstream, last: bigint, signal: AbortSignal | undefined): Promise<void> {
     const { result } = await this.#send(upstream, "eth_blockNumber", [], signal);
     const head = quantityOf(result);
     if (head === null) throw new Refused("no block number");
-    // Kept for later ranges, so it must not be another chain's.
+    // The head is kept for later ranges, so it must not be another chain's.
     if (head > upstream.head + farBehind) await this.#verifyAgain(upstream);
     upstream.head = head;
     if (last <= upstream.head) return;
@@ -221,8 +224,8 @@ export class EndpointList {
   }
 
   /**
-   * The configured order, those that failed lately at the end, of these the shortest rest first. Of a range those come first that give
-   * logs of so many blocks.
+   * The configured order, with those that failed lately at the end, the shortest rest first. For a range, endpoints
+   * that give logs of that many blocks come before all others.
    */
   protected inOrder(range: BlockRange | null = null): Upstream[] {
     const now = Date.now();
@@ -237,7 +240,7 @@ export class EndpointList {
     return trusted.length > 0 ? trusted : [...this.upstreams];
   }
 
-  // Repeated after each failure: a load balancer or a restarted node may come back as another chain.
+  // Repeated after each failure: behind a load balancer or after a restart, the address may serve another chain.
   async #verify(upstream: Upstream): Promise<void> {
     const { result } = await this.#send(upstream, "eth_chainId", []);
     const id = quantityOf(result);
@@ -252,7 +255,7 @@ export class EndpointList {
     upstream.verified = true;
   }
 
-  /** Begins after it was called for, and once for all who call while the one before is under way. */
+  /** A check that starts after this call. All calls during a running check share the next one. */
   #verifyAgain(upstream: Upstream): Promise<void> {
     upstream.nextCheck ??= upstream.lastCheck.then(() => {
       upstream.nextCheck = null;
@@ -263,10 +266,10 @@ export class EndpointList {
     return upstream.nextCheck;
   }
 
-  /** Takes note of an answer that could not be used. */
+  /** Records an answer that could not be used. */
   protected failed(upstream: Upstream, error: unknown, range: BlockRange | null): void {
     const refusal = error instanceof NodeRefusal ? error : null;
-    // No fault: single receipts do as well.
+    // A missing eth_getBlockReceipts is no fault: receipts can be read one by one.
     const isMissed = refusal?.kind !== "unsupported" || refusal.method !== "eth_getBlockReceipts";
     if (isMissed) upstream.faults.record(error);
     if (range && (refusal?.kind === "too_wide" || refusal?.kind === "too_slow"))
@@ -278,7 +281,7 @@ export class EndpointList {
 
   #rest(upstream: Upstream, error: unknown): void {
     upstream.verified = false;
-    // It may come back with less than it had.
+    // The node may come back with fewer blocks than it had.
     upstream.head = -1n;
     upstream.failures += 1;
     const isForLong = error instanceof NodeRefusal && (error.kind === "quota_ended" || error.kind === "key_refused");
@@ -287,12 +290,12 @@ export class EndpointList {
     upstream.restsUntil = Math.max(upstream.restsUntil, Date.now() + pause);
     if (error instanceof Contradiction) upstream.distrustedUntil = upstream.restsUntil;
     const reason = error instanceof Error ? error.message : String(error);
-    // A node's own words have numbers in them.
+    // Messages of nodes contain numbers, which would make each reason unique.
     const counted = error instanceof NodeRefusal ? reason.split(": ", 2).join(": ") : reason;
     this.refusals.set(counted, (this.refusals.get(counted) ?? 0) + 1);
     if (this.refusals.size > 1_000) this.refusals.clear();
     const level = error instanceof WrongChain ? "error" : "warn";
-    // By its kind: a cause that names the question would be another for each.
+    // Without the method, so that the same failure of different requests is logged once.
     const cause = `${upstream.host} ${error instanceof Error ? error.name : ""} ${reason.replace(/\b(?:eth|net)_\w+/, "")}`;
     this.#logOnce.write(level, cause, { host: upstream.host, reason }, "RPC endpoint skipped");
   }

@@ -4,28 +4,29 @@ import { inTransaction } from "./nft-views.ts";
 import type { RpcGateway } from "./rpc-gateway.ts";
 
 /**
- * Not named `derive_…`: a range that is listed late writes rows again with all other triggers off, and those movements
- * were told before (schema/range-later.ts).
+ * Their names do not begin with `derive_`: when a range is listed late its rows are written again with all other
+ * triggers off, and those movements were published before (schema/range-later.ts).
  */
 const triggers = [
   { name: "tell_added", operation: "INSERT", rows: "NEW" },
   { name: "tell_removed", operation: "DELETE", rows: "OLD" },
 ] as const;
 
-/** Blocks that one statement tells as settled. */
+/** The most blocks that one statement publishes as final or safe. */
 const maxBlocks = 5_000n;
 
 /**
- * Has the ledger's rows told as events from now on (schema/migrations/0320_events.sql). Call it when the index has caught
- * up: what it takes in before is its backfill, and nobody's news.
+ * From now on each row of the ledger is published as an event (schema/migrations/0320_events.sql). Call it when the
+ * index has caught up: rows before that are backfill, and no news.
  *
- * After a restart of Ponder it also ends what `beginSettling` began: rows that did not come back are told as taken back.
+ * After a restart of Ponder it also ends the phase that `beginSettling` began: rows that did not come back are
+ * published as retracted.
  */
 export async function attachOutbox(
   client: pg.Client,
   { schema, chainId }: { schema: string; chainId: number },
 ): Promise<void> {
-  // What is final already is told by nobody.
+  // Blocks that are already final are not published.
   await client.query(
     `INSERT INTO service.event_index (schema_name, chain_id, safe_block, final_block)
      SELECT $1, $2, final, final FROM (SELECT coalesce(max(substr(finalized_checkpoint, 27, 16)::bigint), 0) AS final
@@ -53,17 +54,18 @@ async function createTriggers(client: pg.Client, schema: string): Promise<void> 
 }
 
 /**
- * To be called before each start of Ponder: it takes out the rows above its safe checkpoint and writes them again. Until
- * `attachOutbox` a row that is taken out and comes back is no event.
+ * Call it before each start of Ponder, which deletes the rows above its safe checkpoint and writes them again. Until
+ * `attachOutbox` a row that is deleted and comes back is no event.
  */
 export async function beginSettling(client: pg.Client, schema: string): Promise<void> {
   await client.query("UPDATE service.event_index SET settling = true WHERE schema_name = $1", [schema]);
 }
 
 /**
- * Within the transaction that publishes an index in another's place: tells what the two differ in.
+ * Publishes the differences between an index and the one that replaces it. Call it in the transaction that makes the
+ * switch.
  *
- * @param schema the newer one; Ponder's writes to it wait until the transaction ends.
+ * @param schema the newer index; Ponder's writes to it wait until the transaction ends.
  */
 export async function switchOutbox(client: pg.Client, chainId: number, schema: string): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
@@ -78,7 +80,7 @@ export async function switchOutbox(client: pg.Client, chainId: number, schema: s
   await client.query("SELECT service.switch_event_index($1, $2)", [old.name, schema]);
 }
 
-/** Tells which blocks became final and, where somebody listens for that, safe. */
+/** Publishes which blocks became final and, where a client wants it, safe. */
 export async function tellSettled(client: pg.Client, gateway: RpcGateway, schema: string): Promise<void> {
   const { rows } = await client.query<{
     told_final: string;
@@ -116,7 +118,10 @@ export async function tellSettled(client: pg.Client, gateway: RpcGateway, schema
   if (row.final !== null) await tell("finalized", BigInt(row.told_final), BigInt(row.final), row.hash);
 }
 
-/** The newest block that the chain calls safe; null: its nodes do not say, and what is final is all that is safe. */
+/**
+ * The newest block that the chain calls safe; null if its nodes do not support the tag: then only final blocks are
+ * safe.
+ */
 async function readSafeBlock(gateway: RpcGateway): Promise<bigint | null> {
   try {
     const block = await gateway.request("eth_getBlockByNumber", ["safe", false]);
@@ -126,7 +131,7 @@ async function readSafeBlock(gateway: RpcGateway): Promise<bigint | null> {
   }
 }
 
-/** An event for operators. */
+/** Publishes an event for operators. */
 export async function recordStall(client: pg.Client, chainId: number, chain: string): Promise<void> {
   await client.query(
     `SELECT service.record_event('index.stalled', $1::text || ':' || extract(epoch FROM clock_timestamp()), NULL, true, $1::integer,

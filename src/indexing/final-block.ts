@@ -7,18 +7,18 @@ import { orderRebuild } from "./index-versions.ts";
 import { tableExists } from "./nft-views.ts";
 import type { RpcGateway } from "./rpc-gateway.ts";
 
-/** How often all endpoints are asked for block 0 before another one than the known one is believed. */
+/** How many times all endpoints must give another block 0 than the known one, until it is believed. */
 const genesisRounds = 3;
-/** Bounds what one statement reads; far behind, the next call goes on. */
+/** The most blocks that one statement reads. Where more are missing, the next call continues. */
 const maxBlocks = 50_000n;
 
 /**
- * The hash of block 0. It decides which index is the chain's, and another one than before makes the old
- * index be dropped. So one word for the known hash is enough, and a new one has to come from every endpoint
- * that answers, every time.
+ * Reads the hash of block 0. It decides which index is the chain's, and a new hash makes the old index be dropped. So
+ * one endpoint that gives the known hash is enough, and a new one has to come from every endpoint that answers, every
+ * time.
  *
- * @throws Error when they contradict one another or the pinned hash, or when a chain that is not local and
- *   was indexed has another block 0 than it had.
+ * @throws Error when they contradict one another or the pinned hash, or when a chain that is not local and was indexed
+ *   has another block 0 than before.
  */
 export async function readGenesis(client: pg.Client, gateway: RpcGateway, chain: Chain): Promise<string> {
   const pinned = chain.relay.genesisHash;
@@ -56,8 +56,8 @@ async function recordedGenesis(client: pg.Client, chainId: number): Promise<stri
 }
 
 /**
- * Remembers hash and number of the chain's newest final block. Ponder keeps no such record: it would
- * not notice a deeper rollback that happened while it was down.
+ * Records hash and number of the chain's newest final block. Ponder has no such record: it would not notice a deeper
+ * rollback that happened while it was down.
  */
 export async function rememberFinalBlock(
   client: pg.Client,
@@ -75,7 +75,7 @@ export async function rememberFinalBlock(
   const hash = await readBlockHash(gateway, BigInt(row.final));
   if (hash === null) return;
   const answers = await gateway.requestAll("eth_getBlockByNumber", [`0x${BigInt(row.final).toString(16)}`, false]);
-  // Two providers that name two final blocks: one is wrong, and nothing shows which.
+  // Two providers give different final blocks: one is wrong, and nothing shows which.
   if (answers.some((block) => ![hash, null].includes(hashOf(block)))) {
     log.error({ block: row.final }, "the RPC endpoints disagree about a final block; nothing is taken as final");
     await client.query("UPDATE service.chain_freshness SET providers_agree = false WHERE schema_name = $1", [schema]);
@@ -91,12 +91,12 @@ export async function rememberFinalBlock(
 }
 
 /**
- * Compares what we hold as final with the node. A node that only lags, or a development chain that is
- * replaying its past, comes back to it; a chain that was rolled back further is indexed anew. Either
- * way the caller's pause keeps a node that contradicts itself from making us index without end.
+ * Compares the recorded final block with the nodes. A node that only lags, or a development chain that is replaying its
+ * past, will have it again; a chain that was rolled back further is indexed again. Either way the caller's pause keeps
+ * a node that contradicts itself from causing endless indexing.
  *
- * @param suspected whether a rollback is likely: then a chain without a final block is indexed anew.
- * @throws Error unless the nodes have what is held as final.
+ * @param suspected whether a rollback is likely: then a chain without a recorded final block is indexed again.
+ * @throws Error unless the nodes have the recorded final block.
  */
 export async function checkRollback(
   client: pg.Client,
@@ -114,9 +114,9 @@ export async function checkRollback(
 }
 
 /**
- * Whether the newest block that Ponder keeps for good, in its cache or in the ledger below its final
- * checkpoint, is still the chain's. Ponder can have taken blocks as final that were not recorded yet when
- * it died or lost track; it would never look at them again.
+ * Whether the newest block that Ponder keeps for good, in its cache or in the ledger below its final checkpoint, has
+ * left the chain. Ponder may have taken blocks as final that were not recorded yet when it died or lost track; it would
+ * never check them again.
  */
 async function keepsDeadBlocks(
   client: pg.Client,
@@ -143,8 +143,8 @@ async function keepsDeadBlocks(
 }
 
 /**
- * Asks every endpoint anew which chain it serves and records what became final since the last time.
- * Disagreement is shown and logged; nothing that was indexed is rewritten for it.
+ * Asks every endpoint again which chain it serves, and records the ranges that became final since the last call.
+ * Disagreement is shown and logged; no indexed row is changed for it.
  *
  * @returns true when there is more to record.
  */
@@ -192,13 +192,13 @@ async function readFinalBlock(client: pg.Client, schema: string): Promise<FinalB
   return number === null || hash === null ? null : { number: BigInt(number), hash };
 }
 
-/** @returns null when the node does not have the block. */
+/** @returns null when the nodes do not have the block. */
 async function readBlockHash(gateway: RpcGateway, number: bigint): Promise<string | null> {
   const block = await gateway.request("eth_getBlockByNumber", [`0x${number.toString(16)}`, false]);
   return hashOf(block);
 }
 
-/** Of a block as a node gave it; null when it is none. */
+/** The hash of a block as a node gave it; null when it is no block. */
 function hashOf(block: unknown): string | null {
   const hash: unknown = typeof block === "object" && block !== null && "hash" in block ? block.hash : null;
   return typeof hash === "string" ? hash.toLowerCase() : null;

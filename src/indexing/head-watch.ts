@@ -7,13 +7,13 @@ import { type Header, quantityOf, readHeader } from "./header.ts";
 import { parseJson } from "./json-rpc.ts";
 
 interface WatchedChain {
-  /** Asks the nodes for the newest block, without its transactions; what comes is believed. */
+  /** Asks the nodes for the newest block, without its transactions. The answer is believed. */
   readLatest(): Promise<unknown>;
-  /** Whether the head is of before nodes went back, which is believed only after a while. */
+  /** Whether the head is from before the nodes went back to a lower one, which is believed only after a while. */
   isDoubtful(): boolean;
-  /** Websockets of nodes; one that does not answer is tried again. */
+  /** Websocket URLs of nodes. A connection that fails is tried again. */
   wsUrls: readonly string[];
-  /** How often a node is asked that announces nothing. */
+  /** How often a node is polled that announces no blocks. */
   pollMs: number;
 }
 
@@ -25,14 +25,15 @@ export interface SeenHead {
   seenAt: number;
 }
 
-/** Also while a node announces its blocks: it may stop without a word. */
+/** How often a node is polled that announces its blocks: the announcements may stop without an error. */
 const safetyMs = 5_000;
-/** A node that cannot be asked is not asked more often than this. */
+/** After a failure, nodes are not polled more often than this. */
 const faultMs = 1_000;
 
 /**
- * The newest block of a chain, found out once for all who need it. What a node announces is no more than the reason to
- * ask; nothing of it is believed. A chain whose node announces its blocks costs next to nothing while it has no new one.
+ * The newest block of a chain, read once for all parts of the indexer that need it. An announcement by a node only
+ * triggers a poll; its content is not believed. While there is no new block, a chain whose node announces blocks causes
+ * next to no requests.
  */
 export class HeadWatch {
   readonly #chain: WatchedChain;
@@ -50,7 +51,7 @@ export class HeadWatch {
     this.#nodes = new NodeHeads(chain.wsUrls, () => this.#wake.abort());
   }
 
-  /** Begins to watch; again is no harm. */
+  /** Starts watching. Calling it again has no effect. */
   start(): void {
     if (this.#state !== "new") return;
     this.#state = "running";
@@ -64,13 +65,13 @@ export class HeadWatch {
     this.#nodes.stop();
   }
 
-  /** Is told each new head at once. */
+  /** Calls the listener with each new head at once. */
   onHead(listener: (head: SeenHead) => void): () => void {
     this.#events.on("head", listener);
     return () => this.#events.off("head", listener);
   }
 
-  /** The head as the nodes have it now. @throws what kept them from telling it. */
+  /** The head as the nodes have it now. @throws the error that kept them from answering. */
   async read(): Promise<SeenHead> {
     await this.#ask();
     if (this.#fault !== null) throw this.#fault;
@@ -78,7 +79,7 @@ export class HeadWatch {
     return this.head;
   }
 
-  /** Resolves when the head is another one than `known`, or after so long. */
+  /** Resolves when the head is another one than `known`, or after `mostMs`. */
   async next(known: string | undefined, mostMs: number, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (this.head?.header.hash !== known) return;
@@ -91,7 +92,7 @@ export class HeadWatch {
 
   async #run(): Promise<void> {
     while (this.#state === "running") {
-      // What is announced while the nodes are asked leads to another question.
+      // An announcement during the poll leads to another poll.
       this.#wake = new AbortController();
       await this.#ask();
       if (this.#state !== "running") return;
@@ -134,10 +135,13 @@ export class HeadWatch {
 }
 
 const retryPause = { firstMs: 500, mostMs: 60_000 };
-/** Blocks that were found without their announcement: an announcement may be on its way when a node is asked. */
+/**
+ * After so many new blocks without an announcement a websocket counts as dead. One block says nothing: its announcement
+ * may be on the way during the poll.
+ */
 const mostMissed = 2;
 
-/** Subscribes to the new blocks of nodes by websocket. A node without one is tried again now and then. */
+/** Subscribes to new blocks of nodes by websocket, and retries nodes that have none, at growing pauses. */
 class NodeHeads {
   readonly #urls: readonly string[];
   readonly #onBlock: () => void;
@@ -145,7 +149,7 @@ class NodeHeads {
   readonly #sockets = new Set<WebSocket>();
   readonly #end = new AbortController();
   #missed = 0;
-  /** Number of the newest block that a node announced and the others may not have yet. */
+  /** Number of the newest block that a node announced. The other nodes may not have it yet. */
   announced = -1n;
 
   constructor(urls: readonly string[], onBlock: () => void) {
@@ -166,7 +170,7 @@ class NodeHeads {
     for (const socket of this.#sockets) socket.close();
   }
 
-  /** A new block was found by asking. A websocket that should have announced it may be dead: it is opened anew. */
+  /** Polling brought a new block. A websocket that should have announced it may be dead, and is then reopened. */
   found(number: bigint): void {
     if (number <= this.announced || !this.areLive) {
       this.#missed = 0;
@@ -199,10 +203,10 @@ class NodeHeads {
         this.#onBlock();
       }
     });
-    // Fires after a failure to connect as well.
+    // The event also fires after a failure to connect.
     socket.addEventListener("close", () => {
       this.#sockets.delete(socket);
-      // Blocks may have come meanwhile.
+      // A block may have come in the meantime.
       if (this.#live.delete(socket)) this.#onBlock();
       if (this.#live.size === 0) this.announced = -1n;
       const { signal } = this.#end;
@@ -216,7 +220,7 @@ class NodeHeads {
   }
 }
 
-/** What a node says on its websocket: its answer, or a block that it announces. */
+/** A message on a node's websocket: an answer, or an announced block. */
 interface NodeMessage {
   id?: unknown;
   result?: unknown;
@@ -228,9 +232,11 @@ const subscription = "0x1";
 const repeat = { firstMs: 100, mostMs: 5_000 };
 
 /**
- * Tells Ponder each new head of the chain over a websocket of `server` (`eth_subscribe`), so that it asks for none itself.
+ * Announces each new head of the chain to Ponder over a websocket of `server` (`eth_subscribe`), so that Ponder does
+ * not poll.
  *
- * Each head is announced again, at growing pauses: Ponder 0.17.7 takes in fifty missing blocks for each announcement, and at a reorganisation it only takes out what left the chain. One that it has it ignores.
+ * Each head is announced again, at growing pauses: Ponder 0.17.7 fetches at most fifty missing blocks per announcement,
+ * and at a reorganisation it only removes the blocks that left the chain. It ignores a head that it has.
  */
 export function announceHeads(server: Server, heads: HeadWatch): { stop(): void } {
   const sockets = new WebSocketServer({ server, maxPayload: maxRequestBytes });

@@ -1,6 +1,6 @@
 import { concatHex, type Hex, keccak256, numberToHex, stringToHex, toRlp } from "viem";
 
-/** What is kept of a block. With VERIFY=proofs its hash was recomputed from its fields. */
+/** The fields of a block that are kept. With VERIFY=proofs its hash was recomputed from its fields. */
 export interface Header {
   number: bigint;
   hash: Hex;
@@ -13,7 +13,7 @@ export interface Header {
 /** A block as a node gave it. */
 export type Fields = Record<string, unknown>;
 
-/** In the order in which they are hashed; from `baseFeePerGas` on each came with a fork, and older blocks lack it. */
+/** In the order in which they are hashed. Each field from `baseFeePerGas` on came with a fork; older blocks lack it. */
 const required = ["parentHash", "sha3Uncles", "miner", "stateRoot", "transactionsRoot", "receiptsRoot", "logsBloom"];
 const numbers = ["difficulty", "number", "gasLimit", "gasUsed", "timestamp"];
 const sealing = ["extraData", "mixHash", "nonce"];
@@ -29,9 +29,8 @@ const quantities = new Set([...numbers, "baseFeePerGas", "blobGasUsed", "excessB
 
 /**
  * Recomputes a block's hash from the fields of its JSON.
- *
- * Source: Yellow Paper 4.3; EIP-1559, 4895, 4844, 4788, 7685 for the fields of later forks. Chains that
- * add fields of their own hash differently and cannot be checked like this.
+ * Source: Yellow Paper 4.3; EIP-1559, 4895, 4844, 4788, 7685 for the fields of later forks. Chains with fields of their
+ * own hash differently and cannot be checked this way.
  */
 export function headerHash(block: Fields): Hex {
   const later = byFork.filter((name) => block[name] !== undefined && block[name] !== null);
@@ -43,7 +42,7 @@ export function headerHash(block: Fields): Hex {
   return keccak256(toRlp(fields));
 }
 
-/** Whether a block's fields give its hash; false also on chains whose headers have other fields. */
+/** Whether a block's fields give its hash; also false on chains whose headers have other fields. */
 export function givesHash(block: Fields): boolean {
   try {
     return headerHash(block) === String(block["hash"]).toLowerCase();
@@ -52,7 +51,7 @@ export function givesHash(block: Fields): boolean {
   }
 }
 
-/** @throws Error when the fields that every block has are not there. */
+/** @throws Error when a field is missing that every block has. */
 export function readHeader(block: Fields): Header {
   const { number, hash, parentHash, timestamp, receiptsRoot, logsBloom } = block;
   for (const value of [number, hash, parentHash, timestamp, receiptsRoot, logsBloom])
@@ -77,7 +76,7 @@ export function isHex(value: unknown): value is Hex {
   return typeof value === "string" && /^0x[0-9a-fA-F]*$/.test(value);
 }
 
-/** A number as JSON-RPC writes it; null for anything else. */
+/** A number in JSON-RPC's encoding; null for anything else. */
 export function quantityOf(value: unknown): bigint | null {
   return typeof value === "string" && /^0x[0-9a-f]{1,64}$/i.test(value) ? BigInt(value) : null;
 }
@@ -107,12 +106,11 @@ export interface TrieReceipt {
   logs: readonly { address: Hex; topics: readonly Hex[]; data: Hex }[];
 }
 
-/** Of a block without receipts. */
+/** The receipts root of a block without receipts. */
 export const emptyRoot: Hex = keccak256("0x80");
 
 /**
- * Root of the Merkle-Patricia trie of a block's receipts, the one its header commits to.
- *
+ * Root of the Merkle-Patricia trie of a block's receipts, to which its header commits.
  * Source: Yellow Paper 4.3.1 and appendix D; EIP-2718 for typed receipts.
  */
 export function receiptsRoot(receipts: readonly TrieReceipt[]): Hex {
@@ -142,7 +140,7 @@ interface Leaf {
 }
 type Rlp = Hex | Rlp[];
 
-/** The trie node over these leaves, which share the first `depth` nibbles of their paths. */
+/** The trie node for these leaves, which share the first `depth` nibbles of their paths. */
 function node(leaves: readonly Leaf[], depth: number): Rlp[] {
   const [first] = leaves;
   if (!first) throw new Error("a trie node needs leaves");
@@ -157,7 +155,7 @@ function node(leaves: readonly Leaf[], depth: number): Rlp[] {
   return [...branch, leaves.find(({ path }) => path.length === depth)?.value ?? "0x"];
 }
 
-/** A node below 32 bytes is part of its parent, a larger one by its hash. */
+/** A node shorter than 32 bytes is embedded in its parent, a longer one referenced by its hash. */
 function reference(child: Rlp[]): Rlp {
   const encoded = toRlp(child);
   return encoded.length < 2 + 64 ? child : keccak256(encoded);
@@ -176,22 +174,22 @@ function compact(path: readonly number[], isLeaf: boolean): Hex {
 
 /** Polygon and its test network Amoy. */
 const chainIds: ReadonlySet<number> = new Set([137, 80002]);
-/** Sprints of Bor have 64 or 16 blocks, and only their ends take state from the chain below. */
+/** Sprints of Bor have 64 or 16 blocks. Only the last block of a sprint takes state from Ethereum. */
 const sprint = 16n;
 
 export const hasStateSync = (chainId: number): boolean => chainIds.has(chainId);
 
 /**
- * Whether a block can have a state-sync transaction: on Polygon one without a sender, last in its block, by which tokens come from
- * the chain below. Before the fork that put it into the block's body neither receipts root nor bloom of the header have it.
+ * Whether a block can have a state-sync transaction. On Polygon this is a transaction without a sender, last in its
+ * block, that brings tokens from Ethereum. Before the fork that put it into the block's body, neither receipts root nor
+ * bloom covers it.
  */
 export function mayHaveStateSync(chainId: number, number: bigint): boolean {
   return chainIds.has(chainId) && number % sprint === 0n;
 }
 
 /**
- * Hash of a block's state-sync transaction from before that fork.
- *
+ * Hash of a block's state-sync transaction before that fork.
  * Source: Bor, core/types/bor_receipt.go (`GetDerivedBorTxHash` of `BorReceiptKey`).
  */
 export function stateSyncHash({ number, hash }: Pick<Header, "number" | "hash">): Hex {

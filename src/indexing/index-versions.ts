@@ -12,7 +12,10 @@ import { changeNft, holds, tableExists } from "./nft-views.ts";
 import { ponderFolder } from "./ponder-process.ts";
 
 const root = new URL("../../", import.meta.url);
-/** Every file that decides what an indexer's tables hold; a change to one makes a new schema, indexed from the start. */
+/**
+ * Every file that determines the content of an indexer's tables. A change to one of them makes a new schema, indexed
+ * from the start.
+ */
 const decisiveFiles = [
   "ponder.config.ts",
   ...[
@@ -33,14 +36,14 @@ const decisiveFiles = [
 export interface IndexIdentity {
   /** Schema of the chain's tables: `c<chainId>_<8 hex digits>`. */
   schema: string;
-  /** For Ponder's build id, which does not see files outside its root by itself. */
+  /** Part of Ponder's build id, which does not cover files outside Ponder's root. */
   salt: string;
 }
 
 /**
- * Names the schema for what will be in it: code, chain settings and genesis.
+ * Derives the schema's name from what determines its content: code, chain settings and genesis.
  *
- * @param rebuilds how often the chain was indexed anew for reasons that the code does not show.
+ * @param rebuilds how often the chain was indexed again for reasons that the code does not show.
  */
 export async function indexIdentity(chain: Chain, genesisHash: string, rebuilds: number): Promise<IndexIdentity> {
   const hash = createHash("sha256");
@@ -58,7 +61,7 @@ export async function indexIdentity(chain: Chain, genesisHash: string, rebuilds:
   const ponder = JSON.parse(await readFile(join(ponderFolder(), "package.json"), "utf8")) as { version: string };
   const { id, startBlock, indexScope: scope } = chain;
   const factory = chain.factory && [chain.factory.address, String(chain.factory.block)];
-  // Sorted: which of them is the present one is nothing to the index.
+  // Sorted: the index does not depend on which of them is the present one.
   const operators = operatorsOf(chain)
     .map(({ address, block }) => `${address}:${block}`)
     .sort();
@@ -69,22 +72,23 @@ export async function indexIdentity(chain: Chain, genesisHash: string, rebuilds:
   return { schema: `c${id}_${salt.slice(0, 8)}`, salt };
 }
 
-/** First key of the advisory locks by which a chain has one indexer; the second is the chain id. */
+/** First key of the advisory locks that limit each chain to one indexer; the second key is the chain id. */
 const chainLockClass = 724_190;
 
-/** @throws Error when another indexer of the chain works on this database for ten seconds. */
+/** @throws Error when another indexer of the chain keeps its lock for ten seconds. */
 export async function lockChain(client: pg.Client, chain: Chain, signal: AbortSignal): Promise<void> {
   for (let attempt = 0; attempt < 100 && !signal.aborted; attempt++) {
     if (await holds(client, "pg_try_advisory_lock($1::integer, $2::integer)", [chainLockClass, chain.id])) return;
-    // A killed indexer's session ends a moment after it; so does a rolling restart's.
+    // The session of a killed indexer ends a moment after it, and so does that of the previous one in a rolling
+    // restart.
     await wait(100, undefined, { signal }).catch(() => undefined);
   }
   throw new Error(`another indexer of chain ${chain.name} (id ${chain.id}) works on this database`);
 }
 
 /**
- * Waits until no Ponder of a launcher that died has a session left, and cuts those that stay: two that
- * write into one chain's tables, or its cache, lose rows without an error.
+ * Waits until no Ponder process of a dead launcher has a database session, and terminates the sessions that remain: two
+ * processes that write to one chain's tables, or to its cache, lose rows without an error.
  */
 export async function endOrphans(client: pg.Client, chain: Chain): Promise<void> {
   const own = "datname = current_database() AND application_name LIKE $1 AND pid <> pg_backend_pid()";
@@ -99,11 +103,11 @@ export async function endOrphans(client: pg.Client, chain: Chain): Promise<void>
     "SELECT schema_name AS schema FROM nft.index_version WHERE chain_id = $1",
     [chain.id],
   );
-  // Killed, it left its lock, which the next Ponder would respect for 25 s.
+  // A killed Ponder leaves its lock, which the next one would respect for 25 s.
   for (const { schema } of rows) await unlockSchema(client, schema);
 }
 
-/** Takes away the lock of a Ponder that is known to be dead. */
+/** Removes the lock of a Ponder process that is known to be dead. */
 export async function unlockSchema(client: pg.Client, schema: string): Promise<void> {
   if (await tableExists(client, schema, "_ponder_meta"))
     await client.query(`UPDATE "${schema}"._ponder_meta SET value = jsonb_set(value, '{is_locked}', '0')`);
@@ -117,12 +121,11 @@ export interface IndexVersion {
 
 /**
  * Records the schema that is about to be indexed.
+ * If the chain was indexed before with another genesis, it is another chain under the same id (a development chain that
+ * was reset). Its old index is then unpublished and dropped together with Ponder's cache, which would give the old
+ * chain's logs for the new one.
  *
- * When the chain was indexed before with another genesis, it is another chain under the same id (a
- * development chain that was reset): what was indexed of it is unpublished and dropped together with
- * Ponder's cache, which would serve the old chain's logs as the new one's.
- *
- * @returns whether an older schema of this chain is live and stays so until the new one has caught up.
+ * @returns whether an older schema of this chain is live, and stays so until the new one has caught up.
  */
 export async function recordIndexVersion(
   client: pg.Client,
@@ -144,7 +147,7 @@ export async function recordIndexVersion(
   });
 }
 
-/** Makes this schema the one that readers see of its chain. Older ones go once no reader can see them. */
+/** Makes this schema the one that readers see of its chain. Older ones are dropped once no reader can see them. */
 export async function publishIndexVersion(client: pg.Client, { schema, chainId }: IndexVersion): Promise<void> {
   await changeNft(client, async () => {
     await switchOutbox(client, chainId, schema);
@@ -163,7 +166,7 @@ export async function publishIndexVersion(client: pg.Client, { schema, chainId }
   });
 }
 
-/** How often the chain was indexed anew on purpose; part of the schema's name. */
+/** How often the chain was deliberately indexed again; part of the schema's name. */
 export async function readRebuilds(client: pg.Client, chainId: number): Promise<number> {
   const { rows } = await client.query<{ count: number }>("SELECT count FROM nft.rebuild WHERE chain_id = $1", [
     chainId,
@@ -171,7 +174,7 @@ export async function readRebuilds(client: pg.Client, chainId: number): Promise<
   return rows[0]?.count ?? 0;
 }
 
-/** Makes the next start index the chain anew, from the nodes instead of Ponder's cache, into another schema. */
+/** At the next start the chain is indexed again into another schema, from the nodes and not from Ponder's cache. */
 export async function orderRebuild(client: pg.Client, chainId: number): Promise<void> {
   await changeNft(client, async () => {
     await purgePonderCache(client, chainId);
@@ -184,7 +187,7 @@ export async function orderRebuild(client: pg.Client, chainId: number): Promise<
 
 async function forget(client: pg.Client, schemas: readonly string[], exclusively: Exclusively): Promise<void> {
   for (const schema of schemas) {
-    // CASCADE takes the views along that still read it; they are made again in this transaction.
+    // CASCADE also drops the views that still read the schema; they are made again in this transaction.
     await client.query("DELETE FROM nft.index_version WHERE schema_name = $1", [schema]);
     for (const table of ["final_range", "log_sample", "event_index", "event_withdrawn"])
       await client.query(`DELETE FROM service.${table} WHERE schema_name = $1`, [schema]);
@@ -201,8 +204,8 @@ async function purgePonderCache(client: pg.Client, chainId: number): Promise<voi
 }
 
 /**
- * Makes the indexes that readers need, and statistics for tables that have none: without them PostgreSQL takes what a
- * backfill has just filled for small tables, until its own maintenance comes by a minute later.
+ * Makes the indexes that readers need, and statistics for tables without them: otherwise PostgreSQL takes freshly
+ * filled tables for small ones, until autovacuum comes by a minute later.
  */
 export async function prepareForReaders(client: pg.ClientBase, schema: string): Promise<void> {
   for (const statement of readIndexStatements(schema)) await client.query(statement);

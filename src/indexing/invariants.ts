@@ -14,12 +14,12 @@ export interface Finding {
 interface Invariant {
   id: string;
   title: string;
-  /** Unless it is to index the chain anew. */
+  /** How to repair it; by default by indexing the chain again. */
   fix?: string;
   /**
-   * A query whose rows are the faults of one chain. `$1` is the chain's id.
+   * A query that returns the faults of one chain as rows. `$1` is the chain's id.
    *
-   * @param movements table of those of the ledger's rows that move tokens.
+   * @param movements table with those rows of the ledger that move tokens.
    */
   sql(schema: string, movements: string): string;
 }
@@ -27,13 +27,13 @@ interface Invariant {
 const zero = `'\\x${"00".repeat(20)}'::bytea`;
 const rebuild = "index this chain anew: npm run -s mintyard -- reindex --chain NAME, and restart its indexer";
 
-/** Rows of `expected` and `shown` that the other one has not. */
+/** Rows that only one of `expected` and `shown` has. */
 const differences = `(SELECT 'missing' AS fault, * FROM (SELECT * FROM expected EXCEPT ALL SELECT * FROM shown) a)
   UNION ALL (SELECT 'not in the ledger', * FROM (SELECT * FROM shown EXCEPT ALL SELECT * FROM expected) b)`;
 
 /**
- * The laws that hold for every chain's index, each as a query for what breaks it. They recompute from
- * the ledger with means of their own: no counter and no trigger is asked.
+ * The invariants of every chain's index, each as a query for its violations. They recompute from the ledger with SQL of
+ * their own, without any counter or trigger.
  */
 const invariants: readonly Invariant[] = [
   {
@@ -131,7 +131,7 @@ const invariants: readonly Invariant[] = [
   },
 ];
 
-/** Present owners and balances straight from the movements. */
+/** Present owners and balances, computed from the movements. */
 function holdings(moved: string): string {
   const kinds = `SELECT contract, token_id, bool_or(standard = 'ERC1155') AS many FROM ${moved} a GROUP BY 1, 2`;
   return `SELECT contract, token_id, to_address AS owner, 1::numeric AS amount FROM (
@@ -144,20 +144,23 @@ function holdings(moved: string): string {
       WHERE owner <> ${zero} GROUP BY 1, 2, 3 HAVING sum(amount) > 0`;
 }
 
-/** Checks one chain's live schema, each law in one snapshot of the database. */
+/** Checks one chain's live schema, each invariant in one snapshot of the database. */
 export async function checkInvariants(client: pg.ClientBase, chainId: number, schema: string): Promise<Finding[]> {
   const findings: Finding[] = [];
   const moved = await movements(client, schema);
   for (const { id, title, fix = rebuild, sql } of invariants) {
     const text = sql(`"${schema}"`, moved);
-    // A law that has no chain in it takes no parameter, and Postgres refuses one too many.
+    // A query that does not use the chain's id must not get it: Postgres refuses a surplus parameter.
     const { rows } = await client.query<Record<string, unknown>>(text, [chainId]);
     findings.push({ id, title, fix, faults: rows.length, samples: rows.slice(0, 3) });
   }
   return findings;
 }
 
-/** What is of ERC-20 although its logs are ERC-721's moves no tokens. An older version's index has no table of that. */
+/**
+ * An ERC-20 whose logs look like ERC-721's moves no tokens. The index of an older version has no table of such
+ * contracts.
+ */
 async function movements(client: pg.ClientBase, schema: string): Promise<string> {
   if (!(await tableExists(client, schema, "fungible"))) return `"${schema}".transfer`;
   return `(SELECT l.* FROM "${schema}".transfer l LEFT JOIN "${schema}".fungible e ON e.address = l.contract

@@ -10,7 +10,7 @@ import {
 } from "../rpc/answers.ts";
 import { splitCredentials } from "../rpc/endpoint.ts";
 
-/** A JSON-RPC answer; `result` is unchecked, and an error is what every node would say. */
+/** A JSON-RPC answer. `result` is unchecked; `error` is one that every node would give. */
 export interface RpcAnswer {
   result?: unknown;
   error?: NodeError;
@@ -26,37 +26,37 @@ export class WrongChain extends Error {
   override readonly name = "WrongChain";
 }
 
-/** An answer that cannot be true, by what the answer itself or the chain's hashes say. */
+/** An answer that cannot be true, as the answer itself or the chain's hashes show. */
 export class Refused extends UnusableAnswer {
   override readonly name = "Refused";
 }
 
-/** The node has nothing there. It may lag; when all say so, it is the answer. */
+/** The node does not have what was requested. It may lag; when all nodes lack it, that is the answer. */
 export class Absent extends UnusableAnswer {
   override readonly name = "Absent";
 }
 
-/** What is asked is of a block that has left the chain: no node will ever have it. */
+/** The request is about a block that has left the chain: no node will ever have it again. */
 export class LeftChain extends UnusableAnswer {
   override readonly name = "LeftChain";
 }
 
-/** The answer is larger than the cap; another node's would be as well. */
+/** The answer is larger than the cap, as another node's would be. */
 export class AnswerTooLarge extends UnusableAnswer {
   override readonly name = "AnswerTooLarge";
 }
 
-/** The node contradicts what it said before. */
+/** The node contradicts an earlier answer of its own. */
 export class Contradiction extends UnusableAnswer {
   override readonly name = "Contradiction";
 }
 
-/** The node answered with an error that says something of itself: another may have an answer. */
+/** The node answered with an error about itself: another node may have an answer. */
 export class NodeRefusal extends UnusableAnswer {
   override readonly name = "NodeRefusal";
   readonly method: string;
   readonly kind: AnswerClass;
-  /** As it was said, without addresses. */
+  /** The node's error without addresses. */
   readonly error: NodeError;
 
   constructor(method: string, kind: AnswerClass, { code, message }: NodeError) {
@@ -76,8 +76,8 @@ export interface RpcLimits {
 /**
  * Sends one request to one node.
  *
- * @param signal ends it: nobody waits for the answer any more.
- * @throws UnusableAnswer, NodeRefusal; their text never contains the URL, which may hold a key.
+ * @param signal cancels it: nobody waits for the answer any more.
+ * @throws UnusableAnswer, NodeRefusal. Their text never contains the URL, which may contain a key.
  */
 export async function sendRpc(
   address: string,
@@ -103,7 +103,7 @@ export async function sendRpc(
     text = await readText(response, maxAnswerBytes, tooLarge);
   } catch (error) {
     if (error instanceof UnusableAnswer) throw error;
-    // The end of the question itself is nobody's fault.
+    // A cancelled request is no fault of the node.
     signal?.throwIfAborted();
     if (timeout.aborted) throw new NodeRefusal(method, "too_slow", { code: 0, message: "no answer in time" });
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
@@ -112,7 +112,7 @@ export async function sendRpc(
   return parseAnswer(text, method, response.status);
 }
 
-/** Many nodes send an error of JSON-RPC with a status of HTTP that is one too: then its words come first. */
+/** Many nodes send a JSON-RPC error with an HTTP error status. Its message then takes precedence. */
 function parseAnswer(text: string, method: string, status: number): RpcAnswer {
   const answer = parseJson(text);
   const error = errorIn(answer);
@@ -125,7 +125,7 @@ function parseAnswer(text: string, method: string, status: number): RpcAnswer {
   throw new UnusableAnswer(`${method}: the answer is not ${answer === undefined ? "JSON" : "JSON-RPC"}`);
 }
 
-/** @returns undefined for what is not JSON. */
+/** @returns undefined for invalid JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -13,11 +13,13 @@ import type { Chain } from "../chains.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { inTransaction, publishNftViews } from "./nft-views.ts";
 
-/** Tokens, or ledger rows, of one transaction: a second or so, in which the ledger is kept from Ponder. */
+/**
+ * Tokens, or ledger rows, per transaction. It takes a second or so, and Ponder cannot write to the ledger meanwhile.
+ */
 const portion = 10_000;
-/** In a row, of tries that find Ponder writing. */
+/** Tries in a row that find Ponder writing. */
 const mostTries = 1_000;
-/** PostgreSQL's word for a lock that another session has. */
+/** PostgreSQL's code for a lock that another session owns. */
 const lockNotAvailable = "55P03";
 export const fungibleFailed = "what is of ERC-20 could not be left out, or a contract not be taken in again";
 
@@ -27,7 +29,8 @@ interface Version {
 }
 
 /**
- * Changes what of a range or a contract is listed, where there is a reason. Whatever keeps it from that, the chain is followed on.
+ * Lists a withheld range, or leaves out or takes in a part of a contract, where there is a reason to. Errors are
+ * logged, so that the chain is still followed.
  *
  * @returns whether there may be more to do.
  */
@@ -51,8 +54,8 @@ export async function changeLateOne(
 }
 
 /**
- * Lists the next withheld range (ERC-2309) whose contract has earned it or was let in by an operator. A range has 10,000
- * tokens at most, so the ledger is kept from Ponder for a second or so; the caller pauses between two.
+ * Lists the next withheld range (ERC-2309) whose contract has earned it or was allowed by an operator. A range has at
+ * most 10,000 tokens, so Ponder cannot write to the ledger for a second or so; the caller pauses between two ranges.
  *
  * @returns whether there was one, so that there may be more.
  */
@@ -73,7 +76,8 @@ export async function listOneLateRange(
       const triggers = await client.query<{ name: string }>(externalTriggers(schema));
       const names = triggers.rows.map(({ name }) => name);
       for (const statement of listLateRange(schema, key, names)) await client.query(statement);
-      // All tokens of a contract that a reader asked for are read, and these were not there when they were queued.
+      // All tokens of a contract that a client requested get their metadata read. These tokens did not exist when the
+      // others were queued.
       await client.query(
         `UPDATE service.contract_metadata m SET queued_at = NULL FROM "${schema}".range_listing r
          WHERE m.chain_id = $1 AND m.address = r.contract AND m.demanded_at IS NOT NULL
@@ -82,18 +86,19 @@ export async function listOneLateRange(
       );
     });
   } catch (error) {
-    // Ponder is writing: the range is still there when it is done.
+    // Ponder is writing. The range can be listed once it is done.
     if (!isLocked(error)) throw error;
   }
   return true;
 }
 
 /**
- * Brings one portion of one contract up to what the worker found out of it (`service.contract_metadata.fungible`): an ERC-20
- * whose logs are ERC-721's is left out of what readers see, and one that turned out to be a collection is taken in again.
+ * Applies to one portion of one contract what the worker has learned of it (`service.contract_metadata.fungible`): an
+ * ERC-20 whose logs look like ERC-721's is left out of what readers see, and one that turned out to be a collection is
+ * taken in again.
  *
  * @param schema a chain's schema that has its indexes for readers.
- * @returns `busy` when Ponder was writing: the same is to be done still.
+ * @returns `busy` when Ponder was writing: the portion is still to be done.
  */
 export async function moveOneFungible(
   client: pg.Client,
@@ -116,7 +121,7 @@ export async function moveOneFungible(
         ? leaveOut(schema, { contract, low: below, high: found?.["end"] ?? "Infinity" })
         : takeIn(schema, { contract, low: found?.["begin"] ?? "0", high: below });
       for (const statement of statements) await run(statement);
-      // Tokens that were left out when all of a contract's were queued for their metadata.
+      // These tokens were left out when all tokens of the contract were queued for their metadata.
       if (!wanted)
         await client.query(
           "UPDATE service.contract_metadata SET queued_at = NULL WHERE chain_id = $1 AND address = $2 AND demanded_at IS NOT NULL",
@@ -131,9 +136,9 @@ export async function moveOneFungible(
 }
 
 /**
- * The same for all that is known, before an index is shown in another's place: what is left out of that one is left out of this.
+ * Does the same for all known contracts before an index replaces another, so that both leave out the same.
  *
- * @param pause between two portions. Where Ponder never pauses, the rest is left to later.
+ * @param pause called between two portions. If Ponder never pauses, the rest is done later.
  */
 export async function moveAllFungible(client: pg.Client, version: Version, pause: () => Promise<void>): Promise<void> {
   for (let tries = 0; tries < mostTries; ) {

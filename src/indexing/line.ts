@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Slots } from "../slots.ts";
 
-/** Lets through at most so many calls a second, in order; 0 is no limit. */
+/** Lets at most this many calls per second through, in order; 0: no limit. */
 export function rateLimit(perSecond: number): <T>(run: () => Promise<T>, signal?: AbortSignal) => Promise<T> {
   const turn = new Slots(1);
   const gapMs = 1_000 / perSecond;
@@ -12,7 +12,7 @@ export function rateLimit(perSecond: number): <T>(run: () => Promise<T>, signal?
     const wait = async () => {
       const leftMs = next - Date.now();
       if (leftMs > 0) await sleep(leftMs, undefined, { signal });
-      // Timers are late: those in line keep to their times all the same, and what was not used is not made up for.
+      // Timers fire late. Queued calls keep their schedule all the same, but unused time is not made up for.
       next = (isInLine ? next : Date.now()) + gapMs;
     };
     await turn.run(wait, { signal });

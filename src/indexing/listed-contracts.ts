@@ -3,14 +3,14 @@ import { writeAudit } from "../auth/audit.ts";
 import { toHex } from "../db/bytes.ts";
 import type { Database } from "../db/database.ts";
 
-/** Contracts that one answer names. */
+/** The most contracts in one answer. */
 const most = 1_000;
 
 export interface WithheldContract {
   contract: string;
-  /** Tokens of its ranges that are not listed. */
+  /** Number of tokens in its ranges that are not listed. */
   tokens: bigint;
-  /** An operator let it in: they are listed when their blocks are final. */
+  /** Whether an operator allowed it: its ranges are listed once their blocks are final. */
   allowed: boolean;
 }
 
@@ -35,7 +35,7 @@ export async function listWithheldContracts(db: Kysely<Database>, chainId: numbe
   }));
 }
 
-/** Lets all ranges of a contract be listed, or lets its further ones follow the allowances again. */
+/** Allows all ranges of a contract to be listed, or makes its further ones follow the allowances again. */
 export async function changeListedContract(
   db: Kysely<Database>,
   actor: string,

@@ -4,7 +4,7 @@ import { type AnalyticsObject, analyticsObjects } from "../../schema/analytics-s
 import { type LiveSchema, nftViewStatements } from "../../schema/nft-views.ts";
 import { changeRelations, type Exclusively } from "../db/admin/change-relations.ts";
 
-/** Any constant does: changes of schema `nft` take turns. */
+/** Key of the advisory lock that serialises changes of schema `nft`; any constant would do. */
 const lockKey = 7_241_903_156;
 /** SQLSTATEs of CREATE OR REPLACE when the columns of a view or of a function's result were renamed, retyped or dropped. */
 const changedShape = ["42P16", "42P13"];
@@ -22,7 +22,7 @@ export async function ensureNftViews(databaseUrl: string): Promise<void> {
   }
 }
 
-/** Publishes what follows from the live schemas as they are now: a contract was left out of one of them. */
+/** Publishes again what depends on the live schemas, after a contract was left out of one of them. */
 export async function publishNftViews(client: pg.Client): Promise<void> {
   await changeNft(client, async () => undefined);
 }
@@ -33,7 +33,7 @@ export async function connect(databaseUrl: string, name: string): Promise<pg.Cli
     application_name: `mintyard-${name}`,
     keepAlive: true,
   });
-  // The query under way fails as well, and that is where it is handled.
+  // The running query fails as well, and its caller handles the error.
   client.on("error", () => undefined);
   await client.connect();
   return client;
@@ -51,7 +51,7 @@ export async function inTransaction(client: pg.Client, work: () => Promise<void>
   }
 }
 
-/** @param condition of SQL. */
+/** @param condition an SQL condition. */
 export async function holds(client: pg.ClientBase, condition: string, values: unknown[] = []): Promise<boolean> {
   const { rows } = await client.query<{ holds: boolean }>(`SELECT ${condition} AS holds`, values);
   return rows[0]?.holds === true;
@@ -80,7 +80,7 @@ async function publishChange<T>(
   exclusively: Exclusively,
 ): Promise<T> {
   await client.query("CREATE SCHEMA IF NOT EXISTS nft");
-  // One row per Ponder schema; those with `live` are what the views show.
+  // One row per Ponder schema; the views show those with `live`.
   await client.query(`CREATE TABLE IF NOT EXISTS nft.index_version (
       schema_name text PRIMARY KEY,
       chain_id bigint NOT NULL,
@@ -92,7 +92,7 @@ async function publishChange<T>(
   await client.query(`CREATE TABLE IF NOT EXISTS nft.rebuild (
       chain_id bigint PRIMARY KEY,
       count integer NOT NULL)`);
-  // What each view was made from: replacing a view waits for its readers and makes others wait.
+  // The SQL of each view: replacing a view waits for its readers and blocks others, so an unchanged one is left alone.
   await client.query("CREATE TABLE IF NOT EXISTS nft.published (view_name text PRIMARY KEY, sql text NOT NULL)");
   const result = await change(exclusively);
   await publish(client, exclusively);
@@ -108,7 +108,7 @@ async function publish(client: pg.Client, exclusively: Exclusively): Promise<voi
   for (const { name, sql } of nftViewStatements(await liveSchemas(client))) {
     if (published.get(name) === sql) continue;
     const outcome = await replace(client, { create: sql, kind: "VIEW", signature: `nft.${name}` }, exclusively);
-    // What hung on it fell with it.
+    // The drop also removed everything that depends on it.
     if (outcome === "dropped") published.clear();
     await client.query(
       "INSERT INTO nft.published VALUES ($1, $2) ON CONFLICT (view_name) DO UPDATE SET sql = excluded.sql",
@@ -117,13 +117,13 @@ async function publish(client: pg.Client, exclusively: Exclusively): Promise<voi
   }
 }
 
-/** The statement that each relation was made by, of those that are still there. */
+/** The statement that made each relation, for the relations that still exist. */
 async function readPublished(client: pg.Client, query: string): Promise<Map<string, string>> {
   const { rows } = await client.query<{ name: string; sql: string }>(query);
   return new Map(rows.map(({ name, sql }) => [name, sql]));
 }
 
-/** @returns `dropped` for a relation of another shape, together with what hung on it. */
+/** @returns `dropped` for a relation of another shape, which is dropped with everything that depends on it. */
 async function replace(
   client: pg.Client,
   { create, kind, signature }: Pick<AnalyticsObject, "create" | "kind" | "signature">,
@@ -143,7 +143,7 @@ async function replace(
   }
 }
 
-/** A schema that was dropped by hand is left out, so that the others stay readable. */
+/** A schema that was dropped by hand is skipped, so that the others stay readable. */
 async function liveSchemas(client: pg.Client): Promise<LiveSchema[]> {
   const { rows } = await client.query<{ chain: string; schema: string; tables: string[] }>(
     `SELECT chain_id::text AS chain, schema_name AS schema,
@@ -160,12 +160,12 @@ async function liveSchemas(client: pg.Client): Promise<LiveSchema[]> {
 }
 
 /**
- * Makes what is missing or differs in schema `analytics`. Part of the transaction that changes `nft`: a
- * view that fell with the one below it is there again before anybody can see that it was gone.
+ * Makes what is missing or differs in schema `analytics`. It belongs to the transaction that changes `nft`: a view that
+ * was dropped with the one that it reads is back before a reader can notice.
  */
 export async function publishAnalytics(client: pg.Client, exclusively: Exclusively): Promise<void> {
   await client.query("CREATE SCHEMA IF NOT EXISTS analytics");
-  // Beside nft.published, because analysts see every relation of their schema.
+  // A table of its own next to nft.published, because analysts see every relation of their schema.
   await client.query("CREATE TABLE IF NOT EXISTS nft.analytics_published (name text PRIMARY KEY, sql text NOT NULL)");
   const hasMetadata =
     (await tableExists(client, "service", "token_metadata")) &&
@@ -189,7 +189,7 @@ export async function publishAnalytics(client: pg.Client, exclusively: Exclusive
   await grantToAnalysts(client, objects);
 }
 
-/** Grants only what is missing: a grant rewrites catalog rows, and this runs at every start. */
+/** Grants only missing privileges: a grant rewrites catalog rows, and this runs at every start. */
 async function grantToAnalysts(client: pg.Client, objects: readonly AnalyticsObject[]): Promise<void> {
   const { rowCount } = await client.query("SELECT FROM pg_roles WHERE rolname = $1", [analystRole]);
   if (rowCount === 0) return;

@@ -7,7 +7,7 @@ import { Absent, Contradiction, Refused, type UnusableAnswer } from "./json-rpc.
 import type { RpcLog } from "./proven-logs.ts";
 import type { RpcUpstreams } from "./rpc-upstreams.ts";
 
-/** One endpoint's words on the transactions of a block: number, position and hash of each, as it spells them. */
+/** One endpoint's claims about the transactions of a block: number, position and hash of each, in its own spelling. */
 type Places = ReadonlySet<string>;
 
 interface Claim {
@@ -16,19 +16,19 @@ interface Claim {
   places: Places;
 }
 
-/** Ponder asks for the blocks of a range after its logs. */
+/** Ponder requests the blocks of a range after its logs, so the claims are kept until then. */
 const keptPlaces = 65_536;
 const keptBlocks = 24;
-/** Of logs that no transaction made. */
+/** The transaction hash of logs that no transaction emitted. */
 const noTransaction = `0x${"0".repeat(64)}`;
 
 /**
- * Where logs say they stand: in which transaction of which block. Without proofs only the block itself can contradict that, and Ponder
- * ends at such a log and gets the same one again after its restart. An endpoint is only held against its own words: of two that differ
- * nobody knows which is wrong.
+ * Checks the positions that logs claim: the transaction and its block. Without proofs only the block itself can
+ * contradict them. Ponder ends at such a log, and gets the same one again after its restart. An endpoint is only
+ * refused for contradicting itself: where two differ, nobody knows which is wrong.
  */
 export class LogPlaces {
-  /** Of logs of ranges, by the number of their block; Ponder asks for each event by itself. */
+  /** Claims by logs of ranges, by block number. Ponder requests the logs of each event separately. */
   readonly #claims = new LRUCache<number, readonly Claim[]>({
     maxSize: keptPlaces,
     sizeCalculation: (claims) => claims.reduce((sum, { places }) => sum + places.size + 1, 0),
@@ -36,7 +36,7 @@ export class LogPlaces {
   /** The last blocks by hash. */
   readonly #blocks = new LRUCache<string, { endpoint: number; places: Places }>({ max: keptBlocks });
 
-  /** Takes note of logs whose blocks are asked for next. */
+  /** Records logs whose blocks Ponder requests next. */
   noteLogs(logs: readonly RpcLog[], endpoint: number): void {
     const reaching = logs.filter((log) => !isErc20Transfer(log));
     for (const [number, some] of Map.groupBy(reaching, ({ blockNumber }) => Number(blockNumber))) {
@@ -49,7 +49,7 @@ export class LogPlaces {
     }
   }
 
-  /** What is said against logs of a block that was passed on before them. */
+  /** The objection to logs of a block that was passed on before them; null for none. */
   doubt(logs: readonly RpcLog[], endpoint: number): UnusableAnswer | null {
     const [first] = logs;
     const block = first && this.#blocks.get(first.blockHash);
@@ -59,7 +59,10 @@ export class LogPlaces {
       : new Absent("the logs are not those of another endpoint's block");
   }
 
-  /** What is said against a block by the logs that led to it. Those of an endpoint that contradicts itself are forgotten. */
+  /**
+   * The objection to a block by the logs that led to it; null for none. The logs of an endpoint that contradicts itself
+   * are forgotten.
+   */
   doubtBlock(block: Fields, endpoint: number): UnusableAnswer | null {
     const claims = this.#claims.get(Number(block["number"])) ?? [];
     if (claims.length === 0) return null;
@@ -72,11 +75,11 @@ export class LogPlaces {
       );
       return new Contradiction("its logs contradict their block");
     }
-    // Nothing against this endpoint: it may be the one that is right.
+    // No fault of this endpoint: it may be the one that is right.
     return claims.some(isWrong) ? new Absent("the block is not the one of another endpoint's logs") : null;
   }
 
-  /** Takes note of a block that is passed on: what logs said of it is not asked again. @returns endpoints whose logs it contradicts. */
+  /** Records a block that is passed on; claims about it are dropped. @returns endpoints whose logs it contradicts. */
   noteBlock(block: Fields, endpoint: number): number[] {
     const claims = this.#claims.get(Number(block["number"])) ?? [];
     const places = placesOf(block);
@@ -95,7 +98,7 @@ function contradicts({ hash, places }: Claim, block: Fields, own: Places): boole
   return hash !== block["hash"] || [...places].some((one) => !own.has(one));
 }
 
-/** ERC-20's do not reach Ponder: some chains have them of transactions that no block lists. */
+/** Logs of ERC-20 do not reach Ponder. Some chains have such logs of transactions that no block lists. */
 const isComparable = (log: RpcLog) => log.transactionHash !== noTransaction && !isErc20Transfer(log);
 
 const placeOf = ({ blockNumber, transactionIndex, transactionHash }: RpcLog) =>
@@ -108,13 +111,14 @@ function placesOf({ number, transactions }: Fields): Places {
 }
 
 /**
- * Positions of transactions in their blocks. Some chains leave out transactions that are not of the EVM (those on Cosmos), so that
- * the others have gaps between them, or a block used gas and lists none; elsewhere a gap is a list with a hole.
+ * Checks the positions of transactions in their blocks. Some chains leave out non-EVM transactions (those on Cosmos):
+ * their blocks have gaps between positions, or used gas without listing a transaction. Elsewhere a gap means that the
+ * list lacks a transaction.
  */
 export class Positions {
   readonly #upstreams: RpcUpstreams;
   readonly #log: Logger;
-  /** Blocks with gaps, as one endpoint gave them. */
+  /** Blocks with gaps, and the endpoint that gave them. */
   readonly #said = new LRUCache<Hex, { positions: string; endpoint: number }>({ max: 64 });
   haveGaps = false;
 
@@ -123,13 +127,13 @@ export class Positions {
     this.#log = log;
   }
 
-  /** @throws Refused for gaps that no other endpoint has, and for what is in no order. */
+  /** @throws Refused for gaps that no other endpoint confirms, and for transactions out of order. */
   check(header: Header, transactions: readonly Fields[], endpoint: number): void {
     let last = -1;
     let gaps = false;
     for (const [index, one] of transactions.entries()) {
       const position = Number(one?.["transactionIndex"] ?? Number.NaN);
-      // Also not a number.
+      // The negated comparison also refuses NaN.
       if (one?.["blockHash"] !== header.hash || !(position > last)) throw outOfOrder();
       gaps ||= position !== index;
       last = position;
@@ -137,16 +141,16 @@ export class Positions {
     if (gaps && !this.haveGaps) this.#confirm(header, transactions, endpoint, outOfOrder());
   }
 
-  /** Of a block that used gas, and lists no transaction. @throws Refused where no other endpoint says the same. */
+  /** Checks a block that used gas and lists no transaction. @throws Refused where no other endpoint confirms it. */
   checkUnlisted(header: Header, endpoint: number): void {
     if (this.haveGaps) return;
     const refused = new Refused("a block that used gas without its transactions");
-    // A cache that has half a block says so twice as well.
+    // A cache with an incomplete block would repeat it too, so a single endpoint cannot confirm itself here.
     if (this.#upstreams.size === 1) throw refused;
     this.#confirm(header, [], endpoint, refused);
   }
 
-  /** The only endpoint confirms what it says by saying it again. */
+  /** Waits for another endpoint to give the same positions. A single endpoint confirms them by repeating them. */
   #confirm({ hash, number }: Header, transactions: readonly Fields[], endpoint: number, refused: Refused): void {
     const positions = transactions.map((one) => `${one["transactionIndex"]} ${one["hash"]}`).join();
     const said = this.#said.get(hash);

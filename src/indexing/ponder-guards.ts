@@ -1,32 +1,32 @@
 /*
- * Loaded into the Ponder process before Ponder (`node --import`): it ends with its launcher, and with any connection to
- * the database that it loses.
+ * Loaded into the Ponder process before Ponder (`node --import`). It ends the process when its launcher dies, or when
+ * the process loses a database connection.
  *
- * The launcher holds the other end of the channel; when it is gone, however it died, nobody would stop this process any
- * more. Alive, it would write into tables that the next Ponder believes its own.
+ * The launcher has the other end of the IPC channel. When the launcher is gone, for whatever reason, nothing else would
+ * stop this process. It would go on to write into tables that the next Ponder process takes for its own.
  *
- * Ponder asks for asynchronous commits and goes on from what it has in memory: when PostgreSQL crashes, the last batches
- * that it committed may be gone, and a commit that failed is tried again with rows that it believes written. Either way
- * whole ranges of blocks would be missing for good, unnoticed. So what is committed has to stay, and a process that
- * loses a connection ends: the next one reads in the database how far it is.
+ * Ponder asks for asynchronous commits and continues from its memory. When PostgreSQL crashes, the last committed
+ * batches may be gone, and a failed commit is repeated on the assumption that earlier rows were written. Either way
+ * whole ranges of blocks would be missing for good, unnoticed. So commits must be durable, and a process that loses a
+ * connection must end: the next one reads its progress from the database.
  */
 import fs from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { ponderFolder } from "./ponder-process.ts";
 
-// Not its orderly end: in that it would still write, and wait for requests to a gateway that died with the launcher, and
-// for ever for a thread that is starting, with no timer running any more. PostgreSQL undoes what was open, and the next
-// launcher unlocks the schema.
+// Not an orderly shutdown: that would still write, wait for requests to a gateway that died with the launcher, and wait
+// for ever for a starting thread, without any timer left to end it. PostgreSQL rolls back open transactions, and the
+// next launcher unlocks the schema.
 const end = () => process.kill(process.pid, "SIGKILL");
 process.once("disconnect", end);
-// The channel alone shall not keep the process running.
+// The channel alone must not keep the process running.
 process.channel?.unref();
-// It may have died before this line ran.
+// The launcher may have died before this line ran.
 if (process.connected === false) end();
 
-// Ponder's logger writes what is left at the end and tries again for ever when nobody reads any more. Nothing else runs
-// then, so nothing would see the channel close.
+// Ponder's logger flushes at the end, and retries for ever when the pipe has no reader any more. It blocks the process,
+// so the closed channel would not be noticed.
 const { writeSync } = fs;
 const output: readonly number[] = [process.stdout.fd, process.stderr.fd];
 const writeOrLeave = (...args: Parameters<typeof writeSync>): number => {
@@ -39,7 +39,7 @@ const writeOrLeave = (...args: Parameters<typeof writeSync>): number => {
 };
 fs.writeSync = writeOrLeave as typeof writeSync;
 
-/** What is known here of pg's client; `connection` is not in its types. */
+/** The part of pg's client that is used here; `connection` is not in its types. */
 interface Client {
   connect(...args: unknown[]): unknown;
   once(event: "connect", listener: () => void): unknown;
@@ -50,30 +50,30 @@ interface Client {
 
 interface DatabaseError {
   message: string;
-  /** In the server's language. */
+  /** In the language of the server. */
   severity?: string;
   code?: string;
 }
 
-/** A commit that was acknowledged outlives a crash; a session that rests is not ended by the server. */
+/** An acknowledged commit must survive a crash, and the server must not end idle sessions. */
 const settings = "SET synchronous_commit = on; SET idle_session_timeout = 0";
-/** SQLSTATEs of sessions that the server ends: shutdown, crash, idle for too long. */
+/** SQLSTATE class of sessions that the server ends: shutdown, crash, idle for too long. */
 const operatorIntervention = "57P";
 
-// Ponder's own copy, should it ever have another one than we.
+// Ponder's copy of pg, in case its version ever differs from ours.
 const pg = createRequire(join(ponderFolder(), "package.json"))("pg") as { Client: { prototype: Client } };
 const { connect } = pg.Client.prototype;
 
 pg.Client.prototype.connect = function (this: Client, ...args: unknown[]): unknown {
-  // A connection that does not come about takes nothing with it.
+  // A connection that was never established loses nothing.
   this.once("connect", () => {
-    // Emitted when the connection ends and we did not end it, before its queries fail.
+    // Emitted before pending queries fail, when the connection ends without our doing.
     this.on("error", ({ message }) => endWith(message));
-    // The last word to a query that is running: it would fail, and be tried again, before the end is seen.
+    // The server's last message. Without this, the running query would fail and be repeated before the end is noticed.
     this.connection.on("errorMessage", ({ severity, code, message }) => {
       if (severity === "FATAL" || severity === "PANIC" || code?.startsWith(operatorIntervention)) endWith(message);
     });
-    // Behind Ponder's own setting, which it has asked for by now, and before its first transaction.
+    // Runs after Ponder's own setting, which is queued by now, and before its first transaction.
     this.query(settings).catch((error: Error) => endWith(error.message));
   });
   return connect.apply(this, args);

@@ -1,6 +1,6 @@
 /*
- * The Ponder process. To load Ponder takes longer than all else it does before it indexes, and needs to know nothing. So
- * the indexer starts this process first and tells it what to work on once it knows that.
+ * The Ponder process. Loading Ponder takes longer than everything else before it indexes, and depends on no settings.
+ * So the indexer starts this process first, and sends the order once it knows the chain and the schema.
  */
 import { createRequire, flushCompileCache } from "node:module";
 import { dirname, join } from "node:path";
@@ -13,7 +13,7 @@ process.on("message", (message: PonderOrder | { type: "rest" }) => {
   if (message.type === "start") order(message);
   else rest();
 });
-// ponder-guards.ts lets go of the channel; until the order comes it is all that keeps this process.
+// ponder-guards.ts unrefs the channel. Until the order comes, nothing else keeps this process running.
 process.channel?.ref();
 const bin = ponderBin();
 await import(pathToFileURL(join(dirname(bin), "commands/start.js")).href);
@@ -24,9 +24,9 @@ Object.assign(process.env, env);
 process.argv = [process.execPath, bin, ...args];
 await import(pathToFileURL(bin).href);
 
-/** The indexer is compiled and the backfill's batches are gone: what they took can go as well. */
+/** Gives back memory: the indexer's code is compiled, and the batches of the backfill are done. */
 function rest(): void {
-  // A process of its own, which Vite starts again should it ever compile more.
+  // The compiler is a process of its own, which Vite starts again if it has to compile more.
   void stopCompiler();
   void keepHeapSmall().then(flushCompileCache);
 }

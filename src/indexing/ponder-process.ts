@@ -17,11 +17,11 @@ export type PonderProcess = Awaited<ReturnType<typeof startPonder>>;
 interface PonderExit {
   code: number | null;
   signal: string | null;
-  /** Last lines it printed above level info, for an error message. */
+  /** The last lines that it logged above level info, for an error message. */
   lastWords: string[];
 }
 
-/** The message to the process when its work is known; see ponder-host.ts. */
+/** The message that starts the prepared process; see ponder-host.ts. */
 export interface PonderOrder {
   type: "start";
   directory: string;
@@ -31,7 +31,9 @@ export interface PonderOrder {
 
 let prepared: ChildProcess | null = null;
 
-/** Starts a Ponder process ahead of `startPonder`, which takes it: it loads what needs no chain and no database. */
+/**
+ * Spawns a Ponder process ahead of `startPonder`, which uses it. It loads the code that needs no chain and no database.
+ */
 export function preparePonder(): void {
   prepared ??= spawnPonder();
 }
@@ -45,8 +47,8 @@ function takePonder(): ChildProcess {
 function spawnPonder(): ChildProcess {
   const cache = getCompileCacheDir();
   const child = spawn(process.execPath, [...ponderNodeOptions, "--import", guards, hostScript], {
-    // Nothing is inherited: Ponder runs third parties' packages and needs none of our keys. It would also
-    // prefer PORT and DATABASE_PRIVATE_URL over its arguments.
+    // Nothing is inherited: Ponder runs third-party packages and needs none of our keys. It would also prefer PORT and
+    // DATABASE_PRIVATE_URL to its arguments.
     env: {
       NODE_ENV: "production",
       ...(cache ? { NODE_COMPILE_CACHE: dirname(cache) } : {}),
@@ -55,15 +57,15 @@ function spawnPonder(): ChildProcess {
     },
     stdio: ["ignore", "pipe", "pipe", "ipc"],
   });
-  // Its receiver sees its end.
+  // `startPonder` handles the error.
   child.on("error", () => undefined);
   return child;
 }
 
 /**
- * Starts Ponder on one chain and one schema. It ends by itself when this process dies, and when the database does.
+ * Starts Ponder on one chain and one schema. It ends by itself when this process dies, or the database does.
  *
- * @param nodes where it asks the chain's nodes, and where heads are announced.
+ * @param nodes the gateway's URLs, for requests and for announced heads.
  */
 export async function startPonder(
   { databaseUrl, dataDir }: Pick<Config, "databaseUrl" | "dataDir">,
@@ -72,11 +74,11 @@ export async function startPonder(
   { schema, salt }: { schema: string; salt: string },
   log: Logger,
 ) {
-  // Nothing is read from or written to it, but a `.env.local` of the caller's would be.
+  // Ponder neither reads nor writes in this folder. In the caller's folder it would read a `.env.local`.
   const directory = join(dataDir, "indexer", chain.name);
   await mkdir(directory, { recursive: true });
   const [port = 0] = await freePorts(1);
-  // Of this process, which answers its questions to the nodes.
+  // This process relays Ponder's requests to the nodes, so its heap has to grow too.
   letHeapGrow();
   const child = takePonder();
   const { lostTrack, lastWords } = followLog(child, log);
@@ -84,7 +86,7 @@ export async function startPonder(
     child.once("error", (error) => done({ code: null, signal: null, lastWords: [error.message] }));
     child.once("exit", (code, signal) => done({ code, signal, lastWords }));
   });
-  // What ponder.config.ts reads.
+  // Read by ponder.config.ts.
   const settings = {
     chainId: chain.id,
     rpcUrl: nodes.url,
@@ -98,22 +100,25 @@ export async function startPonder(
     databaseUrl,
   };
   const env = { DATABASE_URL: databaseUrl, MINTYARD_PONDER: JSON.stringify(settings) };
-  // When it has ended already, that is what the caller gets to know.
+  // If the process has ended already, `exited` reports that.
   const tell = (message: PonderOrder | { type: "rest" }) => child.connected && child.send(message, () => undefined);
   tell({ type: "start", directory, args: ponderArguments(schema, port), env });
   return {
     pid: child.pid ?? 0,
     exited,
-    /** Settles when Ponder says that the chain was rolled back further than it can undo; it serves stale rows from then on. */
+    /**
+     * Resolves when Ponder logs that the chain was rolled back further than it can undo; from then on its rows are
+     * stale.
+     */
     lostTrack,
-    /** True once the backfill is through and the live part runs. */
+    /** True once the backfill is complete and Ponder follows the chain. */
     isReady: () => answersOk(`http://127.0.0.1:${port}/ready`),
-    /** Tells it that its backfill is through: it gives back the memory that this took. */
+    /** Notifies it that the backfill is complete, so that it gives memory back. */
     rest: () => void tell({ type: "rest" }),
     kill: () => void child.kill("SIGKILL"),
-    /** Ends it so that its schema is unlocked; kills it after 8 s. */
+    /** Ends it in a way that unlocks its schema; kills it after 8 s. */
     stop: async () => {
-      // Not SIGTERM: Ponder would leave its schema locked for 25 s.
+      // After SIGTERM Ponder would leave its schema locked for 25 s.
       child.kill("SIGINT");
       const late = await Promise.race([exited.then(() => false), wait(8_000, true, { ref: false })]);
       if (late) child.kill("SIGKILL");
@@ -128,16 +133,17 @@ const guards = new URL("./ponder-guards.ts", import.meta.url).href;
 function ponderArguments(schema: string, port: number): string[] {
   const root = fileURLToPath(new URL("../../indexer", import.meta.url));
   return [
-    // With the default root Ponder would execute every file below src/, this one included.
+    // With its default root Ponder would execute every file below src/, including this one.
     ...["--root", root, "--config", "../ponder.config.ts", "--log-format", "json"],
     ...["start", "--schema", schema, "-p", String(port), "-H", "127.0.0.1"],
   ];
 }
 
 /**
- * A batch's events live until it is written. In V8's usual young generation (16 MB, and less at the start) they are copied
- * twice and then wait for a full collection; with room for them a backfill takes a tenth less time, and no more memory.
- * It grows to that within the first batches. At rest it is made small again and kept so (ponder-host.ts).
+ * A batch's events live until they are written. In V8's default young generation (16 MB, and less at the start) they
+ * are copied twice and then wait for a full collection. With enough space for them a backfill takes a tenth less time
+ * and no more memory. The generation grows to that size within the first batches. After the backfill it is made small
+ * again and kept so (ponder-host.ts).
  */
 export const ponderNodeOptions = [
   "--disable-warning=DeprecationWarning",
@@ -145,7 +151,7 @@ export const ponderNodeOptions = [
   "--max-semi-space-size=64",
 ];
 
-/** Ponder keeps rows that it wrote, to answer reads from them; our handlers read none, so it shall drop each batch. */
+/** Ponder caches written rows to answer reads. Our handlers read none, so each batch is dropped. */
 export const ponderEnvironment = { PONDER_CACHE_BYTES: "0" };
 
 /** Folder of the installed Ponder package. */
@@ -168,10 +174,10 @@ function followLog(child: ChildProcess, log: Logger) {
   const { promise: lostTrack, resolve } = Promise.withResolvers<void>();
   const take = (line: string) => {
     const { level: given, time: _, msg, ...context } = parseLine(line);
-    // The placeholder in ponder.config.ts has no handlers, and shall have none.
+    // The placeholder in ponder.config.ts has no handlers on purpose, so the warning about it is ignored.
     const level = context["name"] === "BuildSalt" ? 0 : given;
     if (level >= warnLevel) lastWords.splice(0, lastWords.length - 4, `${msg} ${reasonOf(context)}`.trim());
-    // While a node is away Ponder warns of each of its questions.
+    // While a node is away Ponder logs a warning for each request.
     if (level >= warnLevel) logOnce.write("warn", `${msg} ${reasonOf(context)}`, { ponder: context }, msg);
     else log.debug({ ponder: context }, msg);
     if (msg === "Encountered unrecoverable reorg") resolve();

@@ -3,7 +3,7 @@ import { type Header, isHex, receiptsRoot, type TrieReceipt } from "./header.ts"
 import { NodeRefusal, Refused } from "./json-rpc.ts";
 import { type RpcUpstreams, unsupportedCode } from "./rpc-upstreams.ts";
 
-/** A log as nodes send it; checked to be one. */
+/** A log as nodes send it, after `checkLog`. */
 export interface RpcLog {
   address: Hex;
   topics: Hex[];
@@ -25,11 +25,11 @@ export interface LogFilter {
 }
 
 /**
- * All logs of one block, proved to be exactly those that its header commits to: nothing dropped,
- * doubled, swapped or taken from a sibling.
+ * All logs of one block, proved to be exactly those that its header commits to: none dropped, duplicated, swapped or
+ * taken from a sibling block.
  *
- * @param except hash of a transaction that the header does not commit to; its logs are left out. `once`: receipts that prove nothing
- *   are no fault of the endpoint, and are not asked for again.
+ * @param except hash of a transaction that the header does not commit to; its logs are left out. `once`: receipts that
+ *   prove nothing are no fault of the endpoint, and are not requested again.
  * @throws Refused, UnusableAnswer
  */
 export async function fetchProvenLogs(
@@ -38,7 +38,7 @@ export async function fetchProvenLogs(
   signal: AbortSignal,
   { except, once = false }: { except?: Hex; once?: boolean } = {},
 ): Promise<RpcLog[]> {
-  // Their root is most of what a proof costs: it is computed once for an answer.
+  // Computing the root is most of the cost of a proof, so it is done once per answer.
   let proven: { of: unknown; receipts: TrieReceipt[] } | null = null;
   const prove = (result: unknown): TrieReceipt[] => {
     if (proven && proven.of === result) return proven.receipts;
@@ -62,7 +62,7 @@ async function fetchReceipts(
     const check = prove ? (result: unknown) => void prove(result) : undefined;
     const answer = await upstreams.request("eth_getBlockReceipts", [header.hash], { check, signal }).catch(singly);
     if (answer && !answer.error) return answer.result;
-    // Hardhat's node has no such method.
+    // Hardhat's node does not have this method.
     if (answer?.error && answer.error.code !== unsupportedCode)
       throw new Refused(`eth_getBlockReceipts: ${answer.error.message}`);
     if (answer) upstreams.lacksBlockReceipts = true;
@@ -82,7 +82,7 @@ async function fetchReceipts(
   return fetchAll().catch(fetchAll);
 }
 
-/** Some nodes cannot put the receipts of some blocks together, and have each of them. @returns null then. */
+/** For an error of a node that fails to assemble the receipts of some blocks but has each of them. @returns null */
 function singly(error: unknown): null {
   if (error instanceof NodeRefusal && error.kind === "broken") return null;
   throw error;
@@ -96,7 +96,7 @@ function checkReceipts(result: unknown, header: Header): asserts result is TrieR
       throw new Refused("receipts are not those of the block in order");
     for (const log of receipt.logs as unknown[]) {
       checkLog(log);
-      // Position is not part of what the root covers.
+      // The root does not cover a log's position.
       if (
         log.blockHash !== header.hash ||
         BigInt(log.blockNumber) !== header.number ||
@@ -127,10 +127,10 @@ function checkLog(log: unknown): asserts log is RpcLog {
 }
 
 /**
- * What can be checked of logs without the blocks' receipts: each is one, belongs to what was asked, and
- * they come in order, once. A list that was cut short passes.
+ * Checks logs as far as it is possible without receipts: each is a log, matches the filter, and they are in order
+ * without duplicates. A list that was cut short passes.
  *
- * @param whole whether it is to be all that one block has.
+ * @param whole whether the list must have all logs of one block.
  */
 export function checkLogs(result: unknown, filter: LogFilter, whole = false): asserts result is RpcLog[] {
   if (!Array.isArray(result)) throw new Refused("logs are not a list");

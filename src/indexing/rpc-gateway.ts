@@ -15,11 +15,11 @@ import { type BlockRange, halfWords, rangeOf, tooWideCode } from "./upstream.ts"
 import { VerifiedChain } from "./verified-chain.ts";
 
 const maxRequestBytes = 1_048_576;
-// Ponder gives up after 10 s; it shall get our answer, not silence.
+// Ponder gives up after 10 s. It has to get our answer before that.
 const usualLimits: RpcLimits = { timeoutMs: 9_000, maxAnswerBytes: 134_217_728 };
 const maxConcurrent = 64;
 
-/** What an indexer has to ask; the gateway is no way to anything else of the node. */
+/** The methods that an indexer needs; the gateway gives access to no others. */
 const methods = new Set([
   "eth_blockNumber",
   "eth_chainId",
@@ -33,15 +33,15 @@ const methods = new Set([
 export type RpcGateway = Awaited<ReturnType<typeof startRpcGateway>>;
 
 type GatewayChain = Pick<Chain, "name" | "id" | "local" | "verification" | "requestsPerSecond"> & {
-  /** How long a head may be behind the one seen before until it counts as the truth. */
+  /** How long the nodes must stay behind the head seen before, until their shorter chain is believed. */
   lagTimeoutMs: number;
 };
 
 /**
- * A JSON-RPC server on the loopback interface before the chain's nodes: fails over between
- * them, lets none through that serves another chain, caps answers and leaves out ERC-20 transfers.
+ * A JSON-RPC server on the loopback interface in front of the chain's nodes. It fails over between them, passes nothing
+ * on from a node of another chain, caps the size of answers, and drops ERC-20 transfers.
  *
- * @param urls of the nodes; those of websockets announce blocks, and all else is asked of the others.
+ * @param urls of the nodes. Those with `ws:` or `wss:` only announce blocks; all requests go to the others.
  * @throws WrongChain, or UnusableAnswer when no node answers.
  */
 export async function startRpcGateway(chain: GatewayChain, urls: readonly string[], log: Logger, limits = usualLimits) {
@@ -53,7 +53,10 @@ export async function startRpcGateway(chain: GatewayChain, urls: readonly string
   );
   await upstreams.verify();
   const verified = new VerifiedChain(upstreams, chain.verification, chain.lagTimeoutMs, log);
-  /** Asks the nodes as Ponder does, not in line behind it. @throws UnusableAnswer, or Error with the node's own error. */
+  /**
+   * Asks the nodes as Ponder does, without queueing behind it. @throws UnusableAnswer, or Error with the node's own
+   * error.
+   */
   const request = async (method: string, params: unknown) => {
     const answer = await askFiltered(verified, method, params);
     if (answer.error) throw new Error(`${method}: ${answer.error.message}`);
@@ -74,7 +77,7 @@ export async function startRpcGateway(chain: GatewayChain, urls: readonly string
   const server = createServer((request, response) => {
     const question = { since: performance.now() };
     running.add(question);
-    // Ponder closes the connection when it gives up. Work for nobody would make its next questions wait.
+    // Ponder closes the connection when it gives up. A request that nobody waits for would delay its next ones.
     const gone = new AbortController();
     response.once("close", () => gone.abort());
     serve(request, response, ask, gone.signal)
@@ -85,8 +88,8 @@ export async function startRpcGateway(chain: GatewayChain, urls: readonly string
         if (gone.signal.aborted) return;
         const reason = error instanceof Error ? error.message : String(error);
         logOnce.write("warn", reason.replace(/\b(?:eth|net)_\w+/, ""), { reason }, "RPC request failed");
-        // Ponder asks again for minutes after most failures, and for nothing else meanwhile. This one it takes at once:
-        // the next head leads it to what stands in the block's place.
+        // After most failures Ponder repeats a request for minutes and does nothing else meanwhile. It accepts a 404 at
+        // once: the next head leads it to the block that replaced this one.
         const status = error instanceof LeftChain ? 404 : 503;
         reply(response, status, null, { error: { code: -32000, message: "no RPC endpoint gave a usable answer" } });
       })
@@ -102,28 +105,28 @@ export async function startRpcGateway(chain: GatewayChain, urls: readonly string
     url: `http://127.0.0.1:${address.port}`,
     /** Announces heads. */
     wsUrl: `ws://127.0.0.1:${address.port}`,
-    /** To be started by who needs it. */
+    /** Not started yet: the caller starts it. */
     heads,
     request,
-    /** One question to every node: the results of those that answer. */
+    /** Sends one request to every node. @returns the results of those that answer. */
     requestAll: async (method: string, params: unknown) =>
       (await upstreams.requestAll(method, params)).map(({ result }) => result),
-    /** Answers that were refused, by reason. */
+    /** Number of answers that were refused, by reason. */
     refusals: upstreams.refusals as ReadonlyMap<string, number>,
     /**
-     * Of Ponder's questions: those that were answered in time since the start, those under way, and how long the oldest of these
-     * has been (ms).
+     * Ponder's requests: how many were answered since the start, how many are pending, and the age of the oldest
+     * pending one (ms).
      */
     activity: () => {
       const [oldest] = running;
       const oldestMs = oldest ? Math.max(1, performance.now() - oldest.since) : 0;
       return { answered, running: running.size, oldestMs };
     },
-    /** From now on no endpoint is believed whose block 0 is another. */
+    /** From now on an endpoint with another block 0 is not believed. */
     expectGenesis: (hash: string) => upstreams.expectGenesis(hash),
     audit: (final: FinalBlock | null) => upstreams.audit(final),
     contradictions: () => upstreams.contradictions(),
-    /** All logs of a block as the index is given them. */
+    /** All logs of a block in the form that the index gets. */
     logsOfBlock: async (number: bigint, by: "another" | "proof") => {
       const logs = await verified.logsOfBlock(number, by);
       return logs && (markHostileLogs(dropErc20Transfers([], logs)) as RpcLog[]);
@@ -159,9 +162,10 @@ async function askFiltered(
 }
 
 /**
- * In the words of a node provider that Ponder understands and follows: it knows those of some, and stops at all others.
+ * Asks Ponder for a narrower range, in the wording of a node provider: Ponder follows the messages of some providers,
+ * and stops at all others.
  *
- * @param words of the node, where they already are such.
+ * @param words the node's message; passed on as it is where Ponder understands it.
  */
 async function narrower(
   chain: VerifiedChain,
@@ -171,7 +175,7 @@ async function narrower(
 ): Promise<RpcAnswer> {
   const range = rangeOf(params);
   if (!range || range.to === range.from) return { error: { code: tooWideCode, message: words } };
-  // Of two blocks Ponder would ask for none at a time, without end.
+  // For a range of two blocks, Ponder would ask for ranges of zero blocks without end.
   if (range.to - range.from === 1n) return await oneByOne(chain, params, range, signal);
   const isAdvice = /this block range should work: \[0x|query exceeds max results/.test(words);
   return { error: { code: tooWideCode, message: isAdvice ? words : halfWords } };

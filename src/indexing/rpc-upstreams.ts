@@ -6,19 +6,19 @@ import { orAbandoned } from "./shared-work.ts";
 import { type BlockRange, isAway, rangeOf, smallerRange, tooWideCode, type Upstream } from "./upstream.ts";
 
 const askAgainNoMore: readonly AnswerClass[] = ["too_wide", "pruned", "unsupported"];
-/** How often all nodes are asked when an answer is checked: a wrong one is often right the next time. */
+/** How many times all nodes are asked when answers are checked: a wrong answer is often right the next time. */
 const checkedRounds = 4;
 const pauseMs = 25;
-/** While no node gives a usable answer, before each request: Ponder repeats at once. */
+/** Pause before each request while no node gives a usable answer: Ponder repeats failed requests at once. */
 const awayPauseMs = 500;
 
-/** The nodes of one chain, best first; a request goes to the first that gives a usable answer. */
+/** The nodes of one chain, best first. A request goes down the list until a node gives a usable answer. */
 export class RpcUpstreams extends EndpointList {
   /**
-   * @returns a null result when every node says that there is nothing; an error when every node has one that lasts, with the words
-   *   of all, or when one asks for a smaller question.
-   * @throws UnusableAnswer when no node gave a usable answer, of logs also when the first one took too long; the signal's
-   *   reason when that aborts.
+   * @returns a null result when every node answers that there is nothing; an error when every node refuses for good,
+   *   with the messages of all, or when one needs a narrower range.
+   * @throws UnusableAnswer when no node gave a usable answer, for logs also when the first one took too long; the
+   *   signal's reason when it aborts.
    */
   async request(method: string, params: unknown, { check, signal }: Asking = {}): Promise<RpcAnswer> {
     let last: unknown = new UnusableAnswer("no RPC endpoint is configured");
@@ -34,7 +34,7 @@ export class RpcUpstreams extends EndpointList {
         try {
           return await this.ask(upstream, method, params, { check, signal });
         } catch (error) {
-          // The end of the question says nothing of the node.
+          // A cancelled request says nothing about the node.
           signal?.throwIfAborted();
           if (error instanceof AnswerTooLarge) throw error;
           const refusal = error instanceof NodeRefusal ? error : null;
@@ -44,7 +44,8 @@ export class RpcUpstreams extends EndpointList {
             absent = false;
             this.failed(upstream, error, range);
           }
-          // Ponder does not wait for a second one; what it asks instead goes to the next endpoint.
+          // Ponder would not wait for a second endpoint. It asks for a narrower range instead, which goes to the next
+          // one.
           if (method === "eth_getLogs" && refusal?.kind === "too_slow") throw error;
           last = error;
         }
@@ -62,7 +63,7 @@ export class RpcUpstreams extends EndpointList {
   }
 
   /**
-   * The same question to one endpoint after the other, best first; those that give no usable answer are left out.
+   * Asks one endpoint after the other, best first. Endpoints that give no usable answer are skipped.
    *
    * @param others whether the best one, which is asked for everything else, comes last.
    */
@@ -76,7 +77,7 @@ export class RpcUpstreams extends EndpointList {
     for (const upstream of best ? (others ? [...rest, best] : [best, ...rest]) : []) {
       const answer = await this.ask(upstream, method, params, { check, signal }).catch((error: unknown) => {
         signal?.throwIfAborted();
-        // A sample takes nothing from what Ponder asks.
+        // A failed sample must not affect the endpoints that Ponder's requests go to.
         if (!others) this.failed(upstream, error, null);
         return null;
       });
@@ -85,11 +86,13 @@ export class RpcUpstreams extends EndpointList {
   }
 
   /**
-   * The logs of a range by an endpoint that is not the given one.
+   * Reads the logs of a range from an endpoint other than the given one.
    *
-   * @param deadline after which it is too late for an answer.
-   * @returns null where no other one can say: there is none, its answers have limits, or it has been away for half a minute.
-   * @throws UnusableAnswer while one may soon; of a smaller range, where it took too long or was too large.
+   * @param deadline aborts when it is too late for an answer.
+   * @returns null where no other endpoint can answer: there is none, the range is too wide for it, or it has been away
+   *   for half a minute.
+   * @throws UnusableAnswer while one may answer soon; an error that asks for a narrower range where it took too long or
+   *   the answer was too large.
    */
   async rangeByAnother(
     params: unknown,
@@ -106,11 +109,11 @@ export class RpcUpstreams extends EndpointList {
       for (const upstream of this.inOrder(range)) {
         if (upstream === this.upstreams[endpoint] || isAway(upstream) || askedEnough.has(upstream)) continue;
         if (!upstream.width.takes(range.to - range.from + 1n)) continue;
-        // The time went elsewhere: that is no fault of this one.
+        // The time went elsewhere, so it is no fault of this endpoint.
         if (deadline.aborted) throw tooLate;
         try {
           const asked = this.ask(upstream, "eth_getLogs", params, { check, signal: either });
-          // What it is asked on the way, such as its chain, has a time of its own.
+          // Requests that precede this one, such as for its chain id, have a timeout of their own.
           const { error, result } = await orAbandoned(asked, either);
           if (!error) return result;
         } catch (error) {
@@ -130,7 +133,7 @@ export class RpcUpstreams extends EndpointList {
     throw last;
   }
 
-  /** The same question to every node; those that give no usable answer are left out. */
+  /** Asks every node. Nodes that give no usable answer are left out. */
   async requestAll(method: string, params: unknown): Promise<RpcAnswer[]> {
     const answers = await Promise.allSettled(this.upstreams.map((one) => this.ask(one, method, params, {})));
     return answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
@@ -142,19 +145,19 @@ export const isBlock = (method: string) => method === "eth_getBlockByHash" || me
 const lasts = (one: NodeRefusal | null) => one !== null && askAgainNoMore.includes(one.kind);
 
 /**
- * The answer where no node has one: a smaller question is better than none, whatever else went wrong; otherwise what all of
- * them say, unless one gave nothing at all.
+ * The answer where no node has a result. A request for a narrower range comes first, whatever else went wrong.
+ * Otherwise it is an error with the messages of all nodes, unless one gave no lasting error.
  */
 function errorOf(refused: readonly (NodeRefusal | null)[]): RpcAnswer | null {
   const known = refused.filter((one) => one !== null);
   const narrow = known.find(({ kind }) => kind === "too_wide");
   if (narrow) return { error: { code: tooWideCode, message: narrow.error.message } };
   const [first] = known;
-  // Ponder gives up at most errors, and repeats what is no answer.
+  // Ponder gives up at most errors, but repeats a request without an answer.
   if (!first || !refused.every(lasts)) return null;
   const code = known.every(({ kind }) => kind === "unsupported") ? unsupportedCode : first.error.code;
   return { error: { code, message: [...new Set(known.map(({ error }) => error.message))].join("; ") } };
 }
 
-/** Of EIP-1474: the method does not exist. */
+/** EIP-1474: method not supported. */
 export const unsupportedCode = -32601;

@@ -17,14 +17,14 @@ const startAttempts = 5;
 const retryPause = { firstMs: 500, mostMs: 30_000 };
 
 /**
- * Indexes one chain until the signal aborts: keeps a Ponder process running behind the RPC gateway
- * and publishes its tables in the views of schema `nft`. Nodes that do not answer are waited for, at the start too;
- * outages of the database are waited out once it was ready for the first time.
+ * Indexes one chain until the signal aborts: keeps a Ponder process running behind the RPC gateway and publishes its
+ * tables in the views of schema `nft`. It waits for nodes that do not answer, at the start too. Outages of the database
+ * are waited out once the index was ready for the first time.
  *
- * @param watchers `onReady` is called once, when the index has caught up with the chain; `onGateway` with
- *   each new gateway to the nodes.
- * @throws ConfigError for a chain that cannot be indexed as configured, WrongChain when a node serves
- *   another chain id; before the first readiness also whatever keeps it from starting.
+ * @param watchers `onReady` is called once, when the index has caught up with the chain; `onGateway` with each new
+ *   gateway to the nodes.
+ * @throws ConfigError for a chain that cannot be indexed as configured, WrongChain when a node serves another chain id;
+ *   before the first readiness also any error that prevents the start.
  */
 export async function runIndexer(
   config: Config,
@@ -74,9 +74,9 @@ export async function runIndexer(
 }
 
 /**
- * Runs one chain's Ponder in one schema until the signal aborts or the chain has to be indexed anew.
+ * Runs one chain's Ponder in one schema until the signal aborts or the chain has to be indexed again.
  *
- * @throws Error when the database or the nodes fail, or Ponder ends for a reason that a restart does not mend.
+ * @throws Error when the database or the nodes fail, or Ponder ends for a reason that a restart does not fix.
  */
 async function runIndexVersion(run: IndexRun): Promise<void> {
   const { config, chain, gateway, signal } = run;

@@ -5,18 +5,18 @@ import type { Logger } from "../telemetry/log.ts";
 import { type RpcLog, topicOf } from "./proven-logs.ts";
 import type { RpcGateway } from "./rpc-gateway.ts";
 
-/** Each of these logs makes a row. An entry of a batch need not. */
+/** Each of these logs makes a row. An entry of a batch may make none (amount zero). */
 const movements = new Set<string>([
   topicOf("Transfer(address,address,uint256)"),
   topicOf("TransferSingle(address,address,address,uint256,uint256)"),
   topicOf("ConsecutiveTransfer(uint256,uint256,address,address)"),
 ]);
-/** Receipts of an endpoint, or its logs where it has none. */
+/** Requests per comparison: for an endpoint's receipts, and for its logs where it has no receipts. */
 const requestsOfOne = 2;
-/** What a log may be in the ledger. */
+/** The tables of the ledger in which a log may have its row. */
 const tables = ["transfer", "token_range", "rejected_log"];
 
-/** What an endpoint was asked; `logs` is undefined until it has answered, and null when it does not tell. */
+/** A request to an endpoint; `logs` is undefined until the answer, and null when there was none. */
 interface Question {
   block: number;
   by: Parameters<RpcGateway["logsOfBlock"]>[1];
@@ -24,8 +24,8 @@ interface Question {
 }
 
 /**
- * Compares final blocks of an index with another endpoint's logs now and then: what an endpoint leaves out of a range shows nowhere
- * else where nothing is proved. Half of the blocks are of those that became final last.
+ * Compares a small share of the index's final blocks with another endpoint's logs. Without proofs, nothing else shows
+ * which logs an endpoint left out of a range. Half of the blocks are from those that became final last.
  */
 export class LogSampler {
   readonly #client: pg.Client;
@@ -37,7 +37,7 @@ export class LogSampler {
   #newest = -1;
   #question: Question | null = null;
 
-  /** @param percent of Ponder's requests that may be spent. */
+  /** @param percent the comparisons may cost this share of the number of Ponder's requests. */
   constructor(
     client: pg.Client,
     gateway: Pick<RpcGateway, "activity" | "logsOfBlock">,
@@ -53,8 +53,8 @@ export class LogSampler {
   }
 
   /**
-   * Goes on with a comparison whose question was answered, or begins one, if enough was asked since the last one. The chain is followed
-   * while an endpoint thinks, and whatever it says.
+   * Finishes a comparison whose request was answered, or begins one if Ponder has made enough requests since the last.
+   * It does not wait for the endpoint, and its errors do not stop the index.
    */
   async look(): Promise<void> {
     const question = this.#question;
@@ -100,7 +100,7 @@ export class LogSampler {
     const missing =
       logs && (await this.#missing(block, logs).catch((error: unknown) => this.#notCompared(block, error)));
     if (!missing) return;
-    // One endpoint's word is no reason to index a chain anew.
+    // One endpoint's answer is not enough to index a chain again.
     if (missing.length > 0 && by === "another") this.#ask(block, "proof");
     else await this.#record(block, missing);
   }
@@ -110,7 +110,7 @@ export class LogSampler {
     return null;
   }
 
-  /** Indexes of logs that should have made rows of the ledger and have not. */
+  /** Indexes of logs that should have a row in the ledger and have none. */
   async #missing(block: number, logs: readonly RpcLog[]): Promise<number[]> {
     const { chain, schema } = this.#index;
     const scope = Array.isArray(chain.indexScope) ? new Set<string>(chain.indexScope) : null;

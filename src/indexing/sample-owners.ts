@@ -18,11 +18,12 @@ interface Sampled {
 }
 
 /**
- * Asks contracts for a random sample of what the index says, at the indexed block and by its hash.
- * Contracts with flags are left out: their answers are wrong, or they did more than the index recorded. What is shown of one with withheld
- * tokens is right.
+ * Compares a random sample of the index with the contracts' answers, at the indexed block and by its hash. Contracts
+ * with flags are left out: their answers are wrong, or they did more than the index recorded. Contracts with withheld
+ * tokens are included, since their listed tokens are right.
  *
- * @returns how many answered, and the holdings that they do not confirm. An answer that fails counts as none.
+ * @returns how many calls were answered, and the holdings that the answers contradict. A failed call counts as
+ *   unanswered.
  */
 export async function sampleOwners(
   client: pg.ClientBase,
@@ -53,7 +54,7 @@ export async function sampleOwners(
         : encodeFunctionData({ abi, functionName: "balanceOf", args: [toHex(row.owner), tokenId] });
     const call = [{ to: toHex(row.contract), data, gas: "0x4c4b40" }, { blockHash: hash }];
     const { result } = await sendRpc(url, "eth_call", call, limits).catch((error: unknown) => {
-      // It has not that block's state, or not now.
+      // The node lacks the state of that block, or cannot read it now.
       if (error instanceof NodeRefusal) return { result: null };
       throw error;
     });

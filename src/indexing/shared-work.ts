@@ -1,4 +1,4 @@
-/** Ponder gives a question up after ten seconds and asks it again, after half a minute at the latest. */
+/** Ponder gives up a request after ten seconds and repeats it within half a minute. */
 const keptMs = 60_000;
 
 interface Work<T> {
@@ -9,8 +9,9 @@ interface Work<T> {
 }
 
 /**
- * Work that several may wait for. It goes on for a minute when all have left, and its result is kept as long: who gives
- * up and asks again finds what was done meanwhile. Work that began anew each time would never be done with slow nodes.
+ * Work that several callers may wait for. It continues for a minute after all callers have left, and its result is kept
+ * as long: a caller that gives up and asks again gets the progress made in the meantime. Work that restarted each time
+ * would never finish with slow nodes.
  */
 export class SharedWork<T> {
   readonly #running = new Map<string, Work<T>>();
@@ -20,7 +21,7 @@ export class SharedWork<T> {
     this.#keptMs = afterMs;
   }
 
-  /** @param run starts the work unless it is under way; its signal is not the caller's. */
+  /** @param run starts the work unless it is already running; its signal is not the caller's. */
   async join(key: string, run: (signal: AbortSignal) => Promise<T>, signal?: AbortSignal): Promise<T> {
     signal?.throwIfAborted();
     const work = this.#running.get(key) ?? this.#start(key, run);

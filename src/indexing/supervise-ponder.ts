@@ -25,7 +25,7 @@ export interface IndexerReady {
   block: bigint;
 }
 
-/** What Ponder runs for: one chain of this installation, in front of its nodes. */
+/** What one Ponder process runs for: one chain of this installation, behind the gateway to its nodes. */
 export interface IndexRun {
   config: Config;
   chain: Chain;
@@ -36,16 +36,19 @@ export interface IndexRun {
 }
 
 const pollMs = 50;
-/** Between two looks while the index moves, and at most while nothing happens: readers are told of the last one. */
+/**
+ * Pause between two looks while the index moves, and the longest one while nothing happens: readers see when the last
+ * look was.
+ */
 const lookMs = 1_000;
 const restMs = 4_000;
 const restartPause = { firstMs: 200, mostMs: 30_000 };
-/** How often it is looked whether what is known of contracts changes what of them is listed. */
+/** How often ranges and contracts are checked for a change of what is listed. */
 const lateMs = 10_000;
-/** Ponder's word for "start me again": a node or the database was away. */
+/** Ponder's exit code for "start me again": a node or the database was away. */
 const exitForRestart = 75;
 
-/** Restarts Ponder whenever it ends, with growing pauses as long as it does not become ready. */
+/** Restarts Ponder whenever it ends. The pauses grow as long as it does not become ready. */
 export async function supervisePonder(
   run: IndexRun,
   client: pg.Client,
@@ -81,13 +84,16 @@ export async function supervisePonder(
     } finally {
       await ponder.stop();
     }
-    // Ponder keeps a dead process's lock for 25 s. This one was ours, we saw it end, and we hold the chain's lock.
+    // Ponder respects a dead process's lock for 25 s. This one was ours, we saw it exit, and we own the chain's lock.
     await unlockSchema(client, version.schema);
     await wait(backoffMs(failures, restartPause), undefined, { signal }).catch(() => undefined);
   }
 }
 
-/** Publishes at the right moment, reports readiness, then looks after Ponder. Settles only by failing. */
+/**
+ * Publishes the index once readers may see it, reports readiness, then watches Ponder. The promise never resolves; it
+ * only rejects.
+ */
 async function watchPonder(
   { config, chain, gateway, log, onReady }: IndexRun,
   client: pg.Client,
@@ -111,13 +117,13 @@ async function watchPonder(
     reportedAt = Date.now();
     const head = gateway.heads.head?.header.number ?? null;
     const progress = await watch.look("backfill", head);
-    // What readers see is another index until this one has caught up.
+    // While this index replaces another, readers see that one until this one has caught up.
     if (!replaces && head !== null && (await readHead(client, schema)) !== null)
       await recordFreshness(client, gateway, { chain, schema }, head, progress);
     if (progress.isStalled) await endStalled(head);
   };
   try {
-    // The first index of a chain is shown while it grows; a later one only when it is no step back.
+    // The first index of a chain is published while it grows; a later one only once it has caught up.
     while ((await readHead(client, schema)) === null) await pause();
     if (!replaces) await publishIndexVersion(client, version);
     while (!(await ponder.isReady())) await pause();
@@ -136,22 +142,22 @@ async function watchPonder(
     const wrongChain = new WrongChainWatch();
     const sampler = new LogSampler(client, gateway, { chain, schema }, config.rpcSamplePercent, log);
     for (let nextCheck = 0, nextLate = 0, pauseMs = 0, known: string | undefined; ; ) {
-      // Blocks that come fast are looked at together.
+      // Blocks that arrive in quick succession are handled in one look.
       await wait(Math.min(pauseMs, lookMs), undefined, { signal: ended });
       if (pauseMs > lookMs) await gateway.heads.next(known, pauseMs - lookMs, ended);
       known = gateway.heads.head?.header.hash;
-      // Fails when the session is lost in which the chain's lock lives.
+      // Rejects when the database session that owns the chain's lock is lost.
       await rememberFinalBlock(client, gateway, schema, log);
       await sampler.look();
       await tellSettled(client, gateway, schema);
       const kept = await keepJournal(client, gateway, { chain, schema, log, watch }).catch((error: unknown) => {
-        // At the next start it is decided whether that chain is to be indexed.
+        // The next start decides whether the other chain is to be indexed.
         if (!(error instanceof WrongChain) || wrongChain.isLasting()) throw error;
         return null;
       });
       if (kept) wrongChain.recordRightChain();
       if (kept?.isStalled) await endStalled(kept.head);
-      // The safe block of a chain can move without a new one.
+      // A chain's safe block can move without a new block.
       pauseMs = kept?.isLevel ? Math.min(2 * Math.max(pauseMs, lookMs), restMs) : lookMs;
       if (Date.now() >= nextLate)
         nextLate = (await changeLateOne(client, { chain, schema, log })) ? 0 : Date.now() + lateMs;
@@ -160,7 +166,7 @@ async function watchPonder(
       nextCheck = hasMore ? 0 : Date.now() + config.rpcCheckSeconds * 1_000;
     }
   } catch (error) {
-    // Ponder's own end is the outcome then, not what it broke here.
+    // Ponder has ended, and that is the outcome, not the error that its end caused here.
     if (ended.aborted) return new Promise<never>(() => undefined);
     throw error;
   }
@@ -169,8 +175,8 @@ async function watchPonder(
 /**
  * A node that is away must not end the watch; a lost database session must.
  *
- * @returns the nodes' head, and whether the index has it; null when they do not say.
- * @throws WrongChain when they serve another chain.
+ * @returns the nodes' head, and whether the index has reached it; null when the nodes do not answer.
+ * @throws WrongChain when the nodes serve another chain.
  */
 async function keepJournal(
   client: pg.Client,
@@ -204,40 +210,49 @@ async function catchUp(
   }
 }
 
-/** What an index that does not move waits for. `indexer`: nothing that can be seen; it stands by itself. */
+/** What an index that does not move waits for. `indexer`: nothing that we can see; Ponder itself is stuck. */
 type WaitsFor = "processor" | "nodes" | "database" | "indexer";
 
 interface Progress {
   /** When the index moved last, or had the nodes' head (ms). */
   movedAt: number;
-  /** Whether it has the nodes' head. */
+  /** Whether the index has reached the nodes' head. */
   isLevel: boolean;
   /** Null while it moves. */
   waitsFor: WaitsFor | null;
-  /** Ponder stands by itself: to start it anew is all that helps. */
+  /** Ponder itself is stuck: only a restart helps. */
   isStalled: boolean;
 }
 
-/** How long Ponder may stand while nothing is under way for it. Its start on a very busy machine is silent for a minute. */
+/**
+ * How long Ponder may make no progress while no request or statement of its is pending. Its start on a very busy
+ * machine is silent for a minute.
+ */
 const idleMs = { backfill: 180_000, live: 60_000 };
-/** The same while a question of its is with the nodes, or a statement with the database. */
+/** The limit is this many times longer while a node works on one of its requests, or the database on a statement. */
 const busyFactor = 5;
-/** An index that stands for less is only between two blocks. */
+/** An index that has not moved for less than this is merely between two blocks. */
 const namedAfterMs = 10_000;
-/** A question that is with the nodes for longer counts as one that is waited for. */
+/** The index counts as waiting for the nodes once a request has taken longer than this. */
 const slowNodeMs = 3_000;
-/** Share of the time in which a process was ready to run and did not: from here on it is what is waited for. */
+/**
+ * Share of the time in which a process was runnable but not running. Above it, the index counts as waiting for the
+ * processor.
+ */
 const starvedShare = 0.3;
-/** Even a process that never runs is given up at last. */
+/**
+ * At most this share of waiting for the processor is discounted, so that even a process that never runs is given up at
+ * last.
+ */
 const mostStarvedShare = 0.9;
 
 /**
- * Finds out whether the index of a chain moves, and why not. Ponder 0.17.7 can stand for good: a backfill locks itself up
- * (a range that has to be tried again waits for a connection to the database, while those after it hold all of them and
- * wait for it), and a head whose data could not be fetched is not tried again before another one comes.
+ * Watches whether the index of a chain moves, and why not. Ponder 0.17.7 can hang for good: a backfill deadlocks (a
+ * range that has to be tried again waits for a database connection, while the ranges after it hold all connections and
+ * wait for it), and a head whose data could not be fetched is not tried again before the next head.
  *
- * Only what was achieved counts as movement, not that something is asked. Time in which Ponder or this process waited for
- * the processor does not count: on a busy machine a new start would take longer than what it mends.
+ * Only results count as progress, not requests. Time in which Ponder or this process waited for the processor does not
+ * count as a hang: on a busy machine a restart would take longer than the delay that it is meant to end.
  */
 export class ProgressWatch {
   readonly #client: pg.Client;
@@ -247,14 +262,12 @@ export class ProgressWatch {
   #sign = "";
   #movedAt = Date.now();
   #readAt = Date.now();
-  /** Since it moved, without what it waited for the processor. */
+  /** Time since the index moved, less the time that it waited for the processor. */
   #stoodMs = 0;
   #delayMs = 0;
   #delayRead: number | null = null;
 
-  /**
-   * @param readDelay how long the processes of this index have been ready to run and waited for a processor (ms).
-   */
+  /** @param readDelay how long the processes of this index have been runnable and waited for a processor (ms). */
   constructor(
     client: pg.Client,
     gateway: Pick<RpcGateway, "activity">,
@@ -267,12 +280,12 @@ export class ProgressWatch {
     this.#readDelay = readDelay;
   }
 
-  /** @param head of the chain; null while no node tells it. */
+  /** @param head the chain's head; null while no node gives it. */
   async look(part: "backfill" | "live", head: bigint | null, now = Date.now()): Promise<Progress> {
     await this.#count(now);
     const block = await readHead(this.#client, this.#schema);
     const isLevel = part === "live" && head !== null && block !== null && block >= head;
-    // While a chain is followed, answers and rows of other tables can go on for ever beside an index that stands.
+    // While Ponder follows the chain, answers and rows of other tables can keep coming although the index hangs.
     const sign = part === "live" ? `live ${block}` : `${block} ${await this.#readWork()}`;
     if (isLevel || sign !== this.#sign) {
       this.#sign = sign;
@@ -299,7 +312,7 @@ export class ProgressWatch {
   async #count(now: number): Promise<void> {
     const passed = now - this.#readAt;
     const delay = await this.#readDelay();
-    // Another process has begun at zero.
+    // The counter of another process starts at zero.
     const waited = Math.min(Math.max(delay - (this.#delayRead ?? delay), 0), passed);
     this.#delayRead = delay;
     this.#readAt = now;
@@ -307,10 +320,13 @@ export class ProgressWatch {
     this.#stoodMs += passed - Math.min(waited, mostStarvedShare * passed);
   }
 
-  /** What a backfill has done: a block counts when all that belongs to it is written, which can take long. */
+  /**
+   * A number that changes whenever a backfill makes progress. The block is not enough: it counts only once all its rows
+   * are written, which can take long.
+   */
   async #readWork(): Promise<string> {
     const { rows } = await this.#client.query<{ written: string }>(
-      // Without the table that holds Ponder's heartbeat.
+      // `_ponder_meta` has Ponder's heartbeat, which is no progress.
       `SELECT coalesce(sum(n_tup_ins + n_tup_upd), 0)::text AS written FROM pg_stat_all_tables
        WHERE schemaname = $1 AND relname <> '_ponder_meta'`,
       [this.#schema],
@@ -330,21 +346,21 @@ export class ProgressWatch {
 }
 
 /**
- * For how long the main threads of these processes, one or the other, have been ready to run and waited for a
- * processor, in ms; 0 where the system does not tell.
+ * The longest time that the main thread of one of these processes has been runnable and waited for a processor, in ms;
+ * 0 where the system does not report it.
  */
 export async function readRunDelay(pids: readonly number[]): Promise<number> {
   const delays = await Promise.all(
     pids.map(async (pid) => {
       const text = await readFile(`/proc/${pid}/schedstat`, "utf8").catch(() => "");
-      // Nanoseconds on a processor, nanoseconds in the queue for one, turns.
+      // The fields: nanoseconds on a processor, nanoseconds in its run queue, time slices.
       return Number(text.split(" ")[1] ?? 0) / 1_000_000;
     }),
   );
   return Math.max(0, ...delays);
 }
 
-/** The last block taken in; null before the tables exist. */
+/** The newest indexed block; null before the tables exist. */
 async function readHead(client: pg.Client, schema: string): Promise<bigint | null> {
   if (!(await tableExists(client, schema, "_ponder_checkpoint"))) return null;
   const { rows } = await client.query<{ block: string }>(
@@ -353,12 +369,12 @@ async function readHead(client: pg.Client, schema: string): Promise<bigint | nul
   return rows[0] ? BigInt(rows[0].block) : null;
 }
 
-/** For how long the nodes have to serve another chain, and nothing else. One wrong answer is no reason. */
+/** For how long the nodes must serve nothing but another chain. One wrong answer is not enough. */
 const timeoutMs = 10_000;
-/** On a busy machine a single poll can last as long. */
+/** On a busy machine a single poll can take as long as that. */
 const fewestPolls = 3;
 
-/** Detects nodes that came back as another chain. Polls without an answer count for nothing. */
+/** Detects nodes that came back as another chain. Polls without an answer are ignored. */
 export class WrongChainWatch {
   #since: number | null = null;
   #polls = 0;
@@ -369,7 +385,7 @@ export class WrongChainWatch {
     this.#polls = 0;
   }
 
-  /** The nodes served another one. @returns true when they have done so for ten seconds. */
+  /** The nodes served another chain. @returns true when they have done so for ten seconds. */
   isLasting(now = performance.now()): boolean {
     this.#since ??= now;
     this.#polls += 1;

@@ -3,29 +3,35 @@ import { quantityOf } from "./header.ts";
 import { Contradiction, LeftChain, NodeRefusal, Refused, type RpcAnswer, WrongChain } from "./json-rpc.ts";
 import { rateLimit } from "./line.ts";
 
-/** One endpoint of a chain, and what is known of it since the start. */
+/** One endpoint of a chain, and its state since the start. */
 export type Upstream = ReturnType<typeof openUpstream>;
 
 export function openUpstream(url: string, requestsPerSecond: number) {
   return {
     url,
     host: new URL(url).host,
-    /** Its chain id was checked since it last failed. */
+    /** Whether its chain id was checked since its last failure. */
     verified: false,
     failures: 0,
-    /** Since when it has answered no range, though it was asked (ms), and when it failed to last; null while it answers. */
+    /**
+     * Since when it has answered no request for a range (ms), and when the last such request failed; null while it
+     * answers.
+     */
     noRanges: null as { since: number; last: number } | null,
-    /** It contradicted itself: not a witness before this time (ms). */
+    /** It contradicted itself: it is not asked to confirm an answer before this time (ms). */
     distrustedUntil: 0,
     /** Keeps to the requests per second that this node allows. */
     limit: rateLimit(requestsPerSecond),
     /** Not asked before this time (ms), unless all others fail too. */
     restsUntil: 0,
-    /** The last audit found that it serves something else; not asked as long as another endpoint does not. */
+    /** At the last audit it served something else. It is not asked as long as another endpoint passes the audit. */
     contradicts: false,
-    /** The newest block that it said it has. */
+    /** Number of the newest block that it reported. */
     head: -1n,
-    /** Of its chain, after an answer that only that check can prove: the one that has begun, and the one that will. */
+    /**
+     * Checks of its chain, needed after an answer that proves nothing by itself: `lastCheck` has started, `nextCheck`
+     * will.
+     */
     lastCheck: Promise.resolve(),
     nextCheck: null as Promise<void> | null,
     width: new LogWidth(),
@@ -33,10 +39,12 @@ export function openUpstream(url: string, requestsPerSecond: number) {
   };
 }
 
-/** After so long without the logs of a range others do not wait for this endpoint's word. */
+/** After this time without the logs of any range, other endpoints' answers are not confirmed by this one. */
 const awayAfterMs = 30_000;
 
-/** Takes note that it gave no logs of a range. Whether it still cannot is not known of one that was not asked for a minute. */
+/**
+ * Records that it gave no logs of a range. An earlier failure does not count if it was not asked for a minute since.
+ */
 export function noteNoRange(upstream: Upstream): void {
   const now = Date.now();
   const known =
@@ -44,21 +52,21 @@ export function noteNoRange(upstream: Upstream): void {
   upstream.noRanges = { since: known.since, last: now };
 }
 
-/** Whether its word on a range is not to be had for now. */
+/** Whether it cannot be asked to confirm a range for now. */
 export function isAway({ noRanges, restsUntil, distrustedUntil }: Upstream): boolean {
   const now = Date.now();
   return distrustedUntil > now || (noRanges !== null && now - noRanges.since > awayAfterMs && restsUntil > now);
 }
 
-/** What an endpoint can do, and what went wrong with it. */
+/** What an endpoint can do, and which faults it had. */
 export interface EndpointHealth {
   host: string;
   /** `rests`: it failed and is asked last; `contradicts`: it serves another chain or history, and is asked only if all do. */
   state: "used" | "rests" | "contradicts";
-  /** Of how many blocks it gives logs at a time; null: of as many as were asked for. */
+  /** Number of blocks per request for logs; null: no limit is known. */
   blocksOfLogs: number | null;
   fault: EndpointFaults["last"];
-  /** How many of each class. */
+  /** Number of faults of each class. */
   faults: ReadonlyMap<FaultClass, number>;
 }
 
@@ -75,10 +83,10 @@ export function healthOf({ host, contradicts, restsUntil, width, faults }: Upstr
 /** What was wrong with an answer. `unbelieved`: it cannot be true. `unreachable`: none came, or it was not JSON-RPC. */
 type FaultClass = AnswerClass | "unbelieved" | "wrong_chain" | "unreachable";
 
-/** What went wrong with one endpoint since the start. */
+/** Faults of one endpoint since the start. */
 class EndpointFaults {
   readonly counts = new Map<FaultClass, number>();
-  /** When (ms), and in a line that anybody may read: without addresses and keys. */
+  /** Time (ms) and text of the last one. The text is public: it has no addresses and no keys. */
   last: { class: FaultClass; at: number; words: string } | null = null;
 
   record(error: unknown): void {
@@ -97,7 +105,7 @@ function faultOf(error: unknown): FaultClass {
     : "unreachable";
 }
 
-/** `/status` is for anybody: neither hosts nor what may be a key. */
+/** `/status` is public: removes hosts, and everything that may be a key. */
 function publicWords(text: string): string {
   return nodeWords(text)
     .replaceAll(/\b(ENOTFOUND|EAI_AGAIN) \S+/g, "$1 <host>")
@@ -107,18 +115,21 @@ function publicWords(text: string): string {
     .replaceAll(/\b(?!0x)(?=[\w-]*\d)[\w-]{16,}\b/g, "<key>");
 }
 
-/** After so many answers of full width the next one may be twice as wide. */
+/** After this many answers of full width the next request may be twice as wide. */
 const firstPatience = 32;
 const mostPatience = 1_024;
 
 /**
- * How many blocks of logs one endpoint gives at a time, as its refusals have shown. It grows again, slowly: a limit can be of a
- * stretch of the chain that is full of logs, and ends with it.
+ * How many blocks of logs one endpoint gives per request, as its refusals have shown. The width grows again, slowly: a
+ * limit may only apply to a stretch of the chain that is full of logs.
  */
 class LogWidth {
-  /** Null: as many as are asked for. */
+  /** Null: no limit is known. */
   most: bigint | null = null;
-  /** Whether the endpoint named the width itself; otherwise it follows from what was refused, and may pass with its cause. */
+  /**
+   * Whether the endpoint stated the width itself. Otherwise it was derived from a refused request, and its cause may
+   * pass.
+   */
   isNamed = false;
   #answers = 0;
   #patience = firstPatience;
@@ -128,10 +139,10 @@ class LogWidth {
     return this.most === null || width <= this.most;
   }
 
-  /** @param words of the node, which may name its limit. */
+  /** @param words the node's message, which may state its limit. */
   refused({ from, to }: BlockRange, words: string): void {
     const width = to - from + 1n;
-    // A growth that is refused was no end of a full stretch: the next one waits for longer.
+    // The wider request was refused, so the limit still applies: the next attempt waits longer.
     if (this.#hasGrown) this.#patience = Math.min(2 * this.#patience, mostPatience);
     const half = width > 1n ? width / 2n : 1n;
     const named = widthIn(words, { from, to });
@@ -157,7 +168,7 @@ export interface BlockRange {
   to: bigint;
 }
 
-/** The blocks that logs are asked of; null for those of one block by its hash, and where a tag stands for a number. */
+/** The range of blocks in a request for logs; null for one block by its hash, and where a tag stands for a number. */
 export function rangeOf(params: unknown): BlockRange | null {
   const [filter] = Array.isArray(params) ? (params as { fromBlock?: unknown; toBlock?: unknown }[]) : [];
   const [from, to] = [quantityOf(filter?.fromBlock), quantityOf(filter?.toBlock)];
@@ -165,8 +176,8 @@ export function rangeOf(params: unknown): BlockRange | null {
 }
 
 /**
- * The width that a node's words allow; null unless they name one number that can be it. Words about results, logs or bytes limit something
- * else.
+ * The width that a node's message allows; null unless it contains exactly one number that can be a width. Messages
+ * about results, logs or bytes limit something else.
  */
 export function widthIn(words: string, { from, to }: BlockRange): bigint | null {
   const asked = to - from + 1n;
@@ -181,21 +192,24 @@ export function widthIn(words: string, { from, to }: BlockRange): bigint | null 
   const named = [...text.matchAll(/(?<![-\w.])(\d{1,3}(?:[,_]\d{3})+|\d+)(k?)\b(?![-.]\d)/gi)].map(
     ([, digits = "", k]) => BigInt(digits.replaceAll(/[,_]/g, "")) * (k ? 1_000n : 1n),
   );
-  // A node repeats what it was asked.
+  // Nodes repeat the numbers of the request.
   const spoken = new Set([from, to, asked, asked - 1n]);
   const limits = new Set(named.filter((one) => !spoken.has(one)));
   const [limit] = limits;
   return limits.size === 1 && limit !== undefined && limit > 0n && limit < asked ? limit : null;
 }
 
-/** Of answers that are too large, in the words of a provider that Ponder understands. */
+/** The code of a provider for answers that are too large, with which Ponder asks for a narrower range. */
 export const tooWideCode = -32005;
-/** Ponder asks for half then, and for more again with each answer; a range that is named it keeps until it is started anew. */
+/**
+ * On this message Ponder halves the range, and widens it again with each answer. A range that the message suggests is
+ * kept until Ponder restarts.
+ */
 export const halfWords = "query exceeds max results";
 
 /**
- * The advice to ask for less, where no endpoint that may be asked now gives logs of so many blocks; no request is spent on finding
- * that out again.
+ * The error that asks Ponder for a narrower range, where no endpoint that may be asked now gives logs of so many
+ * blocks. It saves the requests that would only fail again.
  */
 export function smallerRange(
   endpoints: readonly { width: LogWidth; restsUntil: number }[],
@@ -205,12 +219,12 @@ export function smallerRange(
   const awake = endpoints.filter(({ restsUntil }) => restsUntil <= Date.now());
   const asked = awake.length > 0 ? awake : endpoints;
   if (asked.some((one) => one.width.takes(width))) return null;
-  // More than a range that is named Ponder never asks for again. One that could take all is back soon.
+  // Ponder would never ask for more than a suggested range again, although an endpoint without that limit is back soon.
   if (endpoints.some((one) => one.width.takes(width))) return { error: { code: tooWideCode, message: halfWords } };
   const [widest] = asked.toSorted((a, b) => Number((b.width.most ?? 0n) - (a.width.most ?? 0n)));
   if (!widest?.width.isNamed) return { error: { code: tooWideCode, message: halfWords } };
   const most = widest.width.most ?? 1n;
-  // Ponder takes the difference for the number of blocks, and one as large as what it asked for is no advice.
+  // Ponder takes the difference for the number of blocks, and does not accept a suggestion as wide as its request.
   const last = from + (most < width - 2n ? most : width - 2n);
   const message = `response size exceeded; this block range should work: [0x${from.toString(16)}, 0x${last.toString(16)}]`;
   return { error: { code: tooWideCode, message } };

@@ -12,16 +12,16 @@ import { isBlock, type RpcUpstreams } from "./rpc-upstreams.ts";
 import { SharedWork } from "./shared-work.ts";
 
 /**
- * How much of what nodes say is checked.
+ * How much of the nodes' answers is checked.
  *
- * - `proofs`: headers by their hash and parent, logs by the receipts root. Costs a header for each
- *   block and the receipts of each block that may match; nodes must have both.
- * - `logs`: what an answer shows by itself (order, doubles, filter, bloom, heads that go back).
+ * - `proofs`: headers by their hash and parent, logs by the receipts root. Costs a header for each block and the
+ *   receipts of each block that may match; nodes must have both.
+ * - `logs`: what an answer shows by itself (order, duplicates, filter, bloom, heads that go back).
  * - `off`: nothing but the chain id.
  */
 export type Verification = "proofs" | "logs" | "off";
 
-/** What of a chain's headers may prove nothing. */
+/** The parts of a chain's headers that may prove nothing. */
 type Unproven = "blooms" | "receipts" | "positions";
 
 const keptHeaders = 4_096;
@@ -29,7 +29,7 @@ const keptBlocks = 24;
 const headerConcurrency = 16;
 const rangeLimit = 512n;
 
-/** The chain as far as its nodes could be believed. */
+/** The chain, with the nodes' answers checked as its mode demands. */
 export class VerifiedChain {
   readonly #upstreams: RpcUpstreams;
   readonly #blooms: Blooms;
@@ -41,7 +41,7 @@ export class VerifiedChain {
   readonly #log: Logger;
   readonly #headers = new LRUCache<Hex, Header & { isProved: boolean }>({ max: keptHeaders });
   readonly #proven = new SharedWork<RpcLog[]>();
-  /** Proven logs of the last blocks: Ponder asks again when a large block takes longer than its timeout. */
+  /** Proven logs of the last blocks: Ponder repeats a request when a large block takes longer than its timeout. */
   readonly #knownLogs = new LRUCache<Hex, RpcLog[]>({ max: keptBlocks });
   readonly #ranges = new SharedWork<Header[]>();
   #head: Header | null = null;
@@ -57,12 +57,12 @@ export class VerifiedChain {
     this.#log = log;
   }
 
-  /** Whether the nodes went back behind the head that is given out, for not yet long enough to be believed. */
+  /** Whether the nodes went back behind the head that we pass on, but not yet for long enough to be believed. */
   get isBehind(): boolean {
     return this.#behindSince !== null;
   }
 
-  /** What of the chain's headers proves nothing, so that the index believes endpoints that agree. */
+  /** The parts of the chain's headers that prove nothing: there the index believes endpoints that agree. */
   get unproven(): Unproven[] {
     if (this.#mode === "off") return [];
     return [
@@ -73,11 +73,11 @@ export class VerifiedChain {
   }
 
   /**
-   * Answers as a node would.
+   * Answers a request as a node would.
    *
-   * @param signal ends what nobody else waits for.
+   * @param signal ends the work that nobody else waits for.
    * @throws LeftChain for the logs of a block that the chain has replaced; UnusableAnswer when no node gave an answer
-   *   that holds.
+   *   that passes the checks.
    */
   async request(method: string, params: unknown, signal?: AbortSignal): Promise<RpcAnswer> {
     const answer = await this.#answer(method, params, signal);
@@ -87,8 +87,8 @@ export class VerifiedChain {
   /**
    * All logs of a block.
    *
-   * @param by `another`: what an endpoint says that is not the first one, where there is one; null when none answers. `proof`: the
-   *   block's receipts, or endpoints that agree.
+   * @param by `another`: from an endpoint other than the first one, where there is one; null when none answers.
+   *   `proof`: proved by the block's receipts, or agreed on by endpoints.
    * @throws Refused, UnusableAnswer
    */
   async logsOfBlock(number: bigint, by: "another" | "proof"): Promise<RpcLog[] | null> {
@@ -123,12 +123,13 @@ export class VerifiedChain {
     this.#blooms.see(header, isProved);
     if (isProved || !this.#headers.get(header.hash)?.isProved) this.#headers.set(header.hash, { ...header, isProved });
     if (!isFull || this.#mode !== "logs") return;
-    // One of the two is wrong. Ponder ends, and gets both from the same one then.
+    // Either these logs or the block is wrong. Ponder ends at the contradiction; after its restart it then gets both
+    // from the same endpoint.
     for (const other of this.#places.noteBlock(block, endpoint))
       this.#upstreams.setAside(other, "its logs are not those of another endpoint's block");
   }
 
-  /** What is said against a block for which another endpoint is asked, where one has a better one. */
+  /** The objection to a block because of which another endpoint is asked for a better one; null for none. */
   #doubt(block: Fields, isFull: boolean, endpoint: number): UnusableAnswer | null {
     const byLogs = isFull ? this.#places.doubtBlock(block, endpoint) : null;
     if (byLogs instanceof Contradiction) return byLogs;
@@ -154,7 +155,7 @@ export class VerifiedChain {
     if (full === true) this.#checkTransactions(header, transactions as Fields[], endpoint);
   }
 
-  /** Ponder stops its backfill at a log whose transaction the block does not have. */
+  /** Ponder stops its backfill at a log whose transaction is not in the block. */
   #checkTransactions(header: Header, transactions: readonly Fields[], endpoint: number): void {
     this.#positions.check(header, transactions, endpoint);
     const hashes = new Map(transactions.map((one) => [Number(one["transactionIndex"]), one["hash"]]));
@@ -172,8 +173,8 @@ export class VerifiedChain {
   }
 
   /**
-   * The head. One that goes back is a node that lags, until the nodes do not know our head any more:
-   * Ponder would take it for a reorganisation and forget good rows.
+   * The head. A head lower than the known one means a node that lags, until the nodes no longer have the known head:
+   * Ponder would take it for a reorganisation and drop good rows.
    */
   async #latest(full: boolean, signal?: AbortSignal): Promise<RpcAnswer> {
     const answer = await this.#block("eth_getBlockByNumber", ["latest", full], signal);
@@ -182,7 +183,7 @@ export class VerifiedChain {
     const known = this.#head;
     if (known && head.hash !== known.hash) {
       if (head.number < known.number) return this.#behind(known, head, answer, full);
-      // A head that is not canonical, or of another chain, has a parent that is not there.
+      // If the new head is not canonical, or of another chain, its parent cannot be read.
       if (head.parentHash !== known.hash) await this.#header(head.parentHash, signal);
     }
     this.#behindSince = null;
@@ -194,7 +195,7 @@ export class VerifiedChain {
     const still = await this.#block("eth_getBlockByHash", [known.hash, full]);
     this.#behindSince ??= Date.now();
     const waited = Date.now() - this.#behindSince;
-    // Some nodes keep blocks that they left; the number then names another one.
+    // Some nodes keep blocks that they have left; the block with that number is then another one.
     const canonical = still.result ? await this.#headerAt(known.number) : null;
     if (still.result && (canonical?.hash === known.hash || waited < this.#lagTimeoutMs)) return still;
     if (waited < this.#lagTimeoutMs) throw new Refused("the head is behind the one that was seen before");
@@ -224,7 +225,7 @@ export class VerifiedChain {
       const reach = `[0x${from.toString(16)}, 0x${(from + rangeLimit - 1n).toString(16)}]`;
       return { error: { code: -32005, message: `response size exceeded; this block range should work: ${reach}` } };
     }
-    // One walk serves all requests for a range: Ponder asks for each event at the same time.
+    // One walk serves all requests for a range: Ponder requests it for each event at the same time.
     const headers = await this.#ranges.join(`${from}-${to}`, (ended) => this.#walk(from, to, ended), signal);
     const logs = await inTurns(
       headers.filter((header) => this.#blooms.mayMatch(header, filter)),
@@ -254,7 +255,7 @@ export class VerifiedChain {
     }
   }
 
-  /** Whether no node has a block any more, and its number is that of another one. */
+  /** Whether no node has the block any more, and another block has its number. */
   async #hasLeft({ hash, number }: Header): Promise<boolean> {
     try {
       if ((await this.#block("eth_getBlockByHash", [hash, false])).result) return false;
@@ -279,12 +280,12 @@ export class VerifiedChain {
     );
   }
 
-  /** Headers of the range and one more, linked by hash, so that none can be of another chain. */
+  /** Headers of the range and of one block more. They are linked by hash, so none can be of another chain. */
   async #walk(from: bigint, to: bigint, signal: AbortSignal): Promise<Header[]> {
     const numbers = Array.from({ length: Number(to - from) + 2 }, (_, index) => from + BigInt(index));
     const headers = await inTurns(numbers, async (number) => {
       const asked = this.#headerAt(number, signal);
-      // The head has no successor yet, and an endpoint that says nothing at all does not make it one.
+      // The head has no successor yet. An endpoint that fails to answer here does not mean that there is one.
       const header = number > to ? await asked.catch(noSuccessor) : await asked;
       if (!header && number <= to) throw new Refused(`no node has block ${number}`);
       return header;
