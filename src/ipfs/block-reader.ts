@@ -9,11 +9,14 @@ import { type CarStorage, StoreAway } from "./car-storage.ts";
 import { type BlockAddress, findBlocks } from "./content-index.ts";
 import { countForMinorGc } from "./minor-gc.ts";
 
-/** Bytes of blocks that were read last and match their hash; large blocks would push all others out. */
+/**
+ * Size of the cache of recently read blocks that matched their hash. Large blocks are not cached: they would evict all
+ * others.
+ */
 const cacheBytes = 16_777_216;
 const largestCachedBlock = 262_144;
 
-/** Reads blocks out of the CARs by offset. What it returns is what the CID says, or it throws. */
+/** Reads blocks out of the CARs by offset. A block that it returns matches its CID; otherwise it throws. */
 export class BlockReader {
   readonly #db: Kysely<Database>;
   readonly #cars: CarStorage;
@@ -24,24 +27,24 @@ export class BlockReader {
     this.#cars = cars;
   }
 
-  /** @returns the size of a block we hold, null for one we do not. */
+  /** @returns the size of a stored block, null for one that is not stored. */
   async size(cid: CID): Promise<number | null> {
     if (cid.multihash.code === identity) return cid.multihash.digest.length;
     return (await this.#find(cid))[0]?.size ?? null;
   }
 
   /**
-   * @returns null for a block we do not hold. The bytes are shared: never write into them.
-   * @throws ServiceError `service_unavailable` for one that we hold but cannot read or that was damaged.
+   * @returns null for a block that is not stored. The bytes are shared: never write into them.
+   * @throws ServiceError `service_unavailable` for a stored block that cannot be read or was damaged.
    */
   async get(cid: CID): Promise<Uint8Array | null> {
     return await this.#get(cid, () => this.#find(cid));
   }
 
   /**
-   * The same for a walk that knows which blocks it will want: it looks up many of them in one statement.
+   * Like `get`, for a walk that knows which blocks come next: it looks up many of them in one statement.
    *
-   * @returns a reader; `next` gives the blocks behind the one that is read, the nearest last.
+   * @returns a reader; its `next` gives the blocks that come after the one being read, the nearest last.
    */
   walking(): (cid: CID, next: () => readonly CID[]) => Promise<Uint8Array | null> {
     const known = new Map<string, BlockAddress[]>();
@@ -51,7 +54,7 @@ export class BlockReader {
         this.#db,
         wanted.map(({ multihash }) => multihash.bytes),
       );
-      // What is behind them is looked up when the walk is there.
+      // Later blocks are looked up when the walk gets there.
       known.clear();
       for (const [at, { multihash }] of wanted.entries()) known.set(keyOf(multihash.digest), found[at] ?? []);
     };
@@ -97,7 +100,7 @@ export class BlockReader {
     if (size > largestCachedBlock) countForMinorGc(size);
     const bytes = await this.#cars.read(file, position, size);
     if (bytes && isBlockOf(cid, bytes)) return bytes;
-    // A copy on this machine may be wrong where the store is right.
+    // The copy on this machine may be wrong while the store is right.
     const fresh = this.#cars.keepsCopies ? await this.#cars.read(file, position, size, true) : bytes;
     if (!fresh) throw new Error(`CAR ${file} ends before byte ${position + size}`);
     if (!isBlockOf(cid, fresh)) throw new Error(`CAR ${file} is damaged`);
@@ -105,7 +108,7 @@ export class BlockReader {
   }
 }
 
-/** Where blocks come from, checked against their hash; null for one that is not there. */
+/** Reads blocks, checked against their hash; null for a missing block. */
 export type BlockSource = Pick<BlockReader, "get">;
 
 export class MissingBlock extends ServiceError {
@@ -114,7 +117,7 @@ export class MissingBlock extends ServiceError {
   }
 }
 
-/** What the exporter reads from. */
+/** The block store that the exporter reads from. */
 export function storageOf(blocks: BlockSource) {
   return {
     async *get(cid: CID) {

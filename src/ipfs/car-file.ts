@@ -6,13 +6,13 @@ import { varint } from "multiformats";
 import { CID } from "multiformats/cid";
 import { keyOf } from "./block-hash.ts";
 
-/** Blocks gather in memory up to this before they are written: one write per small block would be slow. */
+/** Blocks are buffered in memory up to this size before they are written: one write per small block would be slow. */
 const bufferBytes = 524_288;
 
-/** A block from this size on is written by itself. */
+/** A block of this size or more is written by itself. */
 const largeBytes = 65_536;
 
-/** Stands for the root in the header until the root is known; any CID of the same length does. */
+/** A placeholder for the root in the header, until the root is known. Any CID of the same length would do. */
 const placeholder = CID.parse("bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku");
 
 export interface BlockPosition {
@@ -22,14 +22,14 @@ export interface BlockPosition {
 }
 
 /**
- * A CARv1 being written: `<id>.part` until it is complete and on disk. What keeps CARs takes it from there.
- * A block that comes twice is written once.
+ * A CARv1 that is being written: `<id>.part` until it is complete and on disk. The `CarStorage` takes it from there.
+ * A block that is put twice is written once.
  */
 export class CarFile {
   readonly id: string;
   readonly #part: string;
   readonly #handle: FileHandle;
-  /** By multihash; a directory has tens of thousands. */
+  /** Keyed by multihash; a directory has tens of thousands of blocks. */
   readonly #positions = new Map<string, { position: number; size: number }>();
   #buffered: Uint8Array[] = [];
   #bufferedBytes = 0;
@@ -62,7 +62,7 @@ export class CarFile {
     for (const [key, position] of this.#positions) yield { multihash: Buffer.from(key, "latin1"), ...position };
   }
 
-  /** The importer's block store: resolves when there is room for more. */
+  /** The importer's block store: resolves when the buffer can take more. */
   readonly put = async (cid: CID, bytes: unknown): Promise<CID> => {
     if (!(bytes instanceof Uint8Array)) throw new TypeError("a block must come in one piece");
     const key = keyOf(cid.multihash.bytes);
@@ -74,7 +74,7 @@ export class CarFile {
     return cid;
   };
 
-  /** Writes the root into the header and brings every byte to the disk. No `put` after this. */
+  /** Writes the root into the header and syncs the file to disk. No `put` after this. */
   async seal(root: CID): Promise<void> {
     const bytes = header(root);
     if (bytes.length !== header(placeholder).length) throw new Error(`root ${root} does not fit the CAR's header`);
@@ -84,24 +84,24 @@ export class CarFile {
     await this.#close();
   }
 
-  /** Where the file is until it is moved or discarded. */
+  /** Path of the file until it is moved or discarded. */
   get path(): string {
     return this.#part;
   }
 
-  /** Moves the sealed file to `target`; after this a power cut cannot lose it. */
+  /** Moves the sealed file to `target`, durably: a power cut cannot lose it afterwards. */
   async moveTo(target: string): Promise<void> {
     const folder = dirname(target);
     const made = await mkdir(folder, { recursive: true });
     await rename(this.#part, target);
     await syncFolder(folder);
-    // A folder that is new is an entry of its parent, which has to reach the disk as well.
+    // A new folder is an entry of its parent, which has to be synced as well.
     for (let child = folder; made !== undefined && child.startsWith(made); child = dirname(child)) {
       await syncFolder(dirname(child));
     }
   }
 
-  /** Removes what there is of a file that was not moved. */
+  /** Removes the file, whatever its state, unless it was moved. */
   async discard(): Promise<void> {
     await this.#lastWrite.catch(() => undefined);
     await this.#close();
@@ -120,7 +120,7 @@ export class CarFile {
     const pieces = joinSmall(this.#buffered);
     this.#buffered = [];
     this.#bufferedBytes = 0;
-    // writeFile on a handle goes on from the last position and, unlike write, never stops half-way.
+    // On a file handle, writeFile continues at the last position and, unlike write, never writes only a part.
     for (const bytes of pieces) this.#lastWrite = this.#lastWrite.then(() => this.#handle.writeFile(bytes));
     return this.#lastWrite;
   }
@@ -132,7 +132,10 @@ export class CarFile {
   }
 }
 
-/** What is small together in one piece; large blocks as they are, since a copy of each is memory that waits for the collector. */
+/**
+ * Joins small buffers into one piece. Large blocks stay as they are, since each copy would wait in memory for the
+ * collector.
+ */
 function joinSmall(buffers: readonly Uint8Array[]): Uint8Array[] {
   const pieces: Uint8Array[] = [];
   let small: Uint8Array[] = [];
@@ -162,7 +165,7 @@ export function header(root: CID): Uint8Array {
   return createWriter(new ArrayBuffer(headerLength({ roots })), { roots }).close();
 }
 
-/** The header before a block's bytes. */
+/** The bytes before a block's data: their length and the CID. */
 export function section(cid: CID, dataBytes: number): Uint8Array {
   const length = cid.bytes.length + dataBytes;
   const prefix = new Uint8Array(varint.encodingLength(length) + cid.bytes.length);
@@ -171,9 +174,9 @@ export function section(cid: CID, dataBytes: number): Uint8Array {
   return prefix;
 }
 
-/** Bytes of a file from a position on; null: it ends before the last of them. */
+/** Bytes of a file from a position on; null if the file ends before the last of them. */
 export async function readAt(handle: FileHandle, position: number, length: number): Promise<Buffer | null> {
-  // Not allocUnsafe: a small block that is kept would keep the whole pool it was cut from.
+  // Not allocUnsafe: a small block that is kept would keep the whole pool from which it was cut.
   const bytes = Buffer.allocUnsafeSlow(length);
   for (let done = 0; done < length; ) {
     const { bytesRead } = await handle.read(bytes, done, length - done, position + done);

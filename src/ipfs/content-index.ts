@@ -9,12 +9,12 @@ export interface NewCar {
   file: string;
   sizeBytes: number;
   blocks: Iterable<BlockPosition>;
-  /** Null: its files are found by their blocks. */
+  /** Null: its files can only be read by walking its blocks. */
   entries: Iterable<Entry> | null;
 }
 
 /**
- * Registers a CAR whose file is stored, or finds the one that holds the same root already.
+ * Registers a CAR whose file is stored, or returns the registered CAR with the same root.
  *
  * @param isWhole whether the file of an earlier upload can be read; a lost or damaged one is replaced by this one.
  * @returns `used`: false when the earlier file stays and this one is not needed.
@@ -58,8 +58,8 @@ export async function recordCar(
 }
 
 /**
- * Rows per statement: the text of all rows of a large directory at once would be the most memory an upload needs, and its
- * longest piece of work.
+ * Rows per statement: the text of all rows of a large directory at once would be an upload's largest use of memory, and
+ * its longest blocking step.
  */
 const rowsAtOnce = 500;
 
@@ -87,7 +87,7 @@ function* slices<T>(rows: Iterable<T>): Iterable<readonly T[]> {
   if (slice.length > 0) yield slice;
 }
 
-/** Content that came before types were detected from the bytes has none. */
+/** Adds the type to content that was stored before types were detected from the bytes. */
 async function addTypes(db: Transaction<Database>, carId: bigint, { entries }: NewCar): Promise<void> {
   if (!Array.isArray(entries)) return;
   const [file] = entries as Entry[];
@@ -101,7 +101,7 @@ async function addTypes(db: Transaction<Database>, carId: bigint, { entries }: N
     .execute();
 }
 
-/** The CAR that holds this root; `damage` says what the last check found wrong with it. */
+/** The CAR with this root; `damage` is the fault that the last check found. */
 export async function findCar(
   db: Kysely<Database>,
   root: string,
@@ -111,7 +111,7 @@ export async function findCar(
   return car ?? null;
 }
 
-/** Those of the given files that a CAR's row names. */
+/** Those of the given files that are in the database. */
 export async function recordedFiles(db: Kysely<Database>, files: readonly string[]): Promise<Set<string>> {
   const uuids = files.filter((file) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(file));
   const { rows } = await sql<{ file: string }>`
@@ -121,12 +121,15 @@ export async function recordedFiles(db: Kysely<Database>, files: readonly string
 
 export interface KnownEntry {
   carId: bigint;
-  /** False: its files are found by their blocks. */
+  /** False: its files can only be read by walking its blocks. */
   listed: boolean;
   entry: Entry | null;
 }
 
-/** Looks a path up below a root: the file there, `nothing` under a root we know, or null for a root we do not. */
+/**
+ * Looks up a path below a root: the file there, `entry` null for an unknown path of a known root, or null for an
+ * unknown root.
+ */
 export async function findEntry(db: Kysely<Database>, root: string, path: string): Promise<KnownEntry | null> {
   const row = await db
     .selectFrom("service.car as car")
@@ -142,7 +145,7 @@ export async function findEntry(db: Kysely<Database>, root: string, path: string
   return { carId: row.id, listed: row.listed, entry };
 }
 
-/** @param most in byte order of the paths; absent: all of them. */
+/** @param most the first so many, in byte order of the paths; absent: all of them. */
 export async function listEntries(db: Kysely<Database>, carId: bigint, most?: number): Promise<Entry[]> {
   const sorted = db
     .selectFrom("service.content_entry")
@@ -167,7 +170,7 @@ export async function countEntries(db: Kysely<Database>, carId: bigint): Promise
   return Number(count);
 }
 
-/** Whether a CAR has more blocks than that. */
+/** Whether a CAR has more than `than` blocks. */
 export async function hasMoreBlocks(db: Kysely<Database>, carId: bigint, than: number): Promise<boolean> {
   const { rows } = await sql`SELECT FROM service.block WHERE car_id = ${carId} OFFSET ${than} LIMIT 1`.execute(db);
   return rows.length > 0;
@@ -180,9 +183,9 @@ export interface BlockAddress {
 }
 
 /**
- * Where blocks are stored, several places for one that several CARs hold.
+ * Positions of blocks in their files, several for a block that several CARs have.
  *
- * @returns in the order of the hashes; nothing for one that is not here.
+ * @returns in the order of the hashes; an empty list for a block that is not stored.
  */
 export async function findBlocks(db: Kysely<Database>, hashes: readonly Uint8Array[]): Promise<BlockAddress[][]> {
   const { rows } = await sql<{ at: bigint; file: string; position: bigint; size: number }>`

@@ -25,45 +25,44 @@ import { type ContentFile, type ResolvedContent, resolveContent, walk } from "./
 import { S3Cars } from "./s3/s3-cars.ts";
 import { type StoredCar, verifyCar } from "./verify-car.ts";
 
-/** What was stored, for the record that goes into the same transaction. */
+/** The stored content, for the record that is written in the same transaction. */
 export interface StoredContent {
   cid: string;
   carId: bigint;
   sizeBytes: number;
-  /** Rows that its blocks and entries are in the database. */
+  /** Number of rows for its blocks and entries in the database. */
   rows: number;
   profile: string;
 }
 
 export interface StoredCarFile {
-  /** Of the installation. */
+  /** Path in the store. */
   file: string;
   size: number;
   stream(range?: ByteRange): AsyncIterable<Uint8Array>;
 }
 
-/** A CAR of so many blocks is walked, in which each costs as much as a small file. */
+/** A CAR with so few blocks is walked; each block costs as much as a small file. */
 const walkedBlocks = 1_000;
 
 type RecordIn<T> = (transaction: Transaction<Database>, content: StoredContent) => Promise<T>;
 
 /**
- * Content by CID: CAR files in the data folder or in S3, found through the database.
- *
- * An `add…` answers only when the bytes are kept and everything about them is committed; when it
- * throws, nothing of it is left. The same content twice is one file; where the first turns out to be
- * damaged, the second replaces it.
+ * Content by CID: CAR files in the data folder or in S3, looked up in the database.
+ * An `add…` resolves only when the bytes are durable and everything about them is committed; when it throws, nothing of
+ * it remains. The same content uploaded twice is one file. If the first copy turns out to be damaged, the second
+ * replaces it.
  */
 export class ContentStore {
   readonly #db: Kysely<Database>;
-  /** What keeps the CARs. Only the store itself writes there. */
+  /** The storage of the CARs. Only the content store writes there. */
   readonly cars: CarStorage;
   readonly #blocks: BlockReader;
-  /** What was looked up last. Not for long: other processes write too. */
+  /** The last lookups, for a short time only: other processes write too. */
   readonly #entries = new LRUCache<string, KnownEntry>({ ...entryBound(10_000), ttl: 5_000 });
   readonly #remote: RemoteBlocks | null;
 
-  /** @param remote null: what is not stored here is nowhere. */
+  /** @param remote null: content that is not stored here cannot be read. */
   constructor(cars: CarStorage, db: Kysely<Database>, remote: RemoteBlocks | null = null) {
     this.#remote = remote;
     this.#db = db;
@@ -80,7 +79,7 @@ export class ContentStore {
   }
 
   /**
-   * Takes the content of a CAR file: all of it, each block checked, or nothing.
+   * Imports the content of a CAR file: all of it, each block checked, or nothing.
    *
    * @throws ServiceError `value_error` for a file that is no CAR of one whole file tree.
    */
@@ -97,8 +96,8 @@ export class ContentStore {
   /**
    * Content as a CAR file, block by block.
    *
-   * @returns null for content that is not here, "outside" for bytes that a file does not have; a block that is lost
-   *   further down ends the iteration with an error.
+   * @returns null for content that is not here, "outside" for bytes that a file does not have; a lost block further
+   *   down ends the iteration with an error.
    */
   async exportCar(
     cid: string,
@@ -110,10 +109,10 @@ export class ContentStore {
   }
 
   /**
-   * The file in which all content of a root is stored, where that has so many blocks that walking them is dear. Its blocks
-   * are in the order in which they were stored, and are checked by who reads them and by the checks of the worker.
+   * The file with all content of a root, where it has so many blocks that walking them is expensive. Its blocks are in
+   * the order in which they were stored. They are checked by the reader and by the checks of the worker.
    *
-   * @returns null for any other root, and for one whose file was found damaged.
+   * @returns null for any other root, and for one whose file was found to be damaged.
    */
   async findStoredCar(cid: string): Promise<StoredCarFile | null> {
     const parsed = parseCid(cid);
@@ -122,7 +121,7 @@ export class ContentStore {
     return { file: car.file, size: Number(car.size), stream: (range) => this.cars.stream(car.file, range) };
   }
 
-  /** What `addDirectory` would make of these files; nothing is stored. */
+  /** The result that `addDirectory` would have for these files; nothing is stored. */
   async predictDirectory(
     files: AsyncIterable<NewDirectoryFile>,
     work: LongWork,
@@ -132,13 +131,13 @@ export class ContentStore {
     return { root: root.toString(), sizeBytes };
   }
 
-  /** Of each location, where its content is. The text of a CID must be version 1. */
+  /** The whereabouts of each location's content. The text of a CID must be version 1. */
   async locate(locations: readonly ContentLocation[], work: LongWork): Promise<Whereabouts[]> {
     return await locateContent(this.#db, this.#blocks, locations, work);
   }
 
   /**
-   * Finds what a CID and a path below it name; the path's segments are plain, not URL-encoded.
+   * Resolves a CID and a path below it; the path's segments are plain, not URL-encoded.
    *
    * @returns null for a text that is no CID and for content that is not here.
    */
@@ -147,7 +146,7 @@ export class ContentStore {
   }
 
   /**
-   * As `resolve`, and then from the gateways that the operator named, where that is switched on.
+   * As `resolve`, and then from the operator's gateways, where that is switched on.
    *
    * @throws ServiceError `file_too_large`, `service_unavailable`, also while the content is read.
    */
@@ -165,19 +164,21 @@ export class ContentStore {
     return { ...found, stream };
   }
 
-  /** The size of a block; null when it is not here. */
+  /** The size of a block; null if it is not here. */
   async blockSize(cid: string): Promise<number | null> {
     const parsed = parseCid(cid);
     return parsed && (await this.#blocks.size(parsed));
   }
 
-  /** One block as it is, checked against its hash; null when it is not here. */
+  /** One block as it is stored, checked against its hash; null if it is not here. */
   async readBlock(cid: string): Promise<Uint8Array | null> {
     const parsed = parseCid(cid);
     return parsed && (await this.#blocks.get(parsed));
   }
 
-  /** Every file of a directory in memory, at most what an upload of one may hold; null for content that is no directory. */
+  /**
+   * Reads every file of a directory into memory, up to the limit of an upload; null for content that is no directory.
+   */
   async readDirectory(cid: string): Promise<{ name: string; bytes: Uint8Array<ArrayBuffer> }[] | null> {
     const found = await this.resolve(cid, []);
     if (found?.kind !== "directory") return null;
@@ -190,7 +191,7 @@ export class ContentStore {
     return files;
   }
 
-  /** Lends the CAR of an upload; its bytes are read as they are consumed, until `use` has resolved. */
+  /** Gives `use` the CAR of an upload as a blob. Its bytes are read as they are consumed, until `use` resolves. */
   async withCar<T>(file: string, use: (car: Blob) => Promise<T>): Promise<T> {
     return await this.cars.withBlob(file, use);
   }
@@ -201,17 +202,17 @@ export class ContentStore {
   }
 
   /**
-   * Clears away what uploads of killed processes left, and files that others replaced. What is younger
-   * than ten minutes stays, since another process may be writing it.
+   * Removes the remains of uploads by killed processes, and files that were replaced. Files younger than ten minutes
+   * stay, since another process may be writing them.
    *
-   * @returns how many files went or were put aside.
+   * @returns how many files were removed or put aside.
    */
   async sweep(now: number = Date.now()): Promise<number> {
     const known = (files: string[]) => recordedFiles(this.#db, files);
     return await this.cars.sweep({ known, databaseName: () => this.databaseName() }, now);
   }
 
-  /** Names the database: another one, or one that was restored elsewhere, has another name. */
+  /** Identifies the database: another one, or a copy restored elsewhere, has another name. */
   async databaseName(): Promise<string> {
     const { rows } = await sql<{ name: string }>`
       SELECT system_identifier || '/' || current_database() AS name FROM pg_control_system()`.execute(this.#db);
@@ -243,7 +244,8 @@ export class ContentStore {
     const verify = async (db: Kysely<Database>, car: StoredCar) =>
       (await verifyCar(db, car, this.cars, () => work.pause())) === null;
     try {
-      // Reading all of it takes a while: not in the transaction, unless it is replaced between the two.
+      // Reading the whole earlier file takes a while. It is done before the transaction, and again within it only if
+      // the file was replaced in between.
       const before = await findCar(this.#db, cid);
       const isWhole = before !== null && (await verify(this.#db, before));
       const [result, used] = await this.#db.transaction().execute(async (transaction) => {
@@ -256,25 +258,25 @@ export class ContentStore {
       if (!used) await this.cars.remove(car.id).catch(() => undefined);
       return result;
     } catch (error) {
-      // A commit whose answer was lost may be effective: the file goes only when the database says that it is unknown.
+      // A commit without an answer may have taken effect: the file is removed only if the database does not know it.
       const isUnknown = await recordedFiles(this.#db, [car.id]).then(
         ({ size }) => size === 0,
         () => false,
       );
-      // Where it does not go now, a sweep removes it.
+      // If this fails, a sweep removes it.
       if (isUnknown) await this.cars.remove(car.id).catch(() => undefined);
       throw error;
     }
   }
 }
 
-/** Where this installation keeps CARs; nothing is touched before it is used. */
+/** The CAR storage of this installation; nothing is touched before its first use. */
 export function openCars(config: Config): CarStorage {
   const folder = ipfsDir(config);
   return config.ipfs.store ? new S3Cars(config.ipfs.store, folder) : new LocalCars(folder);
 }
 
-/** Opens the store of this installation; nothing is touched before the first upload or read. */
+/** Opens the content store of this installation; nothing is touched before the first upload or read. */
 export function openContentStore(config: Config, db: Kysely<Database>): ContentStore {
   const { gatewayFetch, fetchGateways: gateways } = config.ipfs;
   const cars = openCars(config);
@@ -284,10 +286,10 @@ export function openContentStore(config: Config, db: Kysely<Database>): ContentS
   return new ContentStore(cars, db, remote);
 }
 
-/** Requests to the operator's gateways at the same time; a host that the operator named may have four times as many. */
+/** Concurrent requests to the operator's gateways. A host that the operator named may have four times as many. */
 const remoteBounds = { perHost: 4, total: 16 };
 
-/** Of names below a CID that is looked for elsewhere. */
+/** Names in a path below a CID that is requested from gateways. */
 const longestPath = 32;
 
 function storageFault(cause: unknown): unknown {

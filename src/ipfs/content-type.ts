@@ -3,9 +3,10 @@ import type { ContentFile } from "./resolve-content.ts";
 import { guessTextType, sniffedBytes, sniffType, typeOfName } from "./sniff-type.ts";
 
 /**
- * The media type as which a file is served: that of its upload, else what its first bytes and its name say.
+ * The media type with which a file is served: that of its upload, or else the type that its first bytes and its name
+ * suggest.
  *
- * @param name by which it is asked for; empty without one.
+ * @param name the last name of the requested path; empty without one.
  */
 export async function contentTypeOf(file: ContentFile, name: string): Promise<string> {
   if (file.contentType !== null) return file.contentType;
@@ -13,13 +14,13 @@ export async function contentTypeOf(file: ContentFile, name: string): Promise<st
   try {
     bytes = await readHead(file, sniffedBytes);
   } catch (error) {
-    // What is asked for may be a range behind it.
+    // The requested range may lie behind the missing block.
     if (!(error instanceof MissingBlock)) throw error;
   }
   return sniffType(bytes) ?? typeOfName(name) ?? guessTextType(bytes) ?? "application/octet-stream";
 }
 
-/** The first bytes of a file, fewer where it is shorter. @throws what reading it throws. */
+/** The first bytes of a file, fewer if it is shorter. @throws what reading it throws. */
 export async function readHead(file: ContentFile, most: number): Promise<Uint8Array> {
   const head: Uint8Array[] = [];
   const length = Math.min(most, file.size);

@@ -3,9 +3,9 @@ import type { CID } from "multiformats/cid";
 
 export interface Link {
   cid: CID;
-  /** A part of what the block itself is: of a file, or of a sharded directory; not an entry of a directory. */
+  /** Whether the linked block is a part of the same file or sharded directory, and not an entry of a directory. */
   within: boolean;
-  /** Of a part of a file: where its bytes begin in those of the block's own part, and how many they are. */
+  /** For a part of a file: offset of its bytes in those of the linking block, and their number. */
   start: number;
   size: number;
 }
@@ -13,11 +13,11 @@ export interface Link {
 /** Bytes of a file. */
 export interface ByteSpan {
   from: number;
-  /** Behind the last byte. */
+  /** Position after the last byte. */
   until: number;
 }
 
-/** Whether a part of a file has some of these bytes. */
+/** Whether a part of a file contains any of these bytes. */
 export function overlaps(start: number, size: number, { from, until }: ByteSpan): boolean {
   return start < until && start + size > from;
 }
@@ -42,7 +42,7 @@ export async function linksOf(cid: CID, bytes: Uint8Array): Promise<Link[]> {
   if (node.type === "file") return partsOf(node);
   if (node.type !== "directory") throw new Error(`${cid} is no part of a file tree`);
   const sharded = node.unixfs.type === "hamt-sharded-directory";
-  // In a shard the two digits of its position precede each name; alone they name a shard below.
+  // In a shard each name begins with two hex digits of its position; without more, the link leads to a shard below.
   return node.node.Links.map(({ Hash, Name }) => {
     return { cid: Hash, within: sharded && (Name ?? "").length === 2, start: 0, size: 0 };
   });

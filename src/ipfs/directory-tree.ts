@@ -8,34 +8,35 @@ import type { LongWork } from "../long-work.ts";
 import { cidOfBlock } from "./block-hash.ts";
 import { importerOptions } from "./profile.ts";
 
-/** What a name of a directory leads to. */
+/** The target of a name in a directory. */
 export interface LinkTarget {
-  /** Binary. */
+  /** Binary CID. */
   cid: Uint8Array;
-  /** Of all blocks below, as parents count them (`Tsize`). */
+  /** Total size of its blocks, as parents count it (`Tsize`). */
   treeBytes: number;
 }
 
 interface Placed {
   name: string;
   target: LinkTarget;
-  /** Its bytes are the positions on the way to the name. */
+  /** Each byte is the position at one level of the tree. */
   hash: Buffer;
 }
 
-/** Bytes of the hash that there are. */
+/** Number of bytes of the hash, so the tree cannot be deeper. */
 const deepest = 8;
 const fanout = 256;
-/** Links of a block that are encoded in one piece. */
+/** Links of a block that are encoded without a pause. */
 const linksAtOnce = 200;
 
 /**
- * Stores the blocks of a directory, one block or a HAMT where that is over the profile's threshold. The tree is our
- * own, because the importer's needs several kilobytes for each name, and twice the time.
- * Source: specs.ipfs.tech UnixFS, IPIP-499; test/ipfs/cid-vectors.long.test.ts holds it against three other makers.
+ * Stores the blocks of a directory: one block, or a HAMT above the profile's threshold. We build the tree ourselves,
+ * because the importer's needs several kilobytes for each name, and twice the time.
+ * Source: specs.ipfs.tech UnixFS, IPIP-499; test/ipfs/cid-vectors.long.test.ts compares it with three other
+ * implementations.
  *
  * @returns the root.
- * @throws ServiceError `value_error` for names whose hashes are equal, which are made on purpose.
+ * @throws ServiceError `value_error` for names with equal hashes, which nobody has by accident.
  */
 export async function storeDirectory(
   targets: ReadonlyMap<string, LinkTarget>,
@@ -52,13 +53,13 @@ export async function storeDirectory(
   return CID.decode((await storeShard(placed, 0, { blocks, work })).cid);
 }
 
-/** @returns nothing where the names and CIDs alone are over the threshold: such a block is not worth making. */
+/** @returns undefined where the names and CIDs alone exceed the threshold: the block would not be used. */
 async function plainNode(targets: ReadonlyMap<string, LinkTarget>, work: LongWork): Promise<Uint8Array | undefined> {
   let least = 0;
   for (const [name, { cid }] of targets) least += Buffer.byteLength(name) + cid.length;
   if (least > importerOptions.shardSplitThresholdBytes) return undefined;
   await work.pause();
-  // One character for each byte: texts are compared much faster than byte arrays.
+  // One character per byte: strings are compared much faster than byte arrays.
   const names = [...targets.keys()].map((name) => [Buffer.from(name).toString("latin1"), name] as const);
   await work.pause();
   names.sort(([one], [other]) => (one < other ? -1 : 1));
@@ -67,7 +68,7 @@ async function plainNode(targets: ReadonlyMap<string, LinkTarget>, work: LongWor
     await work.pause();
     const some = names.slice(at, at + linksAtOnce);
     const Links = some.map(([, name]) => linkTo(name, targets.get(name) as LinkTarget));
-    // Fields that repeat may be written apart, and dag-pb has links before data.
+    // Protobuf allows a repeated field to be encoded in parts, and in dag-pb links precede data.
     parts.push(encode({ Links }));
   }
   return Buffer.concat([...parts, encodeNode(new UnixFS({ type: "directory" }), [])]);
@@ -82,7 +83,7 @@ interface Building {
   work: LongWork;
 }
 
-/** @param links with hashes that are equal in their first `depth` positions. */
+/** @param links whose hashes are equal in their first `depth` positions. */
 async function storeShard(links: readonly Placed[], depth: number, building: Building): Promise<LinkTarget> {
   if (depth >= deepest) {
     const names = links.slice(0, 2).map(({ name }) => JSON.stringify(name));
@@ -108,7 +109,7 @@ async function storeShard(links: readonly Placed[], depth: number, building: Bui
   return { cid: root.bytes, treeBytes: children.reduce((sum, { Tsize = 0 }) => sum + Tsize, block.length) };
 }
 
-/** The links by the next position of their hashes. Sorting all of them by their hashes would be one long piece of work. */
+/** Groups links by the next position of their hashes. Sorting all of them by hash would be one long blocking step. */
 async function placesOf(links: readonly Placed[], depth: number, work: LongWork): Promise<Placed[][]> {
   const places: Placed[][] = Array.from({ length: fanout }, () => []);
   for (const link of links) {
@@ -122,7 +123,7 @@ function linkTo(name: string, { cid, treeBytes }: LinkTarget): PBLink {
   return { Name: name, Tsize: treeBytes, Hash: CID.decode(cid) };
 }
 
-/** @param links in the order of the bytes of their names, as dag-pb wants them. */
+/** @param links in byte order of their names, as dag-pb requires. */
 function encodeNode(data: UnixFS, links: PBLink[]): Uint8Array {
   return encode({ Data: data.marshal(), Links: links });
 }

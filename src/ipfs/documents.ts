@@ -7,7 +7,7 @@ import { rawCodec } from "./dag-links.ts";
 const jsonCodec = 0x0200;
 const cborCodec = 0x51;
 
-/** The media types of blocks that are documents, by their codec. */
+/** Media types of blocks that are documents, by codec. */
 export const documentTypes: ReadonlyMap<number, string> = new Map([
   [dagJson.code, "application/vnd.ipld.dag-json"],
   [dagCbor.code, "application/vnd.ipld.dag-cbor"],
@@ -15,10 +15,10 @@ export const documentTypes: ReadonlyMap<number, string> = new Map([
   [cborCodec, "application/cbor"],
 ]);
 
-/** Decoding takes the processor, and anybody may ask for it. A directory that is one block is never larger. */
+/** Decoding takes CPU time, and any client may ask for it. A directory in a single block is never larger. */
 const largestDecoded = 262_144;
 
-/** What a block can be shown as. Source: specs.ipfs.tech, Path Gateway. */
+/** Formats into which a block can be converted. Source: specs.ipfs.tech, Path Gateway. */
 const documentFormats = {
   "dag-json": { asItIs: null, encode: dagJson.encode, code: dagJson.code },
   "dag-cbor": { asItIs: null, encode: dagCbor.encode, code: dagCbor.code },
@@ -27,7 +27,7 @@ const documentFormats = {
 } as const;
 export type DocumentFormat = keyof typeof documentFormats;
 
-/** The data of a block in another format; a block that has the format is checked and given as it is. */
+/** The data of a block in another format. A block that already has the format is checked and returned unchanged. */
 export function convertBlock(
   cid: CID,
   bytes: Uint8Array,
@@ -40,12 +40,12 @@ export function convertBlock(
     const data = decode(cid, bytes);
     return cid.code === code ? bytes : encode(data);
   } catch {
-    // Also a stack that is used up: documents may be nested as deeply as they have bytes.
+    // Also for a stack overflow: a document may be nested as deep as it has bytes.
     return "invalid";
   }
 }
 
-/** Follows names through a document as far as its first link; null where none is on the way. */
+/** Follows names through a document to its first link; null where there is none on the path. */
 export function followLink(
   cid: CID,
   bytes: Uint8Array,

@@ -7,10 +7,13 @@ import { type ByteSpan, type Link, linksOf, overlaps } from "./dag-links.ts";
 import { documentLinks, documentTypes } from "./documents.ts";
 import { walk } from "./resolve-content.ts";
 
-/** Of what the path leads to: everything below it; the file, or the directory without its entries; its one block. */
+/**
+ * Which blocks of the path's target: `all` below it; `entity`: the file, or the directory without its entries; `block`:
+ * its one block.
+ */
 export type DagScope = "all" | "entity" | "block";
 
-/** First and last byte; negative numbers count from the end of the file, null is its end. */
+/** First and last byte. Negative numbers count from the end of the file; null is its end. */
 export interface EntityBytes {
   from: number;
   to: number | null;
@@ -18,28 +21,28 @@ export interface EntityBytes {
 
 export interface CarShape {
   scope: DagScope;
-  /** Of a file, only the blocks that have these bytes; with the scope `entity`. */
+  /** Of a file, only the blocks with these bytes; for the scope `entity`. */
   bytes?: EntityBytes | null;
-  /** A block comes as often as the walk meets it. */
+  /** Whether a block is repeated each time that the walk meets it. */
   dups?: boolean;
-  /** Is waited for after so many blocks, and before the next. */
+  /** Awaited after so many blocks, before the next. */
   pay?: (blocks: number) => Promise<void>;
 }
 
-/** What a block counts that was read a moment ago. */
+/** The share of a block that is charged for one that was read a moment ago. */
 const knownBlock = 0.25;
-/** Blocks between two waits for `pay`; blocks that are looked up together; bytes of small blocks that go out in one piece. */
+/** Blocks between two calls of `pay`; blocks looked up in one statement; bytes of small blocks sent in one piece. */
 const paidAtOnce = 32;
 const lookedUpAtOnce = 256;
 const pieceBytes = 65_536;
 
-/** What one CAR may repeat: a few small blocks can be linked so that a walk meets them without end. */
+/** How much one CAR may repeat: a few small blocks can be linked so that a walk meets them without end. */
 const repeatedBlocks = 16_384;
 const repeatedBytes = 67_108_864;
 
 /**
- * A CAR of content: the blocks along the path, then those of what it leads to, depth first. A few blocks are in memory,
- * each checked against its hash when it is read. Blocks that are their own CID are left out.
+ * Content as a CAR: the blocks along the path, then those of its target, depth first. A few blocks are in memory, each
+ * checked against its hash when it is read. Blocks with an identity CID are left out.
  *
  * @returns null for content that is not here, "outside" for bytes that a file does not have. A block that is missing
  *   further down ends the iteration with `MissingBlock`.
@@ -73,7 +76,7 @@ function rangeOf({ from, to }: EntityBytes, size: number): ByteSpan | "outside" 
   const first = from < 0 ? Math.max(0, size + from) : from;
   const last = to === null ? size - 1 : to < 0 ? size + to : to;
   if (size > 0 && (first >= size || last < 0)) return "outside";
-  // Of no bytes, no part.
+  // An empty range has no blocks below the root.
   return first > last ? { from: 0, until: 0 } : { from: first, until: last + 1 };
 }
 
@@ -91,10 +94,10 @@ async function* carOf(
   const read = blocks.walking();
   let unpaid = 0;
   const sent = new Set<string>();
-  /** Those whose every block below was sent as well: all of them, where all bytes are asked for. */
+  /** Blocks sent with every block below them: without a range those are all that were sent. */
   const walked = range === null ? sent : new Set<string>();
   const repeated = { blocks: 0, bytes: 0 };
-  // The last is taken first.
+  // The last one is taken first.
   const ahead = [target];
   for (let next = ahead.pop(); next; next = ahead.pop()) {
     const { cid, start, size } = next;
@@ -125,7 +128,7 @@ function present(cid: CID, bytes: Uint8Array | null): Uint8Array {
   return bytes;
 }
 
-/** The same bytes, small parts together: each part that is sent by itself costs as much as reading a block. */
+/** Joins small parts: each part that is sent by itself costs as much as reading a block. */
 async function* inPieces(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let small: Uint8Array[] = [];
   let bytes = 0;
@@ -142,11 +145,11 @@ async function* inPieces(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8
         bytes += part.length;
       }
       if (bytes > 0 && (isLarge || bytes >= pieceBytes)) yield gathered();
-      // A copy would be memory that waits for the collector.
+      // Not copied: the copy would wait in memory for the collector.
       if (isLarge) yield part;
     }
   } catch (error) {
-    // What came before a block that is missing is sent all the same.
+    // The blocks before a missing one are sent all the same.
     if (bytes > 0) yield gathered();
     throw error;
   }

@@ -5,7 +5,7 @@ import { isBlockOf, keyOf, sha256 } from "./block-hash.ts";
 import type { CarFile } from "./car-file.ts";
 import { linksOf } from "./dag-links.ts";
 
-/** The largest block that IPFS nodes pass on is half of this. */
+/** Twice the size of the largest block that IPFS nodes pass on. */
 const largestBlock = 4_194_304;
 const longestHeader = 65_536;
 
@@ -13,14 +13,14 @@ const longestHeader = 65_536;
  * Copies the blocks of a CAR into a CAR of ours, one at a time, each checked against its hash.
  *
  * @returns the root; every block below it is in the CAR.
- * @throws ServiceError `value_error` for a file that is no CAR or breaks off, several roots, a block that is
- *   not what its CID says, a tree that is not whole, or content that is no file tree.
+ * @throws ServiceError `value_error` for a file that is no CAR or breaks off, several roots, a block that does not
+ *   match its CID, an incomplete tree, or content that is no file tree.
  */
 export async function importCar(source: AsyncIterable<Uint8Array>, car: CarFile): Promise<CID> {
   const reader = asyncIterableReader(source);
   const [root, ...others] = await refusing("this is no CAR file", async () => {
     const start = await reader.upTo(10);
-    // The header says its own length; what is no CAR may say any.
+    // The header begins with its length, and a file that is no CAR may give any number there.
     if (headerLength(start) > longestHeader) throw new Error("its header is too long");
     return (await readHeader(reader, 1)).roots;
   });
@@ -62,7 +62,7 @@ async function refusing<T>(what: string, run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (cause) {
-    // A disk that fails is no fault of the CAR.
+    // A failing disk is no fault of the CAR.
     if ((cause as NodeJS.ErrnoException | null)?.code?.startsWith("E")) throw cause;
     const why = cause instanceof Error ? cause.message.slice(0, 200) : "";
     throw new ServiceError("value_error", `${what}: ${why}`, { cause });

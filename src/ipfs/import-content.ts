@@ -15,7 +15,7 @@ export interface NewFile {
 }
 
 export interface NewDirectoryFile {
-  /** Every name under which the file is linked. */
+  /** All names under which the file is linked. */
   names: readonly string[];
   bytes: Uint8Array;
   contentType: string;
@@ -32,12 +32,12 @@ export interface Entry {
 export interface Imported {
   root: CID;
   sizeBytes: number;
-  /** Null where they are not known by path. */
+  /** Null where the paths are not known. */
   entries: Iterable<Entry> | null;
   entryCount: number;
 }
 
-/** Turns a stream of bytes into blocks; a few chunks are in memory at a time. */
+/** Turns a stream of bytes into blocks, with a few chunks in memory at a time. */
 export async function importFile(file: NewFile, blocks: WritableStorage): Promise<Imported> {
   let sizeBytes = 0;
   const head: Uint8Array[] = [];
@@ -45,14 +45,14 @@ export async function importFile(file: NewFile, blocks: WritableStorage): Promis
     for await (const chunk of file.stream) {
       if (sizeBytes < sniffedBytes) head.push(chunk.subarray(0, sniffedBytes - sizeBytes));
       sizeBytes += chunk.length;
-      // Twice: the importer makes blocks of their own of these pieces.
+      // Twice: the importer copies these pieces into blocks.
       countForMinorGc(2 * chunk.length);
       yield chunk;
     }
   }
   const { cid: root } = await last(importer([{ content: watched() }], blocks, { ...importerOptions }));
   const first = Buffer.concat(head);
-  // From the bytes alone: the first sender must not decide the type for all.
+  // From the bytes alone: the first uploader must not decide the type for everybody.
   const contentType = sniffType(first) ?? guessTextType(first) ?? "application/octet-stream";
   return { root, sizeBytes, entries: [{ path: "", cid: root.toString(), sizeBytes, contentType }], entryCount: 1 };
 }
@@ -88,7 +88,7 @@ export async function importDirectory(
   return { root, sizeBytes, entries: entriesOf(links), entryCount: links.size };
 }
 
-/** One for all names of a file; a directory has tens of thousands, so texts are made when they are needed. */
+/** One object for all names of a file. A directory has tens of thousands, so texts are made only when needed. */
 interface StoredFile extends LinkTarget {
   sizeBytes: number;
   contentType: string;
@@ -100,7 +100,10 @@ function* entriesOf(links: ReadonlyMap<string, StoredFile>): Generator<Entry> {
   }
 }
 
-/** One chunk is one raw block in our profile: no need of the importer's machinery, whose cost shows in large directories. */
+/**
+ * A single chunk is one raw block in our profile. It is stored without the importer, whose overhead shows in large
+ * directories.
+ */
 async function importBytes(bytes: Uint8Array, blocks: WritableStorage): Promise<{ cid: CID; size: bigint }> {
   if (bytes.length > chunkBytes) return await last(importer([{ content: bytes }], blocks, { ...importerOptions }));
   const cid = cidOfBlock(rawCodec, bytes);

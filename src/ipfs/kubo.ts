@@ -1,21 +1,21 @@
 import { CID } from "multiformats/cid";
-// Not the one within Node 24: kubo answers before it has read all, and that one may end the whole process then.
+// Not Node 24's built-in fetch: kubo answers before it has read the whole body, and the built-in one may then crash the
+// process.
 import { FormData, fetch } from "undici";
 import { z } from "zod";
 import type { Config } from "../config/config.ts";
 import type { PinDriver } from "./context.ts";
 
-/** One line of the answer; lines of other kinds (statistics) have no `Root`. */
+/** One line of the answer. Lines of other kinds (statistics) have no `Root`. */
 const line = z.object({
   Root: z.object({ Cid: z.object({ "/": z.string() }), PinErrorMsg: z.string().default("") }).optional(),
 });
 
 /**
  * A kubo node through its RPC interface: `POST /api/v0/dag/import`, which pins the root of the CAR.
- *
- * The node answers 200 before it has read the CAR, so only its line about the root counts: without
- * one, or with an error in it, nothing was pinned. Its errors say nothing final (a full disk, a wrong
- * address of ours), so each is tried again.
+ * The node answers 200 before it has read the CAR, so only its line about the root counts. Without that line, or with
+ * an error in it, nothing was pinned. None of its errors is final (a full disk, a wrong address in our settings), so
+ * each is tried again.
  */
 export function createKubo({ url, authorization }: NonNullable<Config["ipfs"]["kubo"]>): PinDriver {
   return {

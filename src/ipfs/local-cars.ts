@@ -7,11 +7,11 @@ import { type CarFile, readAt } from "./car-file.ts";
 import type { ByteRange, CarStorage, OpenCar, Records } from "./car-storage.ts";
 import { sweepOrphans, sweepParts } from "./sweep-parts.ts";
 
-/** Of a CAR that is sent as it is. */
+/** Bytes per read of a CAR that is sent unchanged. */
 const streamedAtOnce = 262_144;
 export const carType = "application/vnd.ipld.car";
 
-/** Where a CAR lies below a folder, of the store and of a backup. */
+/** Path of a CAR below a folder of the store or of a backup. */
 export function carPath(folder: string, file: string): string {
   return join(folder, "cars", file.slice(0, 2), `${file}.car`);
 }
@@ -81,10 +81,11 @@ export class LocalCars implements CarStorage {
   }
 
   async copyOut(folder: string): Promise<void> {
-    // Archives that rows name are only ever added. File by file: another one that goes meanwhile ends nothing.
+    // Rows only ever refer to finished files, which are never changed. Copied one by one, so that a file removed
+    // meanwhile ends nothing.
     const entries = await readdir(this.#folder, { recursive: true, withFileTypes: true }).catch(ifThere([]));
     for (const entry of entries) {
-      // One that is being written has another name.
+      // A file that is still being written has another extension.
       if (!entry.isFile() || entry.name.endsWith(".part")) continue;
       const target = join(folder, relative(this.#folder, entry.parentPath), entry.name);
       await mkdir(dirname(target), { recursive: true });
@@ -107,7 +108,7 @@ export class LocalCars implements CarStorage {
   }
 }
 
-/** Makes the folder for CARs that are being written, and removes what dead processes left in it. */
+/** Makes the folder for CARs that are being written, and removes the remains of dead processes from it. */
 export async function prepareIncoming(folder: string): Promise<string> {
   const incoming = join(folder, "incoming");
   await mkdir(incoming, { recursive: true });
@@ -123,7 +124,7 @@ async function openIfThere(path: string): Promise<FileHandle | null> {
   return await open(path, "r").catch(ifThere(null));
 }
 
-/** For what is not there, which is no failure. @param instead of what would have been read. */
+/** Handles a missing file, which is no failure here. @param instead the value in place of the result. */
 function ifThere<T>(instead: T): (error: NodeJS.ErrnoException) => T {
   return (error) => {
     if (error.code === "ENOENT") return instead;
@@ -137,7 +138,7 @@ interface OpenFile {
   dropped: boolean;
 }
 
-/** The descriptors of the files read last. One that is pushed out is closed when its last reader is done. */
+/** Descriptors of recently read files. An evicted one is closed after its last reader. */
 class OpenFiles {
   readonly #files: LRUCache<string, OpenFile>;
 
@@ -149,7 +150,7 @@ class OpenFiles {
     this.#files = new LRUCache({ max: capacity, dispose });
   }
 
-  /** Lends the descriptor of `path` to `use`. @throws what opening throws: ENOENT for a lost file. */
+  /** Gives `use` the descriptor of `path`. @throws what opening throws: ENOENT for a lost file. */
   async use<T>(path: string, use: (handle: FileHandle) => Promise<T>): Promise<T> {
     const file = this.#files.get(path) ?? this.#open(path);
     file.users += 1;

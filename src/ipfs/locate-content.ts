@@ -12,15 +12,15 @@ export interface ContentLocation {
   path: readonly string[];
 }
 
-/** Locations below content that is nobody's root are walked to; a page of links of third parties must not cost more. */
+/** Locations below a CID that is no known root need a walk. This bounds what a page of third-party links may cost. */
 const mostWalks = 200;
-/** Locations of one statement: making and reading one of many thousands would be one long piece of work. */
+/** Locations per statement: one statement with many thousands would be one long blocking step. */
 const together = 250;
 
-/** `nowhere`: its root is stored here whole and has no such entry, so nobody can have it. */
+/** `nowhere`: the root is completely stored here and has no such entry, so nobody can have it. */
 export type Whereabouts = "here" | "elsewhere" | "nowhere";
 
-/** Of each location, where its content is; `here` for the few that would cost too much to find out. */
+/** The whereabouts of each location's content; `here` for those that would cost too much to find out. */
 export async function locateContent(
   db: Kysely<Database>,
   blocks: BlockReader,

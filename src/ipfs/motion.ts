@@ -1,15 +1,15 @@
-/** As many first bytes as `motionOf` looks at. */
+/** The number of first bytes that `motionOf` looks at. */
 export const motionBytes = 4_096;
 
-/** How content moves: as a video, or as a picture of several frames. */
+/** How content moves: as a video, or as a picture with several frames. */
 export type Motion = "video" | "image";
 
 /**
- * Whether a page may play content, and how. It is told by the type as which this service serves it and by its first bytes, never by
- * its link or name. HTML and drawings are not among it: they can run scripts. The mint page uses this too.
+ * Whether a page may play content, and how. This is decided by the type with which this service serves it and by its
+ * first bytes, never by its link or name. HTML and SVG are excluded: they can run scripts. The mint page uses this too.
  *
- * @param type as the gateway answers it. @param head the first `motionBytes` of the content.
- * @returns null for what stands still, and for every other type.
+ * @param type as the gateway serves it. @param head the first `motionBytes` of the content.
+ * @returns null for still pictures, and for every other type.
  */
 export function motionOf(type: string, head: Uint8Array): Motion | null {
   const text = String.fromCharCode(...head.subarray(0, motionBytes));

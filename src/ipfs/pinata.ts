@@ -3,16 +3,14 @@ import { PinataSDK } from "pinata";
 import type { Config } from "../config/config.ts";
 import type { PinDriver } from "./context.ts";
 
-/** Answers that say: not in this form. A limit of size or a full account are no such answers. */
+/** Statuses that refuse the format. A size limit or a full account has other ones. */
 const refusesCars = [400, 415, 422, 501];
 
 /**
  * Pinata through its own SDK: one CAR upload, resumable above 90 MiB.
- * Retries on 429 and on outages are the caller's: the SDK makes none for small uploads.
- *
- * Where the CAR is refused, a directory goes file by file (`fileArray`, the older interface). It is
- * chunked and sharded over there then, and the root is ours only while the directory is small: whoever
- * compares the roots sees that.
+ * The caller retries on 429 and on outages: the SDK does not for small uploads.
+ * Where the CAR is refused, a directory is sent file by file (`fileArray`, the older interface). Pinata then chunks and
+ * shards it, and the root is ours only for a small directory; the caller sees that when it compares the roots.
  */
 export function createPinata(settings: NonNullable<Config["ipfs"]["pinata"]>): PinDriver {
   const { jwt, uploadUrl, endpointUrl, legacyUploadUrl } = settings;
@@ -25,7 +23,7 @@ export function createPinata(settings: NonNullable<Config["ipfs"]["pinata"]>): P
   return {
     name: "pinata",
     async pin(root, car, readFiles) {
-      // Names go into headers there, so nothing of the uploader's text: the root is unique and ASCII.
+      // The SDK puts names into headers, so the uploader's text is not used: the root is unique and ASCII.
       const file = new File([car], `${root}.car`, { type: "application/vnd.ipld.car" });
       try {
         const answer = await sdk.upload.public.file(file).name(root).car();

@@ -13,20 +13,23 @@ const largestBlock = 2_097_152;
 const cacheBytes = 33_554_432;
 /** How long a block counts as unavailable. */
 const missingMs = 60_000;
-/** A sharded directory of a million names stays far below; a chain of blocks made to be endless does not. */
+/** A sharded directory of a million names needs far fewer; a malicious endless chain of blocks does not end. */
 const blocksPerRequest = 1_024;
-/** What third parties may make one process load. */
+/** The most that third parties' content may make one process load. */
 const bytesPerMinute = 268_435_456;
 
 export interface RemoteSettings {
-  /** Bases with their `/ipfs`, named by the operator, best first. */
+  /** Base URLs up to `/ipfs`, from the operator, best first. */
   gateways: readonly string[];
   fetcher: Fetcher;
-  /** Most bytes that one request of ours may load. */
+  /** The most bytes that one request of a client may load. */
   requestBytes: number;
 }
 
-/** Blocks of other people's content, from the operator's gateways, each checked against its hash; nothing is stored. */
+/**
+ * Blocks of other people's content, read from the operator's gateways and checked against their hash; nothing is
+ * stored.
+ */
 export class RemoteBlocks {
   readonly #settings: RemoteSettings;
   readonly #known = new LRUCache<string, Uint8Array>(byteBound(cacheBytes));
@@ -39,9 +42,9 @@ export class RemoteBlocks {
   }
 
   /**
-   * What one request reads from: this installation's blocks, then the gateways, within the bounds of a request.
+   * The block source of one request: this installation's blocks, then the gateways, within the bounds of a request.
    *
-   * @throws ServiceError, from `get`: `file_too_large`, `service_unavailable` when too much is under way.
+   * @throws ServiceError, from `get`: `file_too_large`, `service_unavailable` when too much is being loaded.
    */
   beside(local: BlockSource): BlockSource {
     let blocks = 0;

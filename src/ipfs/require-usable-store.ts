@@ -3,7 +3,7 @@ import type { Logger } from "../telemetry/log.ts";
 import type { ContentStore } from "./content-store.ts";
 
 /**
- * For the start of a process: a store that is not usable as it is set up ends it, one that is away for now does not.
+ * For the start of a process: a misconfigured store ends it, one that is away for now does not.
  *
  * @throws ConfigError with one sentence that names the setting.
  */

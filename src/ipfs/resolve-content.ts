@@ -14,14 +14,16 @@ import { parseCid } from "./parse-cid.ts";
 export interface ContentFile {
   kind: "file";
   cid: string;
-  /** One block that is no part of a file tree: dag-json, dag-cbor, json or cbor. */
+  /** Whether it is one block outside of any file tree: dag-json, dag-cbor, json or cbor. */
   isDocument: boolean;
-  /** What the root and each name of the path lead to. */
+  /** The CIDs of the root and of each name in the path. */
   roots: readonly string[];
   size: number;
-  /** Detected from the bytes when they were stored, in a directory by who made it; null where that was not done. */
+  /**
+   * Detected from the bytes when they were stored, or given by the maker of the directory; null where neither was done.
+   */
   contentType: string | null;
-  /** The bytes, all of them or one range, which must lie inside the file. */
+  /** The bytes, all of them or one range, which must lie within the file. */
   stream(range?: ByteRange): AsyncIterable<Uint8Array>;
 }
 
@@ -34,23 +36,23 @@ interface DirectoryEntry {
 export interface ContentDirectory {
   kind: "directory";
   cid: string;
-  /** What the root and each name of the path lead to. */
+  /** The CIDs of the root and of each name in the path. */
   roots: readonly string[];
   /** All names, in byte order. */
   entries(): Promise<readonly DirectoryEntry[]>;
-  /** Some of them, for people: the first, but of a sharded directory those that are found first. */
+  /** Some of them, for display: the first ones, or of a sharded directory those that the walk meets first. */
   firstEntries(most: number): Promise<SomeEntries>;
 }
 
 export interface SomeEntries {
   entries: readonly DirectoryEntry[];
-  /** Of all names; null: more than these, and nobody has counted them. */
+  /** Number of all names; null: more than these, not counted. */
   count: number | null;
 }
 
 export type ResolvedContent = ContentFile | ContentDirectory;
 
-/** The table of entries first; a walk over blocks for CIDs that are nobody's root. */
+/** Looks in the table of entries first; walks the blocks for CIDs that are no known root. */
 export async function resolveContent(
   db: Kysely<Database>,
   blocks: BlockReader,
@@ -66,7 +68,7 @@ export async function resolveContent(
   const key = `${root}/${entryPath}`;
   const remembered = recent.get(key);
   const known = remembered ?? (await findEntry(db, root, entryPath));
-  // Only what was looked up: what is asked for all the time would be believed for ever.
+  // Only fresh lookups: otherwise a path that is requested all the time would never expire.
   if (known?.entry && !remembered) recent.set(key, known);
   if (known?.entry) {
     const { entry } = known;
@@ -121,12 +123,12 @@ function fileOf(
   };
 }
 
-/** Errors of the exporter that say: what is asked for is not in this tree, or the tree holds no files. */
+/** Exporter errors that mean: the path is not in this tree, or the tree has no files. */
 const notFound = new Set(["NotFoundError", "NotUnixFSError", "NoResolverError", "BadPathError"]);
 
 /**
- * Finds content by its blocks alone; null where one on the way is not here, and below a file. Name by name, because the
- * exporter takes a whole path and gives the file itself for one name below it.
+ * Resolves content by its blocks alone; null where a block on the path is missing, and below a file. It goes name by
+ * name, because the exporter, given a whole path, returns the file itself for one name below it.
  */
 export async function walk(blocks: BlockSource, cid: CID, path: readonly string[]): Promise<ResolvedContent | null> {
   const once = readOnce(blocks);
@@ -177,7 +179,7 @@ async function below(blocks: BlockSource, { cid, rest: path }: Step): Promise<St
   return { cid: found, rest };
 }
 
-/** The blocks of one walk, which looks at each directory twice. */
+/** Caches the blocks of one walk, which looks at each directory twice. */
 function readOnce(blocks: BlockSource): BlockSource {
   const known = new Map<string, ReturnType<BlockSource["get"]>>();
   return {
@@ -204,24 +206,24 @@ async function listNode(blocks: BlockSource, cid: CID, most = Number.POSITIVE_IN
   return { entries, count: isAll ? entries.length : null };
 }
 
-/** Deeper trees are made to hurt: at 174 links each, five levels hold more than any disk. */
+/** Deeper trees are malicious: at 174 links each, five levels have more bytes than any disk. */
 const deepest = 16;
 
 interface Piece {
-  /** Of its first byte in the file. */
+  /** Offset of its first byte in the file. */
   start: number;
   load(): Promise<Uint8Array>;
 }
 
 /**
- * The bytes of a UnixFS file from `from` up to `until`, as fast as they are taken: two blocks are in memory.
- * The exporter's own `content()` reads a whole file ahead of its reader.
+ * The bytes of a UnixFS file from `from` up to `until`, as fast as the reader takes them: two blocks are in memory. The
+ * exporter's own `content()` reads a whole file ahead of its reader.
  */
 export async function* readFileBytes(blocks: BlockSource, cid: CID, from: number, until: number) {
   let ahead: { start: number; bytes: Promise<Uint8Array> } | null = null;
   for await (const { start, load } of piecesOf(blocks, cid, 0, until, { from, until }, deepest)) {
     const bytes = load();
-    // A reader that stops leaves this one behind.
+    // A reader that stops early never awaits this promise.
     bytes.catch(() => undefined);
     if (ahead) yield cut(await ahead.bytes, ahead.start, from, until);
     ahead = { start, bytes };
@@ -261,7 +263,7 @@ async function* piecesOf(
   if (!isRoot && at !== start + size) throw new Error(`${cid} is not as large as its parent says`);
 }
 
-/** @param size null for a file that is one block, whose size is recorded nowhere else. */
+/** @param size null for a file of one block, whose size is recorded nowhere else. */
 async function leaf(blocks: BlockSource, cid: CID, size: number | null): Promise<Uint8Array> {
   const bytes = await blocks.get(cid);
   if (!bytes) throw new MissingBlock(cid);

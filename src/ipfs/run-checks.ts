@@ -11,8 +11,8 @@ import type { StoredCar } from "./verify-car.ts";
 const pollMs = 30_000;
 
 /**
- * Reads all stored content again, slowly and for ever, until the signal: damage shows before the last good copy
- * elsewhere is gone. At most `IPFS_CHECK_BYTES_PER_SECOND` in this process; 0 switches it off.
+ * Reads all stored content again and again, slowly, until the signal aborts, so that damage is noticed before the last
+ * good copy elsewhere is gone. At most `IPFS_CHECK_BYTES_PER_SECOND` in this process; 0 switches it off.
  */
 export async function runChecks(services: ContentContext, rounds: Rounds): Promise<void> {
   const { log, config } = services;
@@ -25,7 +25,7 @@ async function checkNext({ db, log, content, config }: ContentContext, signal: A
   const { bytesPerSecond, days } = config.ipfs.check;
   const car = await claimCheck(db, bytesPerSecond);
   if (!car) return "rest";
-  // Rejects at the signal: the rest of this check is left, and is due again when the claim is over.
+  // Rejects when the signal aborts: this check stops, and is due again when its claim expires.
   const pace = async (bytes: number) => await sleep((bytes * 1_000) / bytesPerSecond, undefined, { signal });
   const damage = await content.verify(car, pace);
   await recordCheck(db, car, damage, days);
@@ -33,7 +33,7 @@ async function checkNext({ db, log, content, config }: ContentContext, signal: A
   return "again";
 }
 
-/** Shows how many of the stored CARs were damaged when they were checked last. */
+/** Reports how many of the stored CARs were damaged at their last check. */
 export function watchContent({ registry }: Metrics, { db }: ContentContext): void {
   new Gauge({
     name: "mintyard_damaged_content",
@@ -41,19 +41,19 @@ export function watchContent({ registry }: Metrics, { db }: ContentContext): voi
     registers: [registry],
     async collect() {
       const health = await readContentHealth(db).catch(() => null);
-      // Nothing known is no reason to say that all is well.
+      // Without data the metric must not report that all is well.
       if (health) this.set(health.damaged);
       else this.reset();
     },
   });
 }
 
-/** A check writes its result for the file that it read, whichever process holds the claim (`recordCheck`). */
+/** A check writes its result for the file that it read, whichever process has the claim (`recordCheck`). */
 const queue: WorkQueue = { table: "service.car", key: ["id"], due: "check_after" };
 
 /**
- * Takes the stored CAR whose check is due longest. No other process gets it until a check at this pace must be over, twice
- * the time and ten minutes; then a worker that died has lost it.
+ * Claims the stored CAR whose check has been due longest. No other process gets it for twice the time that a check
+ * takes at this rate, and ten minutes more; after that its worker counts as dead.
  */
 async function claimCheck(db: Kysely<Database>, bytesPerSecond: number): Promise<StoredCar | null> {
   const seconds = sql`(600 + 2 * m.size / ${bytesPerSecond}::bigint)`;
@@ -62,7 +62,7 @@ async function claimCheck(db: Kysely<Database>, bytesPerSecond: number): Promise
   return rows[0] ?? null;
 }
 
-/** Records what a check found. A file that was replaced in the meantime is not changed. */
+/** Records the result of a check. A file that was replaced in the meantime is not changed. */
 async function recordCheck(
   db: Kysely<Database>,
   { id, file }: StoredCar,
@@ -79,11 +79,11 @@ export interface ContentHealth {
   stored: number;
   checked: number;
   damaged: number;
-  /** A few of the damaged. */
+  /** A few of the damaged CARs. */
   samples: { root: string; file: string; damage: string }[];
 }
 
-/** What the checks know of all stored content. */
+/** The results of the checks of all stored content. */
 export async function readContentHealth(db: Kysely<Database>): Promise<ContentHealth> {
   const { rows } = await sql<ContentHealth>`
     SELECT count(*)::integer AS stored, count(checked_at)::integer AS checked, count(damage)::integer AS damaged,

@@ -10,8 +10,8 @@ const pace = { periodMs: 1_000, rests: true };
 const retryPause = { firstMs: 5_000, mostMs: 3_600_000 };
 
 /**
- * Hands uploads on to the remote pinning service until the signal; several workers share the queue.
- * Returns at once when none is configured. An upload under way is left at the signal and claimed again later.
+ * Passes uploads on to the remote pinning service until the signal aborts; several workers share the queue. Returns at
+ * once if no service is configured. A running upload is abandoned when the signal aborts, and claimed again later.
  */
 export async function runPinning(services: ContentContext, rounds: Rounds): Promise<void> {
   const { config, log } = services;
@@ -39,7 +39,7 @@ async function pinNext(services: ContentContext, driver: PinDriver): Promise<Nex
 async function pinOne({ db, log, logOnce, content }: ContentContext, driver: PinDriver, job: PinJob): Promise<void> {
   const { cid, attempts } = job;
   const context = { cid, attempts, driver: driver.name };
-  // An upload may take longer than a claim holds; who dies stops renewing it.
+  // An upload may take longer than a claim lasts; a worker that dies stops renewing it.
   const renewal = setInterval(() => void keepClaim(db, job).catch(() => undefined), claimSeconds * 300);
   let stored: string;
   try {
@@ -57,7 +57,7 @@ async function pinOne({ db, log, logOnce, content }: ContentContext, driver: Pin
     clearInterval(renewal);
   }
   if (stored !== cid) {
-    // Under another CID the content is not found by those who look for it: worse than no pin, since it looks like one.
+    // Under another CID nobody who looks for the content finds it. That is worse than no pin, since it looks like one.
     log.error({ ...context, stored }, "the pinning service stored another root");
     return await pinFailed(db, job, `${driver.name} stored the root ${stored} instead of ${cid}`);
   }
@@ -66,8 +66,8 @@ async function pinOne({ db, log, logOnce, content }: ContentContext, driver: Pin
 }
 
 /**
- * An answer that the same bytes will get again. A wrong key, a wrong path or a full account is none: the operator
- * mends it and the pin goes on; nor is a resumable upload that the other side lost (404, 409, 410, 423).
+ * Whether the same bytes would get the same answer again. That does not hold for a wrong key, a wrong path or a full
+ * account, which the operator can fix; nor for a resumable upload that the service lost (404, 409, 410, 423).
  */
 function isFinal(error: unknown): boolean {
   const status = (error as { statusCode?: unknown } | null)?.statusCode;
@@ -77,9 +77,9 @@ function isFinal(error: unknown): boolean {
 export interface PinJob {
   id: string;
   cid: string;
-  /** The CAR's file. */
+  /** The CAR's file id. */
   file: string;
-  /** This one included. */
+  /** Including the present one. */
   attempts: number;
 }
 
@@ -93,7 +93,7 @@ const queue: WorkQueue = {
   attempts: "pin_attempts",
 };
 
-/** Takes the upload that waits longest; no other worker gets it for a quarter of an hour. */
+/** Claims the upload that has waited longest; no other worker gets it for a quarter of an hour. */
 export async function claimPin(db: Kysely<Database>): Promise<PinJob | null> {
   const columns = sql`m.id, m.cid, m.car_id, m.pin_attempts`;
   const { rows } = await sql<PinJob>`
@@ -103,12 +103,12 @@ export async function claimPin(db: Kysely<Database>): Promise<PinJob | null> {
   return rows[0] ?? null;
 }
 
-/** Says that the worker which claimed this upload is still at it. */
+/** Renews the claim of the worker that is still uploading. */
 export async function keepClaim(db: Kysely<Database>, job: PinJob): Promise<void> {
   await renewLease(db, queue, heldRow(job), claimSeconds);
 }
 
-/** Every upload of the same content is pinned with it. */
+/** Marks every upload of the same content as pinned. */
 export async function pinDone(db: Kysely<Database>, cid: string): Promise<void> {
   await db
     .updateTable("service.upload")

@@ -1,4 +1,4 @@
-/** As many first bytes as `sniffType` looks at. */
+/** The number of first bytes that `sniffType` looks at. */
 export const sniffedBytes = 512;
 
 const signatures: readonly [type: string, at: number, bytes: string][] = [
@@ -20,7 +20,7 @@ const signatures: readonly [type: string, at: number, bytes: string][] = [
   ["application/pdf", 0, "%PDF-"],
 ];
 
-/** The media type that a file's first bytes give away; null when they say nothing. Never a type that runs scripts. */
+/** The media type that a file's first bytes identify; null when they do not. Never a type that runs scripts. */
 export function sniffType(head: Uint8Array): string | null {
   const text = Buffer.from(head.subarray(0, sniffedBytes)).toString("latin1");
   for (const [type, at, bytes] of signatures) if (text.startsWith(bytes, at)) return type;
@@ -38,23 +38,23 @@ const extensions: Record<string, string> = {
   gltf: "model/gltf+json",
 };
 
-/** What a text begins with. */
+/** How texts of these types begin. */
 const beginnings: readonly [type: string, pattern: RegExp][] = [
   ["application/json", /^\s*[{[]/],
   ["image/svg+xml", /^\s*(<\?xml[^>]*>\s*)?(<!--[^>]*-->\s*)?(<!DOCTYPE svg[^>]*>\s*)?<svg[\s>]/i],
   ["text/html", /^\s*(<!DOCTYPE html|<(html|head|body|script)[\s>])/i],
 ];
-/** A byte that no text has, other than tabs and ends of lines. */
+/** A control character that does not occur in text; tabs and line ends do. */
 const isControl = (byte: number) => byte < 9 || (byte > 13 && byte < 32) || byte === 127;
 
 /**
- * The media type of a text by its beginning, `text/plain` for any other; null for what is no text in UTF-8. A guess,
- * unlike `sniffType`: a name says more.
+ * The media type of a text by its beginning, `text/plain` if that is of no known type; null for anything but UTF-8
+ * text. It is a guess, unlike `sniffType`: a file's name is better evidence.
  */
 export function guessTextType(head: Uint8Array): string | null {
   let text: string;
   try {
-    // A character may be cut at the end.
+    // The last character may be incomplete.
     text = new TextDecoder("utf-8", { fatal: true }).decode(head, { stream: head.length >= sniffedBytes });
   } catch {
     return null;

@@ -2,7 +2,10 @@ import { Histogram } from "prom-client";
 import { exportCounter, gaugesOf, type Metrics } from "../telemetry/metrics.ts";
 import type { CarStorage } from "./car-storage.ts";
 
-/** Requests to the store of `IPFS_STORE`, and how many reads the copies on this machine save. Nothing for the local folder. */
+/**
+ * Metrics of requests to the store of `IPFS_STORE`, and of reads that the copies on this machine saved. None for the
+ * local folder.
+ */
 export function watchStore(metrics: Metrics, store: CarStorage): void {
   const { registry } = metrics;
   const { figures } = store;

@@ -3,30 +3,30 @@ import { basename, extname, join } from "node:path";
 import type { Logger } from "../telemetry/log.ts";
 
 /**
- * Older than any upload can run: an unknown file of this age was left by a process that
- * died. Younger ones may belong to another process that shares the folder.
+ * Longer than any upload can take: an unknown file of this age was left by a dead process. A younger one may belong to
+ * another process that shares the folder.
  */
 export const abandonedAfterMs = 600_000;
 
 /** How long an orphan is kept aside before it goes for good. */
 export const orphanKeptMs = 7 * 86_400_000;
 
-/** A copy of a stored CAR, while it is handed on to a server that may be slow. */
+/** How long a copy of a stored CAR may be in use by a slow server that receives it. */
 const copyKeptMs = 86_400_000;
 
 const keptMsOf: Record<string, number> = { ".part": abandonedAfterMs, ".copy": copyKeptMs, ".orphan": orphanKeptMs };
 
 /**
- * Removes what dead processes left behind: parts, copies, and orphans that were put aside long ago.
+ * Removes the remains of dead processes: parts, copies, and orphans that were put aside long ago.
  *
- * @returns how many files went.
+ * @returns how many files were removed.
  */
 export async function sweepParts(folder: string, now: number = Date.now()): Promise<number> {
   let removed = 0;
   for (const name of await readdir(folder)) {
     const keptMs = keptMsOf[extname(name)] ?? Infinity;
     const path = join(folder, name);
-    // Another process may sweep at the same time, or finish this very file.
+    // Another process may be sweeping too, or may complete this very file.
     const info = await stat(path).catch(() => null);
     if (!info || now - info.mtimeMs < keptMs) continue;
     await unlink(path).then(
@@ -38,12 +38,10 @@ export async function sweepParts(folder: string, now: number = Date.now()): Prom
 }
 
 /**
- * Puts aside each CAR that no row names: its process died between the file's rename and the commit.
+ * Puts aside each CAR that no row names: its process died between the file's rename and the commit. It is moved, not
+ * removed: if the database was restored from an older backup, these files are of acknowledged uploads.
  *
- * It is moved, not removed: where the database was restored from an older backup, the same files hold
- * uploads that were acknowledged.
- *
- * @param known the given files that the database has; when it throws, nothing is moved.
+ * @param known those of the given files that are in the database; when it throws, nothing is moved.
  * @returns how many files were moved.
  */
 export async function sweepOrphans(
@@ -76,9 +74,9 @@ export async function sweepOrphans(
 }
 
 /**
- * Clears away what broken uploads left, now and from time to time: a process that runs for months meets many.
+ * Removes the remains of broken uploads, now and at intervals: a process that runs for months meets many.
  *
- * @returns ends it.
+ * @returns a function that ends it.
  */
 export function sweepRegularly(content: { sweep(): Promise<number> }, log: Logger, intervalMs: number): () => void {
   const sweep = () =>

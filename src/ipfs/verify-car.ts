@@ -6,12 +6,12 @@ import { isBlockOf } from "./block-hash.ts";
 import { header } from "./car-file.ts";
 import type { CarStorage, OpenCar } from "./car-storage.ts";
 
-/** A CAR as its row says it is. */
+/** A CAR as its row describes it. */
 export interface StoredCar {
   id: bigint;
   root: string;
   file: string;
-  /** Of the file, in bytes. */
+  /** Size of the file in bytes. */
   size: bigint;
 }
 
@@ -22,18 +22,19 @@ interface StoredBlock {
 }
 
 const rowsAtOnce = 2_000;
-/** Read at once and checked in one piece; a block that is larger comes by itself. */
+/** Bytes and blocks that are read and checked in one step; a larger block is read by itself. */
 const [windowBytes, windowBlocks] = [1_048_576, 250];
 
 class Damage extends Error {}
 
 /**
- * Reads a stored CAR from its first byte to its last and compares it with what the database says of it: the header
- * with its root, each block against its hash, at the position where readers expect it. Memory: a few blocks.
+ * Reads a stored CAR from its first byte to its last and compares it with the database: the header with its root, and
+ * each block with its hash, at the position where readers expect it. Memory: a few blocks.
  *
  * @param pace called with the number of bytes after each read; the check waits for it.
- * @returns what is wrong, in a sentence; null for a CAR that is whole.
- * @throws whatever keeps the file from being judged: the database or the store is away, no more open files, no permission.
+ * @returns the fault in a sentence; null for a CAR that is whole.
+ * @throws any error that prevents the check: the database or the store is away, no file descriptors left, no
+ *   permission.
  */
 export async function verifyCar(
   db: Kysely<Database>,
@@ -73,7 +74,7 @@ export async function verifyCar(
   }
 }
 
-/** The blocks of a CAR in the order of the file, as many as are read at once. */
+/** The blocks of a CAR in the order of the file, in groups that are read at once. */
 async function* windowsOf(db: Kysely<Database>, carId: bigint): AsyncGenerator<StoredBlock[]> {
   let after = 0n;
   let window: StoredBlock[] = [];
@@ -96,7 +97,7 @@ async function* windowsOf(db: Kysely<Database>, carId: bigint): AsyncGenerator<S
   if (window.length > 0) yield window;
 }
 
-/** @param from where the block's section begins in `bytes`; @param at where its data begin. */
+/** @param from offset of the block's section in `bytes`; @param at offset of its data. */
 function checkBlock(bytes: Buffer, from: number, at: number, { multihash, position, size }: StoredBlock): void {
   const found = sectionCid(bytes.subarray(from, Math.max(from, at)), size);
   if (!found || !Buffer.from(found.multihash.bytes).equals(multihash)) {

@@ -3,23 +3,23 @@ import { mkdir, open, readdir, rename, stat, unlink, writeFile } from "node:fs/p
 import { join } from "node:path";
 import { abandonedAfterMs } from "../sweep-parts.ts";
 
-/** CARs are read in pieces of this size: the documents of a collection lie one after another. */
+/** CARs are read in pieces of this size: the documents of a collection are adjacent. */
 export const pieceBytes = 262_144;
-/** After so much of the bound was written, the folder is looked through. */
+/** The folder is scanned each time that this fraction of the bound was written. */
 const share = 16;
-/** A piece that was used is marked so at most once in this time. */
+/** A used piece is marked as used at most this often. */
 const markedMs = 60_000;
 
-/** What a file takes, at least a block of the usual file systems: most single files are small CARs. */
+/** Disk space of a file: at least one block of the usual file systems, since most single files are small CARs. */
 const onDisk = (bytes: number) => Math.max(4_096, bytes);
 
 /**
- * Pieces of CARs on the disk of this machine, in a folder that several processes share. A CAR never changes under its id, so a
- * piece is named by the id and its place; the reader checks the hash of each block, and has a wrong piece fetched again.
- * A crash can leave a piece cut or empty, which counts as one that is not there, and nothing else.
+ * Pieces of CARs on the disk of this machine, in a folder that several processes share. A CAR never changes under its
+ * id, so a piece is identified by the id and its index. The reader checks the hash of each block, and fetches a wrong
+ * piece again. A crash can leave a truncated or empty piece, which counts as missing.
  *
- * Its bound counts what files take of a disk, and is held by each process for itself: with N of them it may be exceeded by
- * N sixteenths, and by what is read while a process looks through the folder. No reader waits for that look.
+ * The bound applies to disk space, and each process enforces it by itself: N of them may exceed it by N sixteenths, and
+ * by the bytes read while a process scans the folder. No reader waits for the scan.
  */
 export class RangeCache {
   readonly #folder: string;
@@ -30,11 +30,11 @@ export class RangeCache {
   constructor(folder: string, mostBytes: number) {
     this.#folder = folder;
     this.#mostBytes = mostBytes;
-    // The first piece looks through what earlier processes left.
+    // So the first piece starts a scan for pieces of earlier processes.
     this.#writtenBytes = mostBytes;
   }
 
-  /** @returns null for a piece that is not here, or cannot be read. */
+  /** @returns null for a piece that is missing or cannot be read. */
   async get(file: string, index: number): Promise<Buffer | null> {
     try {
       const handle = await open(this.#path(file, index), "r");
@@ -52,7 +52,7 @@ export class RangeCache {
     }
   }
 
-  /** Never fails: a disk that is full keeps no copy, and readers get what they asked for. */
+  /** Never fails: on a full disk no copy is kept, and readers get their bytes all the same. */
   async put(file: string, index: number, bytes: Uint8Array): Promise<void> {
     if (bytes.length === 0 || bytes.length > this.#mostBytes) return;
     const path = this.#path(file, index);
@@ -80,7 +80,7 @@ export class RangeCache {
     });
   }
 
-  /** Again for what was written meanwhile. @param bytes of a piece that may not be on the disk yet. */
+  /** Repeats the scan for bytes written meanwhile. @param bytes size of a piece that may not be on the disk yet. */
   async #trimWhileFull(bytes: number): Promise<void> {
     while (this.#writtenBytes >= this.#mostBytes / share) {
       this.#writtenBytes = 0;
@@ -88,7 +88,7 @@ export class RangeCache {
     }
   }
 
-  /** Removes what was not used longest, until what one process writes before the next look has room. */
+  /** Removes the least recently used pieces, until there is space for what one process writes before the next scan. */
   async #trim(room: number): Promise<void> {
     const pieces: { path: string; size: number; usedMs: number }[] = [];
     let total = 0;

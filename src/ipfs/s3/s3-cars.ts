@@ -17,9 +17,9 @@ import { ObjectMissing, StoreFault } from "./store-fault.ts";
 import { StoreHealth } from "./store-health.ts";
 import { requireOwner, sweepObjects } from "./sweep-objects.ts";
 
-/** Of a CAR that is read from its first byte to its last. */
+/** Bytes per request for a CAR that is read from its first byte to its last. */
 const streamedAtOnce = 1_048_576;
-/** A store that was not asked for so long is asked before it is called well. */
+/** After this time without a request, the store is probed before it counts as healthy. */
 const knownMs = 10_000;
 
 /** The key of a CAR's object, below the prefix: the path that the file has in a local folder. */
@@ -28,8 +28,8 @@ function carKey(file: string): string {
 }
 
 /**
- * CAR files as objects of S3, which any number of hosts share. What is on this machine is a CAR while it is being written, and
- * copies of what was read.
+ * CAR files as objects of S3, which any number of hosts share. This machine only has CARs that are being written, and
+ * copies of pieces that were read.
  */
 export class S3Cars implements CarStorage {
   readonly keepsCopies: boolean;
@@ -38,12 +38,12 @@ export class S3Cars implements CarStorage {
   readonly #folder: string;
   readonly #health: StoreHealth;
   readonly #cache: RangeCache | null;
-  /** Pieces that are on their way, for all who wait for them. */
+  /** Pieces that are being fetched, shared by all readers that wait for them. */
   readonly #coming = new Map<string, Promise<Buffer[]>>();
   #loaded: Promise<S3Objects> | undefined;
   #incoming: Promise<string> | undefined;
 
-  /** @param folder of this machine, for CARs that are being written and for copies. */
+  /** @param folder on this machine, for CARs that are being written and for copies. */
   constructor(settings: S3Settings, folder: string) {
     this.#settings = settings;
     this.#folder = folder;
@@ -65,7 +65,7 @@ export class S3Cars implements CarStorage {
     try {
       await (await this.#objects()).putFile(carKey(car.id), car.path);
     } catch (error) {
-      // What the store did not keep as it was sent can be sent again.
+      // If the store did not keep the bytes as sent, the upload can be repeated.
       throw error instanceof StoreFault || error instanceof ObjectMissing ? new StoreAway(error) : error;
     }
     await car.discard();
@@ -76,14 +76,15 @@ export class S3Cars implements CarStorage {
   }
 
   async read(file: string, position: number, length: number, fresh = false): Promise<Buffer | null> {
-    // Of an empty block: S3 knows no empty range.
+    // An empty block: S3 has no empty ranges.
     if (length === 0) return Buffer.alloc(0);
     const cache = this.#cache;
     if (!cache) return whole(await (await this.#objects()).getRange(carKey(file), position, length), length);
     const [first, last] = [Math.floor(position / pieceBytes), Math.floor((position + length - 1) / pieceBytes)];
     const pieces: (Buffer | null)[] = [];
     for (let index = first; index <= last; index += 1) {
-      // What was cut by a crash is one that is not there. The last of a CAR is shorter, and then ends where the block does or later.
+      // A piece that a crash cut short counts as missing. The last piece of a CAR is shorter, but never ends before the
+      // block does.
       const piece = fresh ? null : await cache.get(file, index);
       const needed = Math.min(pieceBytes, position + length - index * pieceBytes);
       pieces.push(piece && piece.length >= needed ? piece : null);
@@ -97,11 +98,11 @@ export class S3Cars implements CarStorage {
         pieces[from - first + at] = piece;
     const bytes = Buffer.concat(pieces.map((piece) => piece ?? Buffer.alloc(0)));
     const start = position - first * pieceBytes;
-    // A copy: a block that is kept would keep all that was read with it.
+    // Copied: a slice that is kept would keep all bytes that were read with it.
     return bytes.length < start + length ? null : Buffer.from(bytes.subarray(start, start + length));
   }
 
-  /** Pieces of a CAR by one request, which all readers of the same pieces share. */
+  /** Fetches pieces of a CAR with one request, which all readers of the same pieces share. */
   async #fetch(cache: RangeCache, file: string, from: number, until: number): Promise<Buffer[]> {
     const key = `${file} ${from} ${until}`;
     const under = this.#coming.get(key);
@@ -132,7 +133,7 @@ export class S3Cars implements CarStorage {
     return { size, read, close: async () => undefined };
   }
 
-  /** By one request after another: none stays open while a slow reader takes what came. */
+  /** Sends one request after another, so that no connection stays open while a slow reader consumes. */
   async *stream(file: string, range?: ByteRange): AsyncGenerator<Uint8Array> {
     const objects = await this.#objects();
     try {
@@ -153,9 +154,9 @@ export class S3Cars implements CarStorage {
   }
 
   async withBlob<T>(file: string, use: (car: Blob) => Promise<T>): Promise<T> {
-    // A day is kept for it: what takes it from here may be slow.
+    // Copies in this folder last a day: the server that reads this one may be slow.
     const incoming = await this.incoming();
-    // A machine may run workers only, and their copies are cleared away by nobody else.
+    // On a machine with workers only, nothing else removes their copies.
     await sweepParts(incoming);
     const path = join(incoming, `${randomUUID()}.copy`);
     try {
@@ -182,7 +183,7 @@ export class S3Cars implements CarStorage {
         try {
           await writeFile(path, this.stream(file), { flag: "wx", mode: 0o600 });
         } catch (error) {
-          // One that was listed and has gone since is named by no row.
+          // An object that was listed and is gone since is not in any row.
           if (!((error as Error).cause instanceof ObjectMissing)) throw error;
           await unlinkIfThere(path);
         }
@@ -196,7 +197,7 @@ export class S3Cars implements CarStorage {
       const file = basename(name, ".car");
       if (!name.endsWith(".car")) continue;
       const path = carPath(folder, file);
-      // What is there already may be terabytes.
+      // Existing objects may be terabytes, so only their size is compared.
       if ((await objects.size(carKey(file))) !== (await stat(path)).size) await objects.putFile(carKey(file), path);
     }
   }
@@ -222,12 +223,12 @@ export class S3Cars implements CarStorage {
   }
 
   async trouble(): Promise<string | null> {
-    // Nobody waits for it: what looks after this process would take a slow answer for a process that is gone.
+    // Not awaited: a supervisor of this process would take a slow answer for a dead process.
     if (performance.now() - this.#health.lastAsked > knownMs || this.#health.fault()) void this.#look();
     return this.#health.fault()?.message ?? null;
   }
 
-  /** Asks for what is not there: the answer, or its lack, is what counts. */
+  /** Probes a missing key: only whether the store answers counts. */
   readonly #look = readCached(knownMs / 2, async () => {
     await (await this.#objects()).size("probe/none").catch(() => undefined);
   });

@@ -20,15 +20,15 @@ import { countForMinorGc } from "../minor-gc.ts";
 import { ObjectMissing, StoreFault } from "./store-fault.ts";
 import type { Asking } from "./store-health.ts";
 
-/** An object up to this size is written at once, a larger one in parts of it, two at a time. */
+/** An object up to this size is written with one request, a larger one in parts of this size, two at a time. */
 const partBytes = 8_388_608;
 const partsAtOnce = 2;
-/** S3 takes 10,000. */
+/** S3 allows 10,000. */
 const mostParts = 9_000;
 const mebibyte = 1_048_576;
-/** A body that breaks off is asked for again so many times; the client repeats requests without an answer by itself. */
+/** Tries for a body that breaks off; requests without an answer are retried by the client itself. */
 const bodyTries = 2;
-/** The last is of a connection on which nothing comes or goes; a part may take longer on a slow line. */
+/** The last one applies to a connection without any traffic; a part may take longer on a slow line. */
 const timeouts = {
   connectionTimeout: 3_000,
   requestTimeout: 60_000,
@@ -43,7 +43,7 @@ export interface StoredObject {
   modified: number;
 }
 
-/** The requests that we make of S3, below the prefix. This file is loaded when blocks are kept there, and not before. */
+/** Our requests to S3, below the prefix. This module is loaded only when blocks are kept in S3. */
 export class S3Objects {
   readonly #client: S3Client;
   readonly #settings: S3Settings;
@@ -59,7 +59,7 @@ export class S3Objects {
       forcePathStyle: pathStyle,
       maxAttempts: 3,
       requestHandler: timeouts,
-      // Other stores than AWS' know no trailing checksums. Content-MD5 is checked by all of them.
+      // Stores other than AWS' do not know trailing checksums. All of them check Content-MD5.
       requestChecksumCalculation: "WHEN_REQUIRED",
       responseChecksumValidation: "WHEN_REQUIRED",
       ...(endpoint === null ? {} : { endpoint }),
@@ -67,15 +67,15 @@ export class S3Objects {
     });
   }
 
-  /** The store refuses bytes that are not these: their hash goes with them. */
+  /** The request has the hash of the bytes, so the store refuses corrupted ones. */
   async put(key: string, bytes: Uint8Array): Promise<void> {
     const input = { ...this.#at(key), Body: bytes, ContentMD5: md5(bytes) };
     await this.#ask("write", () => this.#client.send(new PutObjectCommand(input)));
   }
 
   /**
-   * Stores a file, and resolves when the store says that it has an object of its size. What fails half-way leaves no
-   * object; its parts are removed now, or by the sweep.
+   * Stores a file, and resolves when the store reports an object of its size. A failed upload leaves no object; its
+   * parts are removed now, or by the sweep.
    */
   async putFile(key: string, path: string): Promise<void> {
     const file = await open(path, "r");
@@ -118,7 +118,7 @@ export class S3Objects {
   }
 
   /**
-   * Bytes of an object, fewer where it ends before.
+   * Bytes of an object, fewer if it ends before the last of them.
    *
    * @throws ObjectMissing, StoreAway
    */
@@ -136,7 +136,7 @@ export class S3Objects {
     });
   }
 
-  /** The size of an object; null: it is not there. */
+  /** The size of an object; null if it is missing. */
   async size(key: string): Promise<number | null> {
     try {
       const head = await this.#ask("read", () => this.#client.send(new HeadObjectCommand(this.#at(key))));
@@ -155,7 +155,7 @@ export class S3Objects {
     }
   }
 
-  /** Every object whose key begins so, a thousand at a time. */
+  /** Every object whose key has this prefix, listed a thousand at a time. */
   async *list(beginning: string): AsyncGenerator<StoredObject[]> {
     const { bucket: Bucket, prefix } = this.#settings;
     let ContinuationToken: string | undefined;
@@ -169,11 +169,11 @@ export class S3Objects {
     } while (ContinuationToken !== undefined);
   }
 
-  /** Ends uploads in parts that began before a time. @returns how many. */
+  /** Aborts multipart uploads that began before a time. @returns how many. */
   async abortUploads(beginning: string, before: number): Promise<number> {
     const { bucket: Bucket, prefix } = this.#settings;
     const input = { Bucket, Prefix: prefix + beginning };
-    // The first thousand; the next sweep has the next.
+    // Only the first thousand; the next sweep takes more.
     const { Uploads = [] } = await this.#ask("list", () => this.#client.send(new ListMultipartUploadsCommand(input)));
     let aborted = 0;
     for (const { Key, UploadId, Initiated } of Uploads) {
@@ -181,7 +181,7 @@ export class S3Objects {
       const upload = { Bucket, Key, UploadId };
       await this.#ask("remove", () => this.#client.send(new AbortMultipartUploadCommand(upload))).then(
         () => aborted++,
-        // Another process was here first.
+        // Another process may have aborted it first.
         (error) => {
           if (!(error instanceof ObjectMissing)) throw error;
         },
@@ -199,10 +199,10 @@ export class S3Objects {
   }
 }
 
-/** The connection ended, or stood still, in the middle of an answer. */
+/** The connection closed, or stalled, in the middle of an answer. */
 class BrokenBody extends Error {}
 
-/** @throws Error for an answer with other bytes than those that were asked for. */
+/** @throws Error for an answer with other bytes than the requested ones. */
 async function bytesOf(answer: GetObjectCommandOutput, position: number, length: number): Promise<Buffer> {
   const { Body, ContentRange = "", ContentLength } = answer;
   const [, first, last] = /^bytes (\d+)-(\d+)\//.exec(ContentRange) ?? [];
@@ -236,7 +236,7 @@ function md5(bytes: Uint8Array): string {
   return hash("md5", bytes, "base64");
 }
 
-/** Waits for all of them, so that nothing goes on behind the first failure. */
+/** Waits for all of them, so that none is still running after the first failure. */
 async function settleAll(works: readonly Promise<void>[]): Promise<void> {
   const results = await Promise.allSettled(works);
   for (const result of results) if (result.status === "rejected") throw result.reason;

@@ -3,9 +3,9 @@ import type { S3Settings } from "../../config/ipfs-store.ts";
 /** The object is not there. */
 export class ObjectMissing extends Error {}
 
-/** A request to the store failed: the message is one sentence for the operator, which names the setting to look at. */
+/** A request to the store failed. The message is one sentence for the operator that names the setting to look at. */
 export class StoreFault extends Error {
-  /** Asking again does not help: a setting, or a right at the store, has to change. */
+  /** Whether retrying is useless: a setting, or a permission at the store, has to change. */
   readonly isMistake: boolean;
 
   constructor(message: string, isMistake: boolean, cause: unknown) {
@@ -17,25 +17,25 @@ export class StoreFault extends Error {
 interface Known {
   name?: string;
   message?: string;
-  /** Of the system. */
+  /** Code of a system error. */
   code?: string;
-  /** Of S3's XML. */
+  /** Code in S3's XML. */
   Code?: string;
   $metadata?: { httpStatusCode?: number };
 }
 
-/** The status of an answer; 0 where there was none. */
+/** The HTTP status; 0 without an answer. */
 function statusOf(error: Known): number {
   return error.$metadata?.httpStatusCode ?? 0;
 }
 
-/** Whether an answer says that there is no such object. A HEAD has no text, and so no code. */
+/** Whether the answer means that there is no such object. A HEAD has no body, and so no code. */
 export function isMissing(error: unknown): boolean {
   const known = error as Known;
   return known.name === "NoSuchKey" || (statusOf(known) === 404 && known.name !== "NoSuchBucket");
 }
 
-/** What a failed request means. @param action what was not done, such as `write`. */
+/** The meaning of a failed request. @param action what was to be done, such as `write`. */
 export function faultOf(error: unknown, action: string, settings: S3Settings): StoreFault {
   const known = (error ?? {}) as Known;
   const mistake = explainMistake(known, action, settings);

@@ -4,25 +4,25 @@ import { faultOf, isMissing, ObjectMissing, type StoreFault } from "./store-faul
 
 export type Action = "read" | "write" | "remove" | "list";
 
-/** Runs one request of the store. @throws ObjectMissing, StoreAway */
+/** Runs one request to the store. @throws ObjectMissing, StoreAway */
 export type Asking = <T>(action: Action, request: () => Promise<T>) => Promise<T>;
 
-/** So many failures one after another, and further requests are refused at once; one in this time tries. */
+/** After this many failures in a row, requests are refused at once, except for one per `restMs`. */
 const failuresBeforeRest = 3;
 const restMs = 1_000;
 
 /**
- * Counts requests and failures. A store that is away would keep every reader for as long as its timeouts are: after a few of
- * them only one request in a second waits, and the others are refused at once.
+ * Counts requests and failures. A store that is away would delay every reader by its timeouts. So after a few failures
+ * only one request per second is sent, and the others are refused at once.
  */
 export class StoreHealth {
   readonly figures: StoreFigures = { onRequest: null, cacheHits: 0, cacheMisses: 0 };
   readonly #settings: S3Settings;
-  /** The last fault of each kind of request, until one of that kind is answered. */
+  /** The last fault of each kind of request, until one of that kind succeeds. */
   readonly #faults = new Map<Action, StoreFault>();
   #failures = 0;
   #nextTry = 0;
-  /** When a request ended last, by `performance.now()`. */
+  /** When the last request ended, by `performance.now()`. */
   lastAsked = Number.NEGATIVE_INFINITY;
 
   constructor(settings: S3Settings) {
@@ -52,14 +52,14 @@ export class StoreHealth {
       }
       const fault = faultOf(error, action, this.#settings);
       this.#faults.set(action, fault);
-      // What is refused was answered: the store is not away for others.
+      // A refusal is an answer: the store is not away.
       this.#failures = fault.isMistake ? 0 : this.#failures + 1;
       ended(fault.isMistake ? "refused" : "away");
       throw new StoreAway(fault);
     }
   };
 
-  /** What is wrong with the store, as the last requests say. */
+  /** The present fault of the store, by the last requests. */
   fault(): StoreFault | null {
     return this.#faults.values().next().value ?? null;
   }
@@ -67,7 +67,7 @@ export class StoreHealth {
   #succeeded(action: Action): void {
     this.#failures = 0;
     this.#faults.delete(action);
-    // It answers again: what the others said of its absence is over. A refusal of theirs is not.
+    // The store answers again, so faults that say it is away are over. Refusals are not.
     for (const [other, fault] of this.#faults) if (!fault.isMistake) this.#faults.delete(other);
   }
 }

@@ -5,24 +5,25 @@ import { abandonedAfterMs, orphanKeptMs } from "../sweep-parts.ts";
 import type { S3Objects } from "./s3-objects.ts";
 import { ObjectMissing } from "./store-fault.ts";
 
-/** Longer than any upload in parts is under way. S3 says only when it began. */
+/** Longer than any multipart upload takes. S3 only reports when it began. */
 const uploadKeptMs = 86_400_000;
-/** Whose objects these are. */
+/** Key of the object that names the owner of all others. */
 const ownerKey = "owner";
 const markOf = (file: string) => `orphans/${file}`;
 const carName = /^cars\/([0-9a-f]{2})\/(\1[0-9a-f]{6}(-[0-9a-f]{4}){3}-[0-9a-f]{12})\.car$/;
 
 /**
- * Clears away what dead processes left in S3: uploads in parts, probes, and CARs that no row names. Such a CAR is marked first,
- * by an object of its own, and goes when it is still unknown a week later: where the database was restored from an older backup,
- * the same CARs hold uploads that were acknowledged. Objects of other names are left alone.
+ * Removes the remains of dead processes from S3: multipart uploads, probes, and CARs that no row names. Such a CAR is
+ * first marked by an object of its own, and removed if no row names it a week later: if the database was restored from
+ * an older backup, these CARs are of acknowledged uploads. Objects with other names are left alone.
  *
- * @returns how many objects went or were marked.
- * @throws Error when the objects are another database's: a copy of it, made for a trial, must not remove what its original keeps.
+ * @returns how many objects were removed or marked.
+ * @throws Error when the objects belong to another database: a copy made for a trial must not remove the CARs of the
+ *   original.
  */
 export async function sweepObjects(objects: S3Objects, records: Records, now: number): Promise<number> {
   await requireOwner(objects, await records.databaseName());
-  // A store that does not list them, or lets nobody, clears them away by a rule of its own.
+  // Some stores do not list or abort uploads, or do not permit it; they remove them by a lifecycle rule.
   let cleared = await objects.abortUploads("cars/", now - uploadKeptMs).catch(() => 0);
   const marked = new Map<string, number>();
   for await (const page of objects.list("orphans/"))
@@ -49,7 +50,7 @@ export async function sweepObjects(objects: S3Objects, records: Records, now: nu
       }
     }
   }
-  // Of CARs that somebody else removed. A young one is not among the old, and has no mark either.
+  // Marks of CARs that were removed by other means. The age keeps the marks of young ones.
   for (const [file, since] of marked) if (now - since >= orphanKeptMs) await objects.remove(markOf(file));
   for await (const page of objects.list("probe/"))
     for (const { key, modified } of page) if (now - modified >= abandonedAfterMs) await objects.remove(key);
@@ -57,15 +58,15 @@ export async function sweepObjects(objects: S3Objects, records: Records, now: nu
 }
 
 /**
- * Two databases on one prefix would each take the other's content for orphans. The first one that comes is the owner.
+ * Two databases on one prefix would each take the other's content for orphans. The first one becomes the owner.
  *
- * @throws ConfigError when the objects are another database's.
+ * @throws ConfigError when the objects belong to another database.
  */
 export async function requireOwner(objects: S3Objects, database: string): Promise<void> {
   let owner = await readOwner(objects);
   if (owner === null) {
     await objects.put(ownerKey, Buffer.from(database));
-    // Another database may have come at the same time: the last one that wrote is the owner.
+    // Another database may have started at the same time: the last writer is the owner.
     owner = await readOwner(objects);
   }
   if (owner === database) return;
