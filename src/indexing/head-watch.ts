@@ -136,8 +136,8 @@ export class HeadWatch {
 
 const retryPause = { firstMs: 500, mostMs: 60_000 };
 /**
- * After so many new blocks without an announcement a websocket counts as dead. One block says nothing: its announcement
- * may be on the way during the poll.
+ * After this many new blocks without an announcement a websocket counts as dead. One such block proves nothing: its
+ * announcement may be on the way during the poll.
  */
 const mostMissed = 2;
 

@@ -174,15 +174,15 @@ function compact(path: readonly number[], isLeaf: boolean): Hex {
 
 /** Polygon and its test network Amoy. */
 const chainIds: ReadonlySet<number> = new Set([137, 80002]);
-/** Sprints of Bor have 64 or 16 blocks. Only the last block of a sprint takes state from Ethereum. */
+/** Sprints of Bor have 64 or 16 blocks. Only the last block of a sprint takes state from the root chain. */
 const sprint = 16n;
 
 export const hasStateSync = (chainId: number): boolean => chainIds.has(chainId);
 
 /**
  * Whether a block can have a state-sync transaction. On Polygon this is a transaction without a sender, last in its
- * block, that brings tokens from Ethereum. Before the fork that put it into the block's body, neither receipts root nor
- * bloom covers it.
+ * block, that brings tokens from the root chain (Ethereum; Sepolia for Amoy). Before the fork that put it into the
+ * block's body, neither receipts root nor bloom covers it.
  */
 export function mayHaveStateSync(chainId: number, number: bigint): boolean {
   return chainIds.has(chainId) && number % sprint === 0n;

@@ -33,7 +33,7 @@ export class LogPlaces {
     maxSize: keptPlaces,
     sizeCalculation: (claims) => claims.reduce((sum, { places }) => sum + places.size + 1, 0),
   });
-  /** The last blocks by hash. */
+  /** Recently passed blocks, by hash. */
   readonly #blocks = new LRUCache<string, { endpoint: number; places: Places }>({ max: keptBlocks });
 
   /** Records logs whose blocks Ponder requests next. */

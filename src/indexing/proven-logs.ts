@@ -82,7 +82,10 @@ async function fetchReceipts(
   return fetchAll().catch(fetchAll);
 }
 
-/** For an error of a node that fails to assemble the receipts of some blocks but has each of them. @returns null */
+/**
+ * Some nodes fail to assemble the receipts of some blocks, but have each of them. @returns null for that error;
+ * rethrows others.
+ */
 function singly(error: unknown): null {
   if (error instanceof NodeRefusal && error.kind === "broken") return null;
   throw error;

@@ -103,7 +103,6 @@ export async function startRpcGateway(chain: GatewayChain, urls: readonly string
   if (address === null || typeof address === "string") throw new Error("the RPC gateway got no port");
   return {
     url: `http://127.0.0.1:${address.port}`,
-    /** Announces heads. */
     wsUrl: `ws://127.0.0.1:${address.port}`,
     /** Not started yet: the caller starts it. */
     heads,

@@ -108,7 +108,7 @@ async function tellReaders(config: Config, chain: Chain, reason: string): Promis
       await client.end();
     }
   } catch {
-    // The loop goes on and will see it.
+    // Ignored: while the database is away, the next attempt of the caller fails too.
   }
 }
 

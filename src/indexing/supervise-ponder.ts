@@ -21,7 +21,7 @@ export interface IndexerReady {
   chain: string;
   chainId: number;
   schema: string;
-  /** The block the index had caught up with. */
+  /** The block that the index has reached. */
   block: bigint;
 }
 
