@@ -81,8 +81,8 @@ export class LocalCars implements CarStorage {
   }
 
   async copyOut(folder: string): Promise<void> {
-    // Rows only ever refer to finished files, which are never changed. Copied one by one, so that a file removed
-    // meanwhile ends nothing.
+    // Files that rows name are only ever added. Each is copied on its own, so that the removal of another one meanwhile
+    // does not end the backup.
     const entries = await readdir(this.#folder, { recursive: true, withFileTypes: true }).catch(ifThere([]));
     for (const entry of entries) {
       // A file that is still being written has another extension.

@@ -8,7 +8,7 @@ import type { Logger } from "../telemetry/log.ts";
  */
 export const abandonedAfterMs = 600_000;
 
-/** How long an orphan is kept aside before it goes for good. */
+/** How long an orphan is kept aside before it is removed for good. */
 export const orphanKeptMs = 7 * 86_400_000;
 
 /** How long a copy of a stored CAR may be in use by a slow server that receives it. */

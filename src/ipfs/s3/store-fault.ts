@@ -1,6 +1,5 @@
 import type { S3Settings } from "../../config/ipfs-store.ts";
 
-/** The object is not there. */
 export class ObjectMissing extends Error {}
 
 /** A request to the store failed. The message is one sentence for the operator that names the setting to look at. */
