@@ -1,16 +1,16 @@
 import { type Kysely, sql } from "kysely";
 import type { Database } from "../../db/database.ts";
 
-/** More ranges than this of one contract in one pass become the one range that covers them. */
+/** If one contract announces more ranges than this in one pass, they are replaced by the one range that covers them. */
 const rangesPerContract = 32;
-/** Rows per statement, far below the statement time-out. */
+/** Rows per statement, well within the statement timeout. */
 const portion = 10_000;
-/** Announcements this far behind cannot be seen again by the overlap of passes. */
+/** Announcements that are further behind cannot be read again by overlapping passes. */
 const keptBlocks = 2_048n;
 
 /**
- * Records ERC-4906 and ERC-1155 URI events from a block on. Seeing an event again changes
- * nothing; contracts without a token are ignored.
+ * Records ERC-4906 and ERC-1155 URI events from a block on. Recording an event again changes nothing; contracts without
+ * a token are ignored.
  */
 export async function recordAnnouncements(db: Kysely<Database>, chainId: number, from: bigint): Promise<void> {
   await sql`
@@ -33,9 +33,9 @@ export async function recordAnnouncements(db: Kysely<Database>, chainId: number,
 }
 
 /**
- * Queues contracts that announced a change of what they tell of themselves (ERC-7572), from a block on: a third party's once
- * in `windowSeconds`, however often it announces, collections of our factory at once. Those without a record are new, and
- * read anyway.
+ * Queues contracts that announced a change of their own metadata (ERC-7572), from a block on: collections of our
+ * factory at once, a third party's contract once in `windowSeconds`, however often it announces. Contracts without a
+ * record are new, and read anyway.
  */
 export async function queueContractUpdates(
   db: Kysely<Database>,
@@ -56,11 +56,11 @@ export async function queueContractUpdates(
 }
 
 /**
- * Queues what was announced: tokens whose URI was read before the event's block are stale. A third
- * party's contract gets this once in `windowSeconds`, however often it calls; collections of our
- * factory, whose events come from their admins' transactions, at once.
+ * Queues the announced tokens: those whose URI was read before the event's block are stale. Collections of our factory,
+ * whose events come from their admins' transactions, are queued at once, a third party's contract once in
+ * `windowSeconds`, however often it announces.
  *
- * @returns whether anything was marked.
+ * @returns whether anything was queued.
  */
 export async function applyAnnouncements(
   db: Kysely<Database>,
@@ -82,7 +82,7 @@ export async function applyAnnouncements(
     await sql`
       UPDATE service.metadata_announcement SET applied_block = ${block}
       WHERE chain_id = ${chainId} AND contract = ${contract} AND block <= ${block}`.execute(db);
-    // What changes all tokens often changes the collection's own document.
+    // An event for all tokens often means that the collection's own document has changed as well.
     await sql`
       INSERT INTO service.contract_metadata AS c (chain_id, address, announced_at)
       VALUES (${chainId}, ${contract}, clock_timestamp())

@@ -3,13 +3,13 @@ import type { Database } from "../../db/database.ts";
 import { withheldContracts, withheldToken } from "../../db/withheld-token.ts";
 import { type DemandKind, triedAgainAfter } from "./metadata-demand.ts";
 
-/** Demands that one round queues. */
+/** Demands that one round handles. */
 const most = 500;
-/** Tokens of a list that one demand queues: more than its largest page. */
+/** Tokens of a list that one demand queues: more than the largest page has. */
 const perList = 200;
 /**
- * Tokens of one collection that one round queues, and those of all collections that wait at a time: one read of a large one is
- * work for hours, and thousands of such reads are no more than that. The rest follows as the queue empties.
+ * Tokens of one collection that one round queues, and the most of all collections that wait at a time. Reading a large
+ * collection takes hours of work, and thousands of demands must not add up. The rest follows as the queue empties.
  */
 const usualBounds = { portion: 1_000, waiting: 5_000 };
 interface Demand {
@@ -19,10 +19,10 @@ interface Demand {
 }
 
 /**
- * Queues what readers asked for (`metadata-demand.ts`): the token itself before everything else, then the tokens of the
- * page, then all tokens of the collection.
+ * Queues what clients requested (`metadata-demand.ts`): a requested token before everything else, then the tokens of a
+ * list, then all tokens of a collection.
  *
- * @returns whether there was something.
+ * @returns whether there was any demand.
  */
 export async function applyDemand(
   db: Kysely<Database>,
@@ -48,8 +48,8 @@ export async function applyDemand(
 }
 
 /**
- * Whether a contract is no collection although its logs look like one's, so that what it has are no tokens: until the indexer
- * has left them out of the index.
+ * Whether a contract is an ERC-20 whose logs look like ERC-721's. Its tokens are skipped, until the indexer has left
+ * them out of the index.
  */
 export function isFungible(chainId: number, contract: RawBuilder<unknown>): RawBuilder<boolean> {
   return sql`EXISTS (SELECT FROM service.contract_metadata e
@@ -74,7 +74,7 @@ async function queueTokens(db: Kysely<Database>, chainId: number, tokens: readon
   `.execute(db);
 }
 
-/** The first tokens that an account holds and that were never queued: page by page the rest follows. */
+/** The first tokens of an account that were never queued: the rest follows page by page. */
 async function queueHeld(db: Kysely<Database>, chainId: number, account: Buffer): Promise<void> {
   await sql`
     INSERT INTO service.token_metadata (chain_id, contract, token_id, priority)
@@ -127,7 +127,7 @@ async function queueDemanded(
     .where("chain_id", "=", chainId)
     .where("demanded_at", "is not", null)
     .where("queued_at", "is", null)
-    // None has all turns, however large it is.
+    // In random order, so that a large one does not take every turn.
     .orderBy(sql`random()`)
     .limit(most)
     .execute();
@@ -148,7 +148,7 @@ async function queueDemanded(
   }
 }
 
-/** Tokens that wait because their collections were asked for. */
+/** Number of tokens that wait because their collections were requested. */
 async function countWaiting(db: Kysely<Database>, chainId: number, atMost: number): Promise<number> {
   const { rows } = await sql<{ waiting: number }>`
     SELECT count(*)::int AS waiting FROM (

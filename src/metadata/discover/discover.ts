@@ -5,19 +5,19 @@ import { queueContractUpdates, recordAnnouncements } from "./announcements.ts";
 import { isFungible, recordContracts } from "./apply-demand.ts";
 
 /**
- * Blocks that every pass reads again. A reorg puts tokens and announcements into blocks
- * that were already read; deeper ones are left to the sweep.
+ * Blocks that every pass reads again. A reorg puts tokens and announcements into blocks that were already read; deeper
+ * reorgs are left to the sweep.
  */
 const overlapBlocks = 256n;
-/** Rows per statement, far below the statement time-out. */
+/** Rows per statement, well within the statement timeout. */
 const portion = 10_000;
 
 const nobody = Buffer.alloc(20);
 
-/** Tokens of a contract that no reader asked for which are queued in all, those that moved included. */
+/** The most tokens, moved ones included, that are queued of a contract that no client requested. */
 const movedTokens = 1_000;
 
-/** How far the index has come; null while it has nothing of this chain. */
+/** The index's newest block of a chain; null while it has none. */
 export async function readIndexHead(db: Kysely<Database>, chainId: number): Promise<bigint | null> {
   const row = await db
     .selectFrom("nft.heads")
@@ -28,11 +28,11 @@ export async function readIndexHead(db: Kysely<Database>, chainId: number): Prom
 }
 
 /**
- * Queues what is new and to be read (see `queueMinted`) and what is another token by now, and records what contracts announced as changed, up to a block of
- * the index.
+ * Queues new tokens that are to be read (see `queueMinted`) and tokens that were minted again, and records announced
+ * changes, up to a block of the index.
  *
- * @param firstTokens of a contract that no reader asked for.
- * @param refreshWindowSeconds between two readings of a third party's contract that it announces.
+ * @param firstTokens tokens read of a contract that no client requested.
+ * @param refreshWindowSeconds seconds between two readings of a third party's contract because of its announcements.
  * @returns whether a token was queued.
  */
 export async function discover(
@@ -58,8 +58,8 @@ export async function discover(
   await queueLaunched(db, chainId, back(cursor.mint_block));
   await recordAnnouncements(db, chainId, back(cursor.update_block));
   await queueContractUpdates(db, chainId, back(cursor.update_block), refreshWindowSeconds);
-  // The head is taken as it was before this pass: rows that came meanwhile are seen by the next one.
-  // It may go back: another version of the index, or a local chain that began anew.
+  // The head from before this pass: the next pass sees rows that came meanwhile. It may go back, with another version
+  // of the index or a reset local chain.
   await db
     .updateTable("service.metadata_cursor")
     .set({ mint_block: head, update_block: head })
@@ -68,7 +68,9 @@ export async function discover(
   return minted + reborn > 0;
 }
 
-/** Finds what the passes by blocks cannot: tokens minted before the first indexed block, and whatever it missed. */
+/**
+ * Queues what the passes by blocks cannot see: tokens minted before the first indexed block, and any that were missed.
+ */
 export async function sweep(db: Kysely<Database>, chainId: number, firstTokens: number): Promise<void> {
   await inPortions(() => queueMinted(db, chainId, null, firstTokens));
   await queueLaunched(db, chainId, 0n);
@@ -85,7 +87,7 @@ export async function sweep(db: Kysely<Database>, chainId: number, firstTokens: 
     .execute();
 }
 
-/** Marks the tokens of contracts that a client wants read again. */
+/** Queues the tokens of contracts for which a client requested a refresh. */
 export async function applyRefreshes(db: Kysely<Database>, chainId: number): Promise<void> {
   const requests = await db
     .selectFrom("service.contract_metadata")
@@ -111,8 +113,9 @@ export async function applyRefreshes(db: Kysely<Database>, chainId: number): Pro
 }
 
 /**
- * Queues new tokens of collections of this installation and of those that a reader asked for, and of every other contract
- * the first ones, until it has `firstTokens` in the queue: a flood of tokens without readers costs no row here.
+ * Queues new tokens: all of this installation's collections and of those that a client requested; of every other
+ * contract the first ones, until `firstTokens` are in the queue. So a flood of tokens that nobody requests costs no
+ * rows.
  *
  * @param from null: all tokens, contract by contract.
  */
@@ -165,7 +168,10 @@ async function queueMinted(
   return rows[0]?.count ?? 0n;
 }
 
-/** Queues what moved from holder to holder by a log of its own, up to `movedTokens` of a contract that no reader asked for. */
+/**
+ * Queues tokens that moved from holder to holder by a log of their own, up to `movedTokens` of a contract that no
+ * client requested.
+ */
 async function queueMoved(db: Kysely<Database>, chainId: number, from: bigint): Promise<void> {
   await sql`
     INSERT INTO service.token_metadata (chain_id, contract, token_id, priority)
@@ -183,7 +189,7 @@ async function queueMoved(db: Kysely<Database>, chainId: number, from: bigint): 
     ON CONFLICT DO NOTHING`.execute(db);
 }
 
-/** Collections that our factory made have a name before they have a token. */
+/** Collections of our factory have a name before they have a token. */
 async function queueLaunched(db: Kysely<Database>, chainId: number, from: bigint): Promise<void> {
   await sql`
     INSERT INTO service.contract_metadata (chain_id, address)
@@ -208,7 +214,7 @@ async function queueContract(db: Kysely<Database>, chainId: number, address: Buf
   return numAffectedRows ?? 0n;
 }
 
-/** Rows of blocks that no longer exist: what they say is another chain's. */
+/** Deletes rows of blocks above the index's head: they are from another chain. */
 async function forgetBeyond(db: Kysely<Database>, chainId: number, head: bigint): Promise<void> {
   for (const table of ["token_metadata", "contract_metadata"]) {
     await sql`
@@ -232,12 +238,11 @@ function back(block: bigint): bigint {
 }
 
 /**
- * Queues tokens that were minted again after they were burned, from a block on: what was read before is of a token that is
- * dead, and ERC-4906 wants no event of a mint. Of ERC-1155 these are the mints of an id that nobody held.
+ * Queues tokens that were minted again after they were burned, from a block on. The document read before is of the
+ * burned token, and ERC-4906 requires no event for a mint. Of ERC-1155 these are mints of an id without an owner. The
+ * row loses its URI; such a document is only shown until the token has been tried again (`finishToken`).
  *
- * Without its URI, a document is only shown until the token has been tried again (`finishToken`).
- *
- * @returns how many; as many as `portion` when there are more.
+ * @returns how many were queued; exactly `portion` when there are more.
  */
 async function queueReborn(db: Kysely<Database>, chainId: number, from: bigint): Promise<bigint> {
   const { numAffectedRows } = await sql`

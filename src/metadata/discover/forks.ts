@@ -4,11 +4,11 @@ import { toBytes, toHex } from "../../db/bytes.ts";
 import type { Database } from "../../db/database.ts";
 import type { PinnedBlock } from "../read/call-contract.ts";
 
-/** Longer than any read of a token takes, and deeper than chains reorganise. */
+/** More than pass while any token is read, and deeper than chains reorganise. */
 const keptBlocks = 2_048n;
 const deepest = 256;
 
-/** Records that URIs will be read at this block. Before the first of them is. */
+/** Records a block before the first URI is read at it. */
 export async function recordReadBlock(db: Kysely<Database>, chainId: number, block: PinnedBlock): Promise<void> {
   await sql`
     INSERT INTO service.metadata_read_block (chain_id, number, hash)
@@ -19,11 +19,11 @@ export async function recordReadBlock(db: Kysely<Database>, chainId: number, blo
 }
 
 /**
- * Compares the blocks at which URIs were read with the chain, newest first, down to one that is still in the chain.
- * What was read above that came from a branch that is dead, and is read again: also where the living
- * branch announced its change at a lower block than the one that was read.
+ * Compares the blocks at which URIs were read with the chain, newest first, down to one that is still canonical.
+ * Readings at higher blocks came from a dead branch, and are repeated, even if the canonical branch announced its
+ * change at a lower block.
  *
- * @returns whether a reorganisation was found.
+ * @returns whether there was a reorganisation.
  */
 export async function dropDeadBranch(
   db: Kysely<Database>,
@@ -31,7 +31,7 @@ export async function dropDeadBranch(
   chainId: number,
   head: PinnedBlock,
 ): Promise<boolean> {
-  // Above the head nothing can be concluded: a node behind its siblings has not seen these blocks yet.
+  // Blocks above the head prove nothing: a node behind its siblings does not have them yet.
   const { rows } = await sql<{ number: bigint; hash: Buffer }>`
     SELECT number, hash FROM service.metadata_read_block
     WHERE chain_id = ${chainId} AND number <= ${head.number}
@@ -49,7 +49,7 @@ export async function dropDeadBranch(
   const oldest = dead.at(-1)?.number;
   if (newest === undefined || oldest === undefined) return false;
   const above = confirmed === null || confirmed >= oldest ? oldest - 1n : confirmed;
-  // The block's row goes first: a reading of it that ends after this finds that it has gone, see `finishToken`.
+  // The block's row is deleted first: a reading that ends later sees that it is gone, see `finishToken`.
   for (const { number, hash } of dead)
     await sql`
       DELETE FROM service.metadata_read_block

@@ -6,15 +6,18 @@ import { entryBound } from "../../cache-bounds.ts";
 import { toBytes } from "../../db/bytes.ts";
 import type { Logger } from "../../telemetry/log.ts";
 
-/** What readers asked for: one token, a collection, what an account holds, or the newest tokens of a chain. */
+/** What a client requested: one token, a collection, the tokens of an account, or the newest tokens of a chain. */
 export type DemandKind = "token" | "contract" | "account" | "chain";
 
 const flushMs = 500;
-/** The same demand is recorded once in this time. Of lists sooner again, since each time the next part of a list is queued. */
+/**
+ * The same demand is recorded once within this time. For lists it is shorter, since each time the next part of the list
+ * is queued.
+ */
 const quietMs: Record<DemandKind, number> = { token: 600_000, contract: 600_000, account: 5_000, chain: 5_000 };
-/** The cache looks at the clock that often at most: each time it sets a timer. */
+/** How often the cache may read the clock: each time it sets a timer. */
 const clockMs = 500;
-/** Demands in memory, and those that one statement stores. What is beyond is recorded when it is asked for again. */
+/** The most demands in memory, and in one statement. Further ones are dropped, and recorded at their next request. */
 const most = 10_000;
 const zeroAddress = `0x${"00".repeat(20)}`;
 
@@ -23,27 +26,31 @@ interface Demand {
   kind: DemandKind;
   address: string;
   tokenId: string;
-  /** Whose day pays if the token failed before and is tried again for this; null: nobody's. */
+  /** The account whose daily budget pays for another try of a failed token; null: none. */
   account: string | null;
 }
 
-/** A token whose tries have ended is tried once more when it is asked for, no sooner than this after the last one. */
+/**
+ * A token whose tries are used up is tried once more when it is requested, at the earliest this long after the last
+ * try.
+ */
 export const triedAgainAfter = "1 hour";
 
-/** Whether an account may have one more token read again. */
+/** Whether an account has budget left for another try of a failed token. */
 type MayRetry = (accountId: string) => Promise<boolean>;
 
 /**
- * Records what readers ask for, so that the worker reads its metadata first (`apply-demand.ts`). In memory, and stored about
- * twice a second: a read neither waits for it nor fails by it. What failed before is tried again as often as the account's
- * day has, where its plan counts days; beyond that a read is answered all the same and nothing is tried.
+ * Records what clients request, so that the worker reads its metadata first (`apply-demand.ts`). Demands are collected
+ * in memory and stored about twice a second: a client's read neither waits for that nor fails because of it. Where a
+ * plan limits tries per day, failed tokens are tried again within that budget; beyond it the read is answered all the
+ * same, without another try.
  */
 export class MetadataDemand {
   readonly #pool: Pick<pg.Pool, "query" | "ended">;
   readonly #log: Logger;
   readonly #mayRetry: MayRetry;
   #waiting = new Map<string, Demand>();
-  /** Demands that are not recorded again yet. */
+  /** Recent demands, which are not recorded again yet. */
   readonly #recorded = new LRUCache<string, true>({ ...entryBound(most), ttlResolution: clockMs });
   #timer: NodeJS.Timeout | null = null;
 
@@ -53,13 +60,13 @@ export class MetadataDemand {
     this.#mayRetry = mayRetry;
   }
 
-  /** A reader asked for this token, and so for its collection. */
+  /** A client requested this token, and so its collection. */
   token(caller: Caller, chainId: number, contract: string, tokenId: bigint): void {
     this.shown(caller, chainId, contract, String(tokenId));
     this.contract(chainId, contract);
   }
 
-  /** A list showed this token, among those of other collections. */
+  /** A list contained this token, among those of other collections. */
   shown(caller: Caller, chainId: number, contract: string, tokenId: string): void {
     const account = planOf(caller).deployRequestsPerDay === null ? null : caller.accountId;
     this.#record("token", chainId, contract, tokenId, account);
@@ -86,7 +93,10 @@ export class MetadataDemand {
     this.#timer ??= setTimeout(() => void this.flush(), flushMs).unref();
   }
 
-  /** Stores what was recorded so far. Never fails: what cannot be stored is dropped, and recorded when it is asked for again. */
+  /**
+   * Stores the demands recorded so far. Never fails: demands that cannot be stored are dropped, and recorded at their
+   * next request.
+   */
   async flush(): Promise<void> {
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = null;
@@ -113,7 +123,7 @@ export class MetadataDemand {
     }
   }
 
-  /** Without those that would be tries of what failed, and that their account's day has no room for. */
+  /** Removes demands for failed tokens that exceed their account's daily budget. */
   async #admitted(waiting: readonly Demand[]): Promise<readonly Demand[]> {
     const counted = waiting.filter(({ account }) => account !== null);
     if (counted.length === 0) return waiting;

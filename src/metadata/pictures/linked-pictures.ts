@@ -9,16 +9,18 @@ import { mostPictureBytes, type ThumbnailWidth } from "../../thumbnails/bounds.t
 import { soonEnough, type Thumbnail, type Thumbnails } from "../../thumbnails/thumbnails.ts";
 import { decodeDataUri, webUrlOf } from "../read/read-document.ts";
 
-/** A preview with the digest of its picture; a refusal, and "busy", as of `Thumbnails`. */
+/** A preview with the digest of its picture; a refusal or "busy" as in `Thumbnails`. */
 export type LinkedThumbnail = { bytes: Buffer; digest: string } | { refused: string } | "busy";
 
-/** Who asks: clients take turns, and what one of them made this process read is paid for by it. */
+/**
+ * The client, which takes turns with others, and `paid`, which charges it for the bytes that this process read for it.
+ */
 export interface Asking {
   client: string;
   paid: (bytes: number) => void;
 }
 
-/** What a link led to, when it was followed last. */
+/** What a link led to when it was last followed. */
 interface Known {
   digest: string;
   /** Milliseconds of Unix time. */
@@ -26,34 +28,39 @@ interface Known {
   etag?: string | undefined;
 }
 
-/** No server takes a longer address. */
+/** No server takes a longer URL. */
 const mostLink = 2_048;
-/** So long a link leads to what it led to; then its server is asked again. */
+/** How long a link's picture is reused before its server is asked again. */
 const knownMs = 86_400_000;
 const failedMs = 300_000;
-/** Pictures that are fetched or wait, fetched, for their preview: of all and of one client. Each has its bytes in memory. */
+/**
+ * Pictures that are being fetched or wait for their preview: in all, and of one client. Each has its bytes in memory.
+ */
 const [atOnce, ofOneAtOnce] = [4, 3];
 const [mostWaiting, mostOfOne] = [256, 64];
-/** Requests to one server, and in all. Pictures wait for their turn before, and redirects lead to other servers. */
+/** Requests to one server, and in all. The queue already limits pictures, but redirects lead to other servers. */
 export const linkBounds = { perHost: atOnce, total: 2 * atOnce };
-/** A slow server has its time and the next picture too: who waits learns what became of it. */
+/**
+ * How long a request waits: a slow server's full time and a picture after it, so that a waiting client learns the
+ * outcome.
+ */
 const waitMs = 20_000;
-/** Of drawings in data: URIs that wait at the same time. */
+/** The most bytes of drawings in data: URIs that wait at the same time. */
 const mostDrawnBytes = 33_554_432;
 
 const accept = "image/avif,image/webp,image/*,*/*;q=0.5";
 
 /**
- * Previews of pictures that are not content of this installation: those at links, and those within data: URIs. They are kept
- * by the digest of their bytes. What a link led to is remembered for a day.
+ * Previews of pictures that are not content of this installation: at links, and within data: URIs. They are cached by
+ * the digest of the picture's bytes. A link's target is remembered for a day.
  *
- * A link is followed only if the caller has it from the index: a caller who could choose it would have an open proxy.
+ * Only follow links that come from the index: with links of the caller's choice this would be an open proxy.
  */
 export class LinkedPictures {
   readonly #thumbnails: Thumbnails;
   readonly #fetcher: Fetcher;
   readonly #following = new Map<string, Promise<LinkedThumbnail>>();
-  /** Why a link could not be followed, by the names of links. */
+  /** Why a link could not be followed, by the name of the link. */
   readonly #failed = new LRUCache<string, string>({ ...entryBound(10_000), ttl: failedMs });
   readonly #waiting = new FairQueue<() => Promise<void>>(mostWaiting, mostOfOne);
   readonly #running = new Map<string, number>();
@@ -64,7 +71,7 @@ export class LinkedPictures {
     this.#fetcher = fetcher;
   }
 
-  /** A preview of what a data: URI has in it. */
+  /** A preview of the picture in a data: URI. */
   async ofData(uri: string, width: ThumbnailWidth, { client, paid }: Asking): Promise<LinkedThumbnail> {
     const decoded = decodeDataUri(uri);
     paid(uri.length);
@@ -81,7 +88,7 @@ export class LinkedPictures {
     return withDigest(await soonEnough(making, waitMs), digest);
   }
 
-  /** A preview of what is known of a link, without following it; null where it has to be followed. */
+  /** A preview from what is known of a link, without following it; null where it has to be followed. */
   async find(link: string, width: ThumbnailWidth): Promise<LinkedThumbnail | null> {
     const url = link.length > mostLink ? null : webUrlOf(link);
     if (url === null) return { refused: describe({ fault: "uri_unsupported" }) };
@@ -91,11 +98,11 @@ export class LinkedPictures {
     if (known && kept && known.at + knownMs > Date.now()) return kept;
     const failure = this.#failed.get(name);
     if (failure === undefined) return null;
-    // What was there before is better than nothing.
+    // The earlier picture is better than none.
     return kept ?? { refused: failure };
   }
 
-  /** Follows a link, once for all who ask for it meanwhile, and makes a preview of what it leads to. */
+  /** Follows a link, once for all concurrent callers, and makes a preview of its picture. */
   async make(link: string, width: ThumbnailWidth, asking: Asking): Promise<LinkedThumbnail> {
     const url = webUrlOf(link) ?? link;
     const key = `${width} ${url}`;
@@ -113,7 +120,7 @@ export class LinkedPictures {
     return text === undefined ? null : (JSON.parse(text) as Known);
   }
 
-  /** A preview that is there, or why there is none. */
+  /** A cached preview, or a refusal; null where there is neither. */
   async #kept({ digest }: Known, width: ThumbnailWidth): Promise<LinkedThumbnail | null> {
     const found = await this.#thumbnails.find(digest, width);
     return found && found !== "busy" ? withDigest(found, digest) : null;
@@ -125,7 +132,7 @@ export class LinkedPictures {
     const kept = known && (await this.#kept(known, width));
     const etag = kept ? known?.etag : undefined;
     const answer = await this.#fetch(url, etag);
-    // Its server wants to be left alone for a moment, which says nothing of this picture.
+    // The server asked us to pause, which says nothing about this picture.
     if (answer === "busy") return kept ?? "busy";
     if (isFault(answer)) {
       if (known && kept && answer.fault === "http_304") {
@@ -144,7 +151,7 @@ export class LinkedPictures {
     await this.#thumbnails.note(name, JSON.stringify(now));
     const found = await this.#thumbnails.find(digest, width);
     return withDigest(
-      // Until it is made its bytes are in memory: the next picture is fetched only then.
+      // The picture is in memory until its preview is made, so the next one is fetched only after that.
       found ?? (await this.#thumbnails.makeInTime(pictureOf(digest, bytes), width, client)),
       digest,
     );
@@ -202,12 +209,12 @@ function withDigest(thumbnail: Thumbnail, digest: string): LinkedThumbnail {
   return thumbnail === "busy" || "refused" in thumbnail ? thumbnail : { bytes: thumbnail.bytes, digest };
 }
 
-/** The name under which something is kept of a link: of one length, however long the link is. */
+/** The cache key for a link, of the same length for every link. */
 function nameOf(url: string): string {
   return `link ${createHash("sha256").update(url).digest("hex")}`;
 }
 
-/** On another thread: of a picture of many megabytes it takes as long as some hundred requests. */
+/** On another thread: for a picture of many megabytes it takes as long as some hundred requests. */
 async function digestOf(bytes: Uint8Array): Promise<string> {
   return Buffer.from(await crypto.subtle.digest("SHA-256", bytes as Uint8Array<ArrayBuffer>)).toString("hex");
 }

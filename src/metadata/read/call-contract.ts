@@ -15,15 +15,15 @@ import { Busy } from "../../outbound/host-limits.ts";
 import { cleanText } from "./parse-document.ts";
 
 const labelLength = 256;
-/** What a call gets at first. */
+/** Bounds of the first call. */
 const usual = { gas: 5_000_000, timeoutMs: 3_000 };
-/** What it gets once more where that was not enough: gas by setting, and so much time. */
+/** Timeout of a second call with more gas (`METADATA_CALL_GAS`), for contracts that need it. */
 const climbTimeoutMs = 10_000;
-/** Calls of that kind at once in a process, as each may keep a node busy for seconds. */
+/** Concurrent calls of that kind in a process, as each may keep a node busy for seconds. */
 const climbsAtOnce = 4;
 const busyMs = 1_000;
 
-/** The block that a round of calls reads. Its hash pins the fork: an answer never mixes two. */
+/** The block at which a round of calls reads. Its hash pins the fork: results never mix two. */
 export interface PinnedBlock {
   number: bigint;
   hash: Hex;
@@ -43,12 +43,12 @@ export interface CallBounds {
 }
 
 /**
- * Calls view functions of untrusted contracts: at one block, with a gas limit, a time-out and a limit on what they
- * return. The client must not follow CCIP-Read.
+ * Calls view functions of untrusted contracts: at one block, with a gas limit, a timeout and a limit on the returned
+ * bytes. The client must not follow CCIP-Read.
  */
 export class ContractCalls {
   readonly #bounds: CallBounds;
-  /** Contracts of which a call needed more than is usual: the next one begins there. */
+  /** Contracts that needed more than the usual gas: their next calls begin with `climb`. */
   readonly #costly = new LRUCache<string, true>({ max: 10_000 });
   #climbing = 0;
 
@@ -61,12 +61,12 @@ export class ContractCalls {
     return await callContract(client, block, to, data, { ...usual, gas: Math.min(gas, usual.gas), returnedBytes });
   }
 
-  /** Whether calls of the contract may as well begin with `climb`. */
+  /** Whether calls of the contract should begin with `climb`. */
   isCostly(client: PublicClient, to: Hex): boolean {
     return this.#costly.has(keyOf(client, to));
   }
 
-  /** The same with as much as a call may ever cost. @throws Busy while others do that. */
+  /** Calls with the most gas and time that is allowed. @throws Busy while too many others do. */
   async climb(client: PublicClient, block: PinnedBlock, to: Hex, data: Hex): Promise<{ data: Buffer } | Fault> {
     if (this.#climbing >= climbsAtOnce) throw new Busy(busyMs);
     this.#climbing += 1;
@@ -97,7 +97,7 @@ async function callContract(
     withTimeout(client.request({ method: "eth_call", params: [call, at] }), timeoutMs);
   try {
     const answer = await ask({ blockHash: block.hash }).catch((error: unknown) => {
-      // An endpoint without EIP-1898 knows blocks by number alone. What it says of a dead branch is found out later.
+      // An endpoint without EIP-1898 only takes block numbers. A result from a dead branch is detected later.
       if (isInvalid(error)) return ask(numberToHex(block.number));
       throw error;
     });
@@ -108,7 +108,7 @@ async function callContract(
     if (error instanceof TooSlow) return { fault: "call_timeout" };
     const answer = answerOf(error);
     if (answer === null) return { fault: "rpc_unavailable" };
-    // The word is for people: a call that failed is tried with more gas whatever the node says.
+    // The code is only for display: a failed call is tried with more gas whatever the node's message.
     return { fault: /out of gas|gas required exceeds/i.test(answer.details) ? "call_out_of_gas" : "call_failed" };
   }
 }
@@ -119,7 +119,7 @@ export function decodeText(data: Buffer): string | null {
   return bytes && cleanText(bytes.toString("utf8"));
 }
 
-/** Whether a returned `string` is in UTF-8, as it has to be. */
+/** Whether a returned `string` is valid UTF-8, as it has to be. */
 export function isReturnedText(data: Buffer): boolean {
   const bytes = returnedBytes(data);
   return bytes !== null && isUtf8(bytes);
@@ -136,10 +136,10 @@ function returnedBytes(data: Buffer): Buffer | null {
   return data.subarray(at + 32, at + 32 + Number(length));
 }
 
-/** `royaltyInfo(0, 10000)`: what a sale of token 0 for 10,000 would owe, which is hundredths of a percent (ERC-2981). */
+/** `royaltyInfo(0, 10000)`: the royalty for a sale of token 0 at 10,000, so in basis points (ERC-2981). */
 export const royaltyCall: Hex = `0x2a55205a${"0".repeat(64)}${(10_000).toString(16).padStart(64, "0")}`;
 
-/** @returns what `royaltyCall` says; null for an answer of another shape, or of more than the price. */
+/** @returns the royalty in basis points; null for a malformed result, or one above the price. */
 export function decodeRoyalty(data: Buffer): number | null {
   if (data.length !== 64 || !isZero(data.subarray(0, 12)) || !isZero(data.subarray(32, 60))) return null;
   const amount = data.readUInt32BE(60);
@@ -159,7 +159,7 @@ function isZero(bytes: Buffer): boolean {
   return bytes.every((byte) => byte === 0);
 }
 
-/** The error that the node answered with; null: it was silent or overloaded. */
+/** The error with which the node answered; null if it was silent or overloaded. */
 function answerOf(error: unknown): RpcRequestError | null {
   if (!(error instanceof BaseError)) return null;
   const silent = error.walk(
@@ -171,7 +171,7 @@ function answerOf(error: unknown): RpcRequestError | null {
   return !silent && answer instanceof RpcRequestError && !busy ? answer : null;
 }
 
-/** Whether the node does not understand the question. */
+/** Whether the node does not understand the request. */
 function isInvalid(error: unknown): boolean {
   const answer = error instanceof BaseError && error.walk((cause) => cause instanceof RpcRequestError);
   return answer instanceof RpcRequestError && answer.code === -32_602;

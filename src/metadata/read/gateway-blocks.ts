@@ -15,7 +15,7 @@ const maxBlocks = 64;
 const cacheBytes = 16_777_216;
 
 export interface Gateway {
-  /** With its `/ipfs`, without a slash at the end. */
+  /** URL up to `/ipfs`, without a slash at the end. */
   base: string;
   /** Query of every request, as `?token=…`; may be empty. */
   search: string;
@@ -23,12 +23,12 @@ export interface Gateway {
 }
 
 /**
- * Reads content from gateways block by block and checks each against its hash, from the root that the
- * contract named down to the file: the operator of a gateway cannot change a byte.
+ * Reads content from gateways block by block and checks each block against its hash, from the root CID in the
+ * contract's URI down to the file: a gateway cannot change a byte.
  */
 export class GatewayBlocks {
   readonly #fetcher: Fetcher;
-  /** Directories: thousands of tokens share them. */
+  /** Blocks of directories, which thousands of tokens share. */
   readonly #cache = new LRUCache<string, Uint8Array>(byteBound(cacheBytes));
 
   constructor(fetcher: Fetcher) {
@@ -64,7 +64,7 @@ export class GatewayBlocks {
       if (cause) return cause.fault;
       if (error instanceof Error && error.name === "NotFoundError") return { fault: "ipfs_not_found" };
       if (error instanceof Error && error.name === "Busy") throw error;
-      // The blocks are those of the CID, and they are no file tree.
+      // The blocks match the CID, but are no file tree.
       return { fault: "ipfs_not_found" };
     }
   }

@@ -6,23 +6,22 @@ export interface IpfsLocation {
   path: string[];
 }
 
-/** What a URI may mean: the first of these that is there. */
+/** The possible meanings of a URI: the first one that exists counts. */
 export type IpfsLocations = readonly [IpfsLocation, ...IpfsLocation[]];
 
-/** No shorter text is taken for a CID where nothing else says that it is one. */
+/** Without a prefix that marks it, a shorter text is not taken for a CID. */
 const shortestBare = 40;
 
 /**
- * Finds the IPFS content that a URI names, through any gateway: `ipfs://CID/path`,
- * `ipfs://ipfs/CID`, `https://any.host/ipfs/CID/path`, `https://CID.ipfs.any.host/path`, or a bare CID.
+ * Finds the IPFS content to which a URI refers, through any gateway: `ipfs://CID/path`, `ipfs://ipfs/CID`,
+ * `https://any.host/ipfs/CID/path`, `https://CID.ipfs.any.host/path`, or a bare CID.
+ * Names may contain `#`, `?` and `%` literally. For `ipfs:` the literal name is tried first, then the part before a `?`
+ * or `#`; for a web URL, where these begin a query or a fragment, the other way round.
  *
- * Names may hold `#`, `?` and `%` as they are: of `ipfs:` the name as it is written comes first, and then what is before a
- * `?` or `#`; of a web address, where these begin a query or a fragment, the other way round.
- *
- * @returns null for a URI that names none.
+ * @returns null for a URI without IPFS content.
  */
 export function parseIpfsUri(uri: string): IpfsLocations | null {
-  // People write one slash or three, and the word twice.
+  // People write one slash or three, and `ipfs` twice.
   const native = /^ipfs:\/*(?:ipfs\/+)*(.+)$/is.exec(uri) ?? /^\/?ipfs\/(.+)$/s.exec(uri);
   if (native?.[1]) return locations([native[1], cut(native[1])]);
   if (/^https?:/i.test(uri) && URL.canParse(uri)) {
@@ -39,7 +38,7 @@ function cut(text: string): string {
   return text.replace(/[?#].*$/s, "");
 }
 
-/** Each text with its escapes read, and then as it is. */
+/** Each text with its escapes decoded, and then literally. */
 function locations(texts: readonly string[]): IpfsLocations | null {
   const found = new Map<string, IpfsLocation>();
   for (const text of texts) {
@@ -68,7 +67,7 @@ export function gatewayPath({ cid, path }: IpfsLocation): string {
   return [cid, ...path.map(encodeURIComponent)].join("/");
 }
 
-/** Where the gateway that a URL goes through has its `/ipfs`; null for a URI that names none. */
+/** The gateway of a URL, up to its `/ipfs`; null for a URI without a gateway. */
 export function gatewayOf(uri: string): { base: string; search: string } | null {
   if (!/^https?:/i.test(uri) || !URL.canParse(uri)) return null;
   const { protocol, host, pathname, search } = new URL(uri);

@@ -2,33 +2,36 @@ import { createHash } from "node:crypto";
 import { measureJson } from "../../json/measure-json.ts";
 import type { Fault } from "../../outbound/fault.ts";
 
-/** `urlLength` has room for a picture of a whole document's size in base 64. */
+/** `urlLength` allows a base64 picture as large as a whole document. */
 const limits = { depth: 64, members: 5_000, textLength: 65_536, urlLength: 1_500_000 };
 
-/** What a token's metadata says, ready for its columns. */
+/** The content of a token's metadata, ready for its columns. */
 export interface TokenDocument {
-  /** The JSON text of the object: as it came, where it was JSON in UTF-8. */
+  /** The JSON text of the object; unchanged if it was valid JSON in UTF-8. */
   text: string;
-  /** sha256 of the bytes that came. */
+  /** sha256 of the original bytes. */
   hash: Buffer;
-  /** The bytes that came, where `text` is not just these. */
+  /** The original bytes, where `text` differs from them. */
   raw: Uint8Array | null;
   name: string | null;
   description: string | null;
   image: string | null;
   animationUrl: string | null;
-  /** What `{id}` stands for, where the document has it. */
+  /** The value for `{id}`, if the document contains it. */
   id: string | null;
-  /** Members that are there and could not be read whole, as MEMBER:REASON. Traits are PostgreSQL's (`service.read_traits`). */
+  /**
+   * Members that could not be read completely, as MEMBER:REASON. Warnings about traits come from PostgreSQL
+   * (`service.read_traits`).
+   */
   warnings: string[];
-  /** All members, for readers with their own columns; numbers are texts, as they are written. */
+  /** All members, for callers with columns of their own. Numbers are texts, as written. */
   members: Record<string, unknown>;
 }
 
 /**
- * Reads a metadata file leniently: any JSON object will do, and members of a wrong kind count as absent.
+ * Parses a metadata file leniently: any JSON object is accepted, and members of a wrong type count as absent.
  *
- * @param id what `{id}` stands for in a text that is shown; null: for itself. The document keeps it.
+ * @param id the value for `{id}` in shown texts; null: it stays as it is. The document itself keeps `{id}`.
  */
 export function parseDocument(bytes: Uint8Array, id: string | null = null): TokenDocument | Fault {
   const { text: given, whole } = decodeJsonText(bytes);
@@ -57,7 +60,7 @@ export function parseDocument(bytes: Uint8Array, id: string | null = null): Toke
   const [name, description, animationUrl] = [cut("name"), cut("description"), link("animation_url")];
   const before = warnings.length;
   const image = pictures.reduce((found, member) => found || link(member), "");
-  // What stood in the way of a picture that another member has is lost to nobody.
+  // Faults of other picture members do not matter once one member has a picture.
   if (image !== "") warnings.length = before;
   return {
     text,
@@ -65,25 +68,27 @@ export function parseDocument(bytes: Uint8Array, id: string | null = null): Toke
     raw: Buffer.from(text).equals(bytes) ? null : bytes,
     ...{ name, description, image: image || null, animationUrl: animationUrl || null },
     members,
-    // A mark may be written in escapes; then there may be none, and nothing is filled in.
+    // `{id}` may be written with escapes. If the text then has none after all, nothing is filled in.
     id: id !== null && (idMark.test(text) || text.includes("\\u00")) ? id : null,
     warnings,
   };
 }
 
-/** The warning that some bytes were no text. */
+/** The warning that some bytes could not be decoded as text. */
 export const undecodable = "metadata:undecodable";
 
-/** Members of which a number is shown; of a contract's document too. */
+/** Members whose value is shown even if it is a number; in a contract's document too. */
 const shownNames = [
   ...["name", "description", "animation_url", "image", "image_url", "image_data", "svg_image_data"],
   ...["banner_image", "banner_image_url", "banner"],
 ];
 
-/** Members that may have the picture, the first first. The last two have the picture itself, mostly as SVG. */
+/**
+ * Members that may contain the picture, in order of preference. The last two contain the picture itself, mostly SVG.
+ */
 const pictures = ["image", "image_url", "image_data", "svg_image_data"];
 
-/** A link as it can be followed: what is a drawing itself becomes a `data:` URI. */
+/** A link in a form that can be followed: a literal drawing becomes a `data:` URI. */
 function linkOf(text: string): string {
   const link = text.trim();
   if (/^<(\?xml|!doctype|!--|svg)[\s/>-]/i.test(link) && /<svg[\s/>]/i.test(link))
@@ -93,7 +98,7 @@ function linkOf(text: string): string {
 
 const idMark = /\{id\}|%7Bid%7D/i;
 
-/** ERC-1155: in a URI, and in every text of a document, `{id}` stands for the id. */
+/** ERC-1155: in a URI, and in every text of a document, `{id}` stands for the token id. */
 export function fillIn(text: string, id: string): string {
   return text.replaceAll(new RegExp(idMark, "gi"), id);
 }
@@ -102,14 +107,12 @@ export function hashOf(bytes: Uint8Array): Buffer {
   return createHash("sha256").update(bytes).digest();
 }
 
-/**
- * Text that Postgres takes: no NUL, no half of a surrogate pair. JSON escapes can spell both.
- */
+/** Text that Postgres accepts: no NUL, no lone surrogate. JSON escapes can encode both. */
 export function cleanText(text: string): string {
   return text.replaceAll("\0", "").toWellFormed();
 }
 
-/** A member that is a link; one that no reader could use is absent, not cut. */
+/** The text of a link. One that is too long to be of use is left out, not cut. */
 export function urlOf(value: unknown): string | null {
   const link = linkOf(textOf(value) ?? "");
   return link.length > limits.urlLength ? null : link || null;
@@ -120,7 +123,7 @@ export function textOf(value: unknown): string | null {
 }
 
 function readObject(given: string, nested = false): { text: string; members: Record<string, unknown> } | Fault {
-  // Only a twice encoded text can hold half a surrogate pair as a character.
+  // Only in a twice encoded text can a lone surrogate be a character.
   const text = given.toWellFormed();
   if (isTooComplex(text)) return { fault: "too_complex" };
   let used = text;
@@ -136,7 +139,7 @@ function readObject(given: string, nested = false): { text: string; members: Rec
   return { text: used, members: membersOf(used, value as Record<string, unknown>) };
 }
 
-/** Members by the names that texts have too, numbers as they are written: a number of JavaScript has not all digits. */
+/** The members under names that Postgres accepts, with numbers as texts: a JavaScript number would lose digits. */
 function membersOf(text: string, value: Record<string, unknown>): Record<string, unknown> {
   const names = Object.keys(value);
   const isClean = names.every((name) => cleanText(name) === name);
@@ -157,22 +160,22 @@ function parse(text: string): unknown {
   }
 }
 
-/** Nested too deep or with too many members for the index to show it. */
+/** Whether it is nested too deep or has too many members to be shown. */
 export function isTooComplex(text: string): boolean {
   const { depth, members } = measureJson(text);
   return depth > limits.depth || members > limits.members;
 }
 
-/** A file as text. */
+/** The decoded text of a file. */
 export interface DecodedText {
   text: string;
-  /** Whether all of its bytes are text; each that is none is U+FFFD. */
+  /** Whether all bytes were valid; invalid ones become U+FFFD. */
   whole: boolean;
 }
 
 /**
- * The text of a JSON file in the encodings that people save it in: UTF-8 and UTF-16, with a byte order mark or without. JSON
- * begins with a character of ASCII, so a zero beside it shows UTF-16.
+ * Decodes a JSON file in the encodings that people use: UTF-8 and UTF-16, with or without a byte order mark. JSON
+ * begins with an ASCII character, so a zero byte next to it means UTF-16.
  */
 function decodeJsonText(bytes: Uint8Array): DecodedText {
   const [first = 1, second = 1] = bytes;
@@ -183,7 +186,7 @@ function decodeJsonText(bytes: Uint8Array): DecodedText {
 
 function decode(bytes: Uint8Array, encoding: string): DecodedText {
   const text = new TextDecoder(encoding).decode(bytes);
-  // Almost no text has the character, and those that have it are decoded twice.
+  // Almost no text contains U+FFFD; one that does is decoded again to find out why.
   const whole = !text.includes("\ufffd") || isText(bytes, encoding);
   return { text, whole };
 }
@@ -197,13 +200,12 @@ function isText(bytes: Uint8Array, encoding: string): boolean {
   }
 }
 
-/** Each costs memory of its own; a text that needs more was not written by a slip. */
+/** Each repair takes memory of its own; a text that needs more was not broken by accident. */
 const mostRepairs = 10_000;
 
 /**
- * Makes JSON of what hand-written contracts and scripts return instead: line breaks and other
- * control characters inside strings are escaped, commas before a closing bracket are dropped. The
- * result may still be no JSON.
+ * Repairs the output of hand-written contracts and scripts: line breaks and other control characters inside strings are
+ * escaped, commas before a closing bracket are dropped. The result may still be invalid JSON.
  */
 function repairJson(text: string): string {
   const parts: string[] = [];
@@ -225,7 +227,7 @@ function repairJson(text: string): string {
     }
     if (code === 0x20 || (code >= 0x09 && code <= 0x0d)) continue;
     if ((code === 0x7d || code === 0x5d) && comma >= 0) {
-      // Nothing was replaced since: only white space lies between.
+      // Nothing was replaced since the comma: only white space follows it.
       parts.push(text.slice(from, comma));
       from = comma + 1;
     }

@@ -7,20 +7,20 @@ import { Busy } from "../../outbound/host-limits.ts";
 import { gatewayPath, type IpfsLocations, parseIpfsUri } from "./ipfs-location.ts";
 import { askGateways, decodeDataUri, ownContent, type Sources, webUrlOf } from "./read-document.ts";
 
-/** Formats that no NFT has, or that match bytes which are something else. */
+/** Formats that no NFT has, or whose patterns match other files too. */
 const ignoredFormats: Parameters<typeof disableTypes>[0] = [
   ...(["cur", "dds", "icns", "ico", "j2c", "jp2", "jxl", "jxl-stream", "ktx", "pnm", "psd", "tga", "tiff"] as const),
 ];
 
-/** All that is ever read of an image: its header lies within. */
+/** An image's header lies within these first bytes; no more are read. */
 const headBytes = 65_536;
 const remembered = 2_000;
 const rememberMs = 300_000;
 const svgType = "image/svg+xml";
 
-/** What is known about the file behind a token's image. */
+/** Facts about the file behind a token's image. */
 export interface MediaInformation {
-  /** From the first bytes, never from what a server says. */
+  /** Detected from the first bytes, never from a server's header. */
   type: string | null;
   sizeBytes: number | null;
   width: number | null;
@@ -30,8 +30,8 @@ export interface MediaInformation {
 type Answer = MediaInformation | Fault;
 
 /**
- * Tells type, size and dimensions of images from their first 64 KiB. Thousands of tokens share one
- * image before a reveal: answers are kept for five minutes.
+ * Reads type, size and dimensions of images from their first 64 KiB. Thousands of tokens share one image before a
+ * reveal, so results are cached for five minutes.
  */
 export class MediaProbe {
   readonly #answers = new LRUCache<string, Promise<Answer>>({ max: remembered, ttl: rememberMs });
@@ -40,7 +40,7 @@ export class MediaProbe {
     disableTypes(ignoredFormats);
   }
 
-  /** @returns null when only a server can tell; `probe` asks it. */
+  /** @returns null when only a server has the image; `probe` asks it. */
   async probeHere(sources: Sources, url: string, signal: AbortSignal): Promise<Answer | null> {
     if (/^data:/i.test(url)) return await this.probe(sources, url, signal);
     const locations = url.length > 2_048 ? null : parseIpfsUri(url);
@@ -65,7 +65,7 @@ export class MediaProbe {
   }
 }
 
-/** What the first bytes of a file tell; never throws, whatever they are. */
+/** Inspects the first bytes of a file; never throws, whatever they are. */
 export function inspect(head: Uint8Array, totalBytes: number | null): MediaInformation {
   const type = sniffType(head);
   try {
@@ -78,16 +78,16 @@ export function inspect(head: Uint8Array, totalBytes: number | null): MediaInfor
       height: sized ? Math.round(height) : null,
     };
   } catch {
-    // A drawing need not say its size.
+    // An SVG may have no size.
     const drawing = type === null && guessTextType(head) === svgType ? svgType : null;
     return { type: type ?? drawing, sizeBytes: totalBytes, width: null, height: null };
   }
 }
 
-/** Numbers of a viewBox stand between spaces or commas; the library reads single spaces alone. */
+/** Numbers of a viewBox may be separated by spaces or commas; the library only accepts single spaces. */
 const viewBox = /\sviewBox\s*=\s*["']\s*[-+.\d]+[\s,]+[-+.\d]+[\s,]+([.\d]+)[\s,]+([.\d]+)\s*["']/i;
 
-/** @throws for what is no image of a size. */
+/** @throws for anything but an image with a size. */
 function measure(head: Uint8Array) {
   const { width, height, type: format } = imageSize(head);
   if (format !== "svg" || isSize(width)) return { width, height, format };
@@ -119,7 +119,8 @@ async function readFromIpfs(sources: Sources, locations: IpfsLocations, url: str
     return isFault(head) ? head : inspectOrFault(head.bytes, own.size);
   }
   return await askGateways(sources, locations, url, async ({ base, search, trusted }, location) => {
-    // A part of a file has no hash: a gateway's word is taken for the size of an image, for nothing else.
+    // A part of a file cannot be checked against a hash, so the gateway is trusted here. This is done for image headers
+    // only.
     const address = `${base}/${gatewayPath(location)}${search}`;
     const answer = await sources.fetcher.fetchHead(address, headBytes, { trusted, signal });
     return isFault(answer) ? answer : inspectOrFault(answer.bytes, answer.totalBytes);
@@ -131,7 +132,7 @@ function inspectOrFault(bytes: Uint8Array, totalBytes: number | null): Answer {
   return known.type === null && known.width === null ? { fault: "not_media" } : known;
 }
 
-/** As far as a column of type integer reaches. */
+/** Whether it fits a column of type integer. */
 function isSize(value: number | undefined): value is number {
   return value !== undefined && Number.isFinite(value) && value > 0 && value < 2 ** 31;
 }

@@ -5,10 +5,10 @@ import type { Gateway, GatewayBlocks } from "./gateway-blocks.ts";
 import { gatewayOf, type IpfsLocation, type IpfsLocations, parseIpfsUri } from "./ipfs-location.ts";
 import { parseDocument } from "./parse-document.ts";
 
-/** Where documents come from: what this installation holds, then gateways, then servers of third parties. */
+/** Where documents are read from: this installation's content, then gateways, then third-party servers. */
 export interface Sources {
   content: Pick<ContentStore, "resolve">;
-  /** Bases of gateways the operator trusts, with their `/ipfs` part. */
+  /** Base URLs of the operator's gateways, up to `/ipfs`. */
   gateways: readonly string[];
   blocks: GatewayBlocks;
   fetcher: Fetcher;
@@ -19,7 +19,7 @@ export interface RawDocument extends Fetched {
   cid: string | null;
 }
 
-/** Reads the bytes behind a URI that a contract returned. @throws Busy */
+/** Reads the document behind a URI that a contract returned. @throws Busy */
 export async function readDocument(sources: Sources, uri: string, signal: AbortSignal): Promise<RawDocument | Fault> {
   const text = uri.trim();
   if (text === "") return { fault: "uri_empty" };
@@ -34,14 +34,14 @@ export async function readDocument(sources: Sources, uri: string, signal: AbortS
   return withCid(await sources.fetcher.fetch(url, { signal }), null);
 }
 
-/** The address of a URI that is read from a server: http, https, or Arweave through its gateway; else null. */
+/** The URL from which a server gives this URI: http, https, or Arweave through its gateway; otherwise null. */
 export function webUrlOf(uri: string): string | null {
   const arweave = /^ar:\/\/\/*(.+)$/is.exec(uri);
   const url = arweave ? `https://arweave.net/${arweave[1]}` : uri;
   return /^https?:\/\//i.test(url) ? url : null;
 }
 
-/** Gateways to ask for content that is not here; the one that the contract names is a third party like any other. */
+/** Gateways to ask for content that is not here. One in the contract's URI counts as a third party. */
 function gatewaysFor(sources: Sources, uri: string): Gateway[] {
   const trusted = sources.gateways.map((base) => ({ base: base.replace(/\/+$/, ""), search: "", trusted: true }));
   const named = gatewayOf(uri);
@@ -63,7 +63,7 @@ async function readFromIpfs(
   });
 }
 
-/** The first of the locations that is stored here. */
+/** The first of the locations whose content is stored here. */
 export async function ownContent({ content }: Pick<Sources, "content">, locations: IpfsLocations) {
   for (const { cid, path } of locations) {
     const own = await content.resolve(cid, path);
@@ -72,7 +72,7 @@ export async function ownContent({ content }: Pick<Sources, "content">, location
   return null;
 }
 
-/** The first answer of a gateway. A later location is asked for only where the earlier ones are known to be nothing. */
+/** The first answer of a gateway. A later location is requested only if the earlier ones are known not to exist. */
 export async function askGateways<T extends object>(
   sources: Sources,
   locations: IpfsLocations,
@@ -95,17 +95,17 @@ function withCid(answer: Fetched | Fault, cid: string | null): RawDocument | Fau
   return isFault(answer) ? answer : { bytes: answer.bytes, cid };
 }
 
-/** As large as a document or a picture's head from a server may be. */
+/** The same limit as for a document or the first bytes of a picture from a server. */
 const maxDataBytes = 1_048_576;
 
 /**
- * Decodes a `data:` URI, base64 or percent-encoded. Contracts write JSON into them by hand, so stray
- * `%` and `#` are taken literally.
+ * Decodes a `data:` URI, base64 or percent-encoded. Many are written by hand in contracts, so stray `%` and `#` are
+ * taken literally.
  */
 export function decodeDataUri(uri: string): { bytes: Uint8Array } | Fault {
   const comma = uri.indexOf(",");
   if (comma < 0) return { fault: "uri_unsupported" };
-  // Nothing is written longer than three characters for a byte.
+  // An encoded byte has at most three characters.
   if (uri.length - comma - 1 > 3 * maxDataBytes) return { fault: "too_large" };
   const decoded = percentDecode(uri.slice(comma + 1));
   const isBase64 = /;\s*base64\s*$/i.test(uri.slice(0, comma));
@@ -114,15 +114,15 @@ export function decodeDataUri(uri: string): { bytes: Uint8Array } | Fault {
 }
 
 /**
- * The document in a `data:` URI. Contracts that put one together from texts leave the escapes of a picture in it as they are,
- * and some say base64 of what is none, or do not say it: where the standard's reading is no document, the text as it is
- * written is one, or its base64.
+ * The document in a `data:` URI. Contracts that concatenate one leave a picture's escapes in it undecoded; some declare
+ * base64 that is none, or do not declare it. So if the standard decoding gives no document, the literal text is tried,
+ * and then its base64.
  */
 function decodeDocumentUri(uri: string): { bytes: Uint8Array } | Fault {
   const decoded = decodeDataUri(uri);
   const body = uri.slice(uri.indexOf(",") + 1);
   if (isFault(decoded) || body.length > 2 * maxDataBytes) return decoded;
-  // As almost all are: nothing in it can be read in two ways.
+  // Almost all are like this: nothing in them is ambiguous.
   if (decoded.bytes[0] === 0x7b && !body.includes("%")) return decoded;
   if (isDocument(decoded.bytes)) return decoded;
   const written = [Buffer.from(body), Buffer.from(body, "base64")].find(isDocument);

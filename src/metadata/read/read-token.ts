@@ -24,10 +24,10 @@ export type TokenReading =
       tokenUri: string;
       cid: string | null;
       document: TokenDocument;
-      /** CID and path of our own copies; null where we hold none. */
+      /** CID and path of our own copies; null where there are none. */
       cachedImage: string | null;
       cachedAnimation: string | null;
-      /** Null: there is no image, or only a server can tell. */
+      /** Null: there is no image, or only a server has it. */
       file: MediaInformation | Fault | null;
     }
   | {
@@ -36,7 +36,7 @@ export type TokenReading =
       waitMs?: number;
       /** Null: the contract returned none. */
       tokenUri: string | null;
-      /** What was found at the URI, where it is no metadata. */
+      /** The bytes at the URI, if they are no metadata. */
       raw: Uint8Array | null;
     };
 
@@ -91,17 +91,18 @@ async function readTokenUri(
   const cost = calls.isCostly(client, token.contract) ? "climb" : "call";
   const first = await ask(names[0], cost);
   if (!isFault(first) || !refusals.includes(first.fault)) return first;
-  // A proxy may have changed its standard, and some contracts have the other function only.
+  // A proxy may have changed its standard, and some contracts only have the other function.
   const second = await ask(names[1], "call");
   if ("text" in second && second.text.trim() !== "") return second;
-  // What drawings need, nobody can tell from a failure: a contract in between gives no reason when its own call ran out of gas.
+  // A failure does not show whether more gas would help: if a nested call runs out of gas, the contract between often
+  // gives no reason.
   return cost === "climb" || first.fault === "call_bad_return" ? first : await ask(names[0], "climb");
 }
 
-/** Answers that another function, or more gas, may better. */
+/** Faults that another function, or more gas, may avoid. */
 const refusals: readonly FaultCode[] = ["call_failed", "call_out_of_gas", "call_bad_return"];
 
-/** CID of our own copy of a file; null when we hold none. */
+/** CID of our own copy of a file; null if there is none. */
 export async function ownCopy(sources: Sources, url: string | null): Promise<string | null> {
   const locations = url === null || url.length > 2_048 ? null : parseIpfsUri(url);
   const own = locations && (await ownContent(sources, locations));

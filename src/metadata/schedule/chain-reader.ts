@@ -13,7 +13,7 @@ import { claimTokens, type DueContract, listDueContracts, releaseToken } from ".
 import { type ChainWork, type MetadataContext, readScheduled, type Shared } from "./token-reader.ts";
 
 const sweepEveryMs = { local: 30_000, other: 600_000 };
-/** `headMs`: how often a reader that has nothing to do looks how far the index is. */
+/** `headMs`: how often an idle reader checks for new blocks in the index. */
 const paces = {
   local: { periodMs: 200, headMs: 500 },
   other: { periodMs: 2_000, headMs: 2_000 },
@@ -23,10 +23,10 @@ const topUpMs = 100;
 const contractsAtOnce = 8;
 const countEveryMs = 1_000;
 const mostDueContracts = 4_000;
-/** The list of contracts with tokens due may take this part of a chain's time. */
+/** The most of a chain's time that listing the contracts with due tokens may take. */
 const dueShare = 0.05;
 
-/** One chain's loop: a node that is down stops only its own chain. */
+/** The loop of one chain: a node that is down stops only its own chain. */
 export class ChainReader {
   readonly #work: ChainWork;
   readonly #rounds: Rounds;
@@ -92,7 +92,7 @@ export class ChainReader {
     return await this.#untilOneEnds();
   }
 
-  /** A slow server holds its own permit only: the others are used again as they get free. */
+  /** Waits until any job ends, so that one slow server does not keep the other permits unused. */
   async #untilOneEnds(): Promise<Next> {
     if (this.#inFlight.size === 0) return "rest";
     const { signal } = this.#rounds;
@@ -120,7 +120,7 @@ export class ChainReader {
     }
   }
 
-  /** A short list is as good as free. One that takes long is used for longer. */
+  /** A fast query is repeated each time. The result of a slow one is reused for longer. */
   async #readDue(): Promise<readonly DueContract[]> {
     const begun = performance.now();
     if (begun < this.#due.until) return this.#due.contracts;
@@ -153,9 +153,9 @@ export class ChainReader {
     await applyDemand(db, this.#work.chain.id);
     if (head !== this.#discoveredTo) {
       const found = await discover(db, this.#work.chain.id, head, config.metadata);
-      // A reorganisation may need no new reading, and yet make the old ones stale.
+      // A reorganisation may bring no new token, and still make earlier readings stale.
       await this.#readHead();
-      // Repeated while it brings something: the index may still be writing this block's neighbours.
+      // Repeated as long as it queues tokens: the index may still be writing rows of nearby blocks.
       if (!found) this.#discoveredTo = head;
     }
     await applyAnnouncements(db, this.#work.chain.id, head, config.metadata.refreshWindowSeconds);
@@ -183,9 +183,9 @@ export class ChainReader {
 }
 
 /**
- * Has PostgreSQL count the tokens' metadata again when a fifth of it changed. Its own maintenance comes by once a
- * minute; until then a collection of thousands that was just minted or revealed is planned for as an empty table, and
- * a page of it takes ten times as long. A login that may not is left to that maintenance.
+ * Runs ANALYZE on the tokens' metadata when a fifth of it changed. Autovacuum comes once a minute; until then a
+ * collection of thousands that was just minted or revealed is planned as an empty table, and a page of it takes ten
+ * times as long. Without the privilege it is left to autovacuum.
  */
 async function refreshStatistics(db: Kysely<Database>): Promise<void> {
   const { rows } = await sql`

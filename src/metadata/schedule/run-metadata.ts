@@ -8,7 +8,7 @@ import { ChainReader } from "./chain-reader.ts";
 import { Scheduler } from "./scheduler.ts";
 import type { MetadataContext, Shared } from "./token-reader.ts";
 
-/** Reads the metadata of all chains' tokens and contracts until the signal. Outages are waited out. */
+/** Reads the metadata of all chains' tokens and contracts until the signal aborts. Outages are waited out. */
 export async function runMetadata(services: MetadataContext, rounds: Rounds): Promise<void> {
   const { allowPrivateFetch, metadata, ipfs } = services.config;
   const limits = new HostLimits({ perHost: metadata.perHost, total: metadata.concurrency });

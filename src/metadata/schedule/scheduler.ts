@@ -4,49 +4,49 @@ import { Busy } from "../../outbound/host-limits.ts";
 import type { PinnedBlock } from "../read/call-contract.ts";
 import type { ContractClaim, DueContract, TokenJob } from "../store/queue.ts";
 
-/** Tokens that one chain has claimed and not begun: claimed in portions, not one by one. */
+/** Tokens that one chain has claimed but not begun. Tokens are claimed in portions, not one by one. */
 const mostClaimed = 256;
-/** Portion of a contract whose documents need no server, as a multiple of what may run of it. */
+/** How many tokens to claim of a contract whose documents need no server, as a multiple of its concurrent jobs. */
 const claimAhead = 8;
-/** A third of the lease: what has not begun by then goes back. */
+/** A third of the lease: tokens that have not begun by then are released. */
 const overdueMs = 20_000;
-/** Every so often a contract is taken whatever its priority, so that a flood of mints starves no contract. */
+/** Share of claims that ignore priority, so that a flood of mints starves no contract. */
 const outOfTurn = 0.125;
 const busyPause = { firstMs: 500, mostMs: 30_000 };
-/** One contract never has more than this part of all jobs, and one chain of several no more than that. */
+/** The share of all jobs that one contract may have; one chain of several may have `chainShare`. */
 const contractShare = 0.05;
 const chainShare = 0.75;
-/** Idle contracts are forgotten beyond this number. */
+/** Above this number idle contracts are dropped from memory. */
 const keptContracts = 10_000;
 
 export interface SchedulerBounds {
-  /** Tokens that are read at the same time by this process. */
+  /** Tokens that this process reads at the same time. */
   concurrency: number;
-  /** Tokens of one contract in a minute that need a server; as many at once after a pause. */
+  /** Tokens per minute of one contract that need a server; after a pause as many at once. */
   perContractMinute: number;
-  /** Number of chains that share the process. */
+  /** Number of chains in this process. */
   chains: number;
 }
 
-/** A job that has begun; `end` takes it back. */
+/** A job that has begun; pass it to `end` afterwards. */
 export interface Scheduled {
   job: TokenJob;
   /** The block at which it is read: the head when it was claimed. */
   head: PinnedBlock;
-  /** Names the contract across chains. */
+  /** Key of the contract across chains. */
   contract: string;
 }
 
 interface Contract {
   waiting: { job: TokenJob; head: PinnedBlock; since: number }[];
   running: number;
-  /** Its servers are busy until then; `performance.now()`. */
+  /** Its servers are busy until then, by `performance.now()`. */
   pausedUntil: number;
-  /** Pauses in a row. */
+  /** Number of pauses in a row. */
   pauses: number;
   /** Whether its last document came from a server. */
   isRemote: boolean;
-  /** When its allowance for servers is full again. */
+  /** When its budget of server reads is full again. */
   fullAt: number;
 }
 
@@ -59,14 +59,14 @@ interface Chain {
 
 /**
  * Decides for one worker process which tokens are claimed, and which of the claimed ones begin. Contracts take turns. A
- * slow contract, or a chain whose node hangs, holds its own part only: what it may not begin is claimed in small numbers
- * and goes back in time for other workers.
+ * slow contract, or a chain whose node hangs, only uses up its own share: tokens that it may not begin are claimed in
+ * small numbers and released in time for other workers.
  */
 export class Scheduler {
   readonly #concurrency: number;
   readonly #perChain: number;
   readonly #perContract: number;
-  /** Milliseconds of a contract's allowance that one token takes. */
+  /** Milliseconds of a contract's budget that one token takes. */
   readonly #stepMs: number;
   readonly #chains = new Map<number, Chain>();
   readonly #contracts = new Map<string, Contract>();
@@ -80,7 +80,7 @@ export class Scheduler {
     this.#stepMs = 60_000 / perContractMinute;
   }
 
-  /** Contracts that are remembered. */
+  /** Number of contracts in memory. */
   get contracts(): number {
     return this.#contracts.size;
   }
@@ -96,7 +96,7 @@ export class Scheduler {
       const known = this.#contracts.get(key);
       if (claims.has(key) || (known && (isPaused(known) || known.waiting.length > this.#perContract))) continue;
       if (known?.isRemote && this.#waitMs(known) > 0) continue;
-      // Tokens that would wait for a server's minute are left where other workers find them.
+      // Tokens that would have to wait for the contract's per-minute budget are left to other workers.
       const ahead = known?.isRemote ? 1 : claimAhead;
       const count = Math.min(this.#perContract * ahead, room, Math.max(1, Math.ceil(mostClaimed / due.length)));
       claims.set(key, { contract, priority, count });
@@ -105,7 +105,7 @@ export class Scheduler {
     return [...claims.values()];
   }
 
-  /** Takes in what was claimed. @param head of the chain then. */
+  /** Adds claimed tokens. @param head the chain's head at that time. */
   add(chainId: number, jobs: readonly TokenJob[], head: PinnedBlock): void {
     const chain = this.#chain(chainId);
     for (const job of jobs) {
@@ -117,7 +117,7 @@ export class Scheduler {
     }
   }
 
-  /** Begins the next job that may; null when none may now. */
+  /** Begins the next permitted job; null when none is permitted now. */
   begin(chainId: number): Scheduled | null {
     const chain = this.#chain(chainId);
     if (this.#running >= this.#concurrency || chain.running >= this.#perChain) return null;
@@ -140,7 +140,7 @@ export class Scheduler {
     this.#count(this.#chain(job.chainId), this.#contract(contract), -1);
   }
 
-  /** Takes out what was claimed too long ago, or all that has not begun: it goes back to the queue. */
+  /** Removes tokens that were claimed too long ago, or all that have not begun, for the caller to release. */
   takeOverdue(chainId: number, all = false): TokenJob[] {
     const chain = this.#chain(chainId);
     const before = all ? Number.POSITIVE_INFINITY : performance.now() - overdueMs;
@@ -154,7 +154,7 @@ export class Scheduler {
     return overdue;
   }
 
-  /** Counts a token that needs a server. @throws Busy when the contract has used its minute up. */
+  /** Charges a contract for a token that needs a server. @throws Busy when its budget of the minute is used up. */
   charge({ contract: key }: Scheduled): void {
     const contract = this.#contract(key);
     const waitMs = this.#waitMs(contract);
@@ -162,7 +162,10 @@ export class Scheduler {
     contract.fullAt = Math.max(contract.fullAt, performance.now()) + this.#stepMs;
   }
 
-  /** The job's servers, or its contract's minute, allow nothing now. @returns the pause in ms, longer each time. */
+  /**
+   * Pauses a contract whose servers or per-minute budget allow no request now. @returns the pause in ms, longer each
+   * time.
+   */
   pause({ contract: key }: Scheduled, atLeastMs: number): number {
     const contract = this.#contract(key);
     contract.pauses += 1;
@@ -171,12 +174,12 @@ export class Scheduler {
     return pauseMs;
   }
 
-  /** A token was read. @param isRemote from a server, not from what is stored here. */
+  /** A token was read. @param isRemote whether from a server, not from content stored here. */
   succeeded({ contract: key }: Scheduled, isRemote: boolean): void {
     Object.assign(this.#contract(key), { isRemote, pauses: 0, pausedUntil: 0 });
   }
 
-  /** How long until a token of the contract may be read from a server; 0: now. */
+  /** Time in ms until a token of the contract may be read from a server; 0: now. */
   #waitMs({ fullAt }: Contract): number {
     return Math.max(0, fullAt - performance.now() + this.#stepMs - 60_000);
   }
@@ -206,7 +209,7 @@ export class Scheduler {
     const now = performance.now();
     for (const [key, { waiting, running, pausedUntil, fullAt }] of this.#contracts)
       if (waiting.length === 0 && running === 0 && pausedUntil <= now && fullAt <= now) this.#contracts.delete(key);
-    // Those that stay are looked through again only when there are twice as many.
+    // The next search for idle contracts waits until there are twice as many.
     this.#pruneAt = Math.max(keptContracts, 2 * this.#contracts.size);
   }
 }

@@ -16,7 +16,7 @@ import { readToken } from "../read/read-token.ts";
 import { dropToken, finishFile, finishToken, releaseToken } from "../store/queue.ts";
 import type { Scheduled, Scheduler } from "./scheduler.ts";
 
-/** What metadata is read with. A process's `Services` has these members and more. */
+/** Dependencies of reading metadata. A process's `Services` has these members and more. */
 export interface MetadataContext {
   config: Config;
   log: Logger;
@@ -26,7 +26,7 @@ export interface MetadataContext {
   content: ContentStore;
 }
 
-/** What the chains of one process share. */
+/** Shared by the chains of one process. */
 export interface Shared {
   scheduler: Scheduler;
   calls: ContractCalls;
@@ -43,7 +43,7 @@ export interface ChainWork {
   signal: AbortSignal;
 }
 
-/** Does one token's job from the call of the contract to its row. */
+/** Runs one token's job, from the contract call to its row. */
 export async function readScheduled(
   { services, chain, client, shared, signal }: ChainWork,
   scheduled: Scheduled,
@@ -67,7 +67,7 @@ export async function readScheduled(
     scheduler.succeeded(scheduled, charged.wasUsed());
     const image = reading.outcome === "read" && reading.file === null ? reading.document.image : null;
     if (image === null) return;
-    // The document is there to be read; its image's server may take its time.
+    // The document is already stored, and the image's server may be slow.
     const file = await media.probe(sources, image, signal);
     if (!signal.aborted) await finishFile(db, job, image, file);
   } catch (error) {
@@ -81,7 +81,7 @@ export async function readScheduled(
   }
 }
 
-/** A fetcher that counts the token with its contract at the first request. */
+/** A fetcher that charges the contract for the token at the first request. */
 function chargedFetcher({ scheduler, sources }: Shared, scheduled: Scheduled) {
   let used = false;
   const fetcher: Fetcher = {

@@ -31,16 +31,19 @@ interface ContractJob {
   address: Buffer;
   leaseId: string;
   attempts: number;
-  /** What the reading before found. */
+  /** The result of the previous reading. */
   fungible: boolean | null;
 }
 
 type Row = Pick<ContractJob, "address" | "attempts" | "fungible">;
 
 const leaseSeconds = 60;
-/** A contract announces little of itself: it is read again after an hour, and after twice as long each time nothing changed. */
+/**
+ * Contracts rarely announce changes, so each is read again after an hour, and after twice as long each time that
+ * nothing changed.
+ */
 const againAfter = { firstMs: 3_600_000, doublings: 10, mostMs: 30 * 86_400_000 };
-/** The node was behind the block of an announcement. */
+/** Delay when the node is behind the block of an announcement. */
 const behindMs = 2_000;
 const queueOf = (chainId: number): WorkQueue => ({
   table: "service.contract_metadata",
@@ -51,7 +54,7 @@ const queueOf = (chainId: number): WorkQueue => ({
   named: true,
 });
 
-/** Takes up to `limit` contracts whose name, symbol and document are due. */
+/** Claims up to `limit` contracts whose name, symbol and document are due. */
 export async function claimContracts(db: Kysely<Database>, chainId: number, limit: number): Promise<ContractJob[]> {
   const leaseId = randomUUID();
   const queue = queueOf(chainId);
@@ -61,19 +64,19 @@ export async function claimContracts(db: Kysely<Database>, chainId: number, limi
   return rows.map((row) => ({ chainId, leaseId, ...row }));
 }
 
-/** What reading a contract needs beside the chain. */
+/** Everything but the chain that reading a contract needs. */
 export interface ContractSources {
   calls: ContractCalls;
   sources: Sources;
-  /** Base of the URLs of our own copies. */
+  /** Base URL of our own copies. */
   cachedBase: string;
   signal: AbortSignal;
 }
 
 /**
- * Asks a contract for its name, its symbol, its royalty (ERC-2981) and its own document (ERC-7572 `contractURI`). Many have
- * none of them: that is an answer too, and a document that cannot be read takes nothing from the rest. What a contract told
- * once stands until it tells something else: a call that fails now may fail because of the node.
+ * Reads a contract's name, symbol, royalty (ERC-2981) and its own document (ERC-7572 `contractURI`). Many contracts
+ * have none of them, which is a result too; a document that cannot be read does not affect the rest. An earlier result
+ * stays until a new one replaces it: a call that fails now may fail because of the node.
  */
 export async function readContract(
   db: Kysely<Database>,
@@ -139,7 +142,9 @@ export async function readContract(
           AND t.standard = 'ERC1155')`.execute(db);
 }
 
-/** Most contracts have no such function, so only one that says that its gas was short gets more. */
+/**
+ * Most contracts do not have this function, so it is repeated with more gas only if the error says that gas ran out.
+ */
 async function readContractUri(
   client: PublicClient,
   block: PinnedBlock,
@@ -169,7 +174,7 @@ const nothing = {
   cached_banner_url: null,
 };
 
-/** What a contract's own document says, ready for the columns. */
+/** The contract's own document, ready for the columns. */
 interface ContractDocument {
   uri: string | null;
   fault: Fault | null;
@@ -178,9 +183,9 @@ interface ContractDocument {
 }
 
 /**
- * Reads the document behind what `contractURI()` returned.
+ * Reads the document behind the result of `contractURI()`.
  *
- * @param answer of the call; a contract without the function has no document, and that is no fault.
+ * @param answer the call's result; a contract without the function has no document, which is no fault.
  * Source: ERC-7572; marketplaces spell the banner in three ways.
  */
 async function readContractDocument(

@@ -4,27 +4,27 @@ import { toHex } from "../../db/bytes.ts";
 import type { Database } from "../../db/database.ts";
 import { type Fault, isFault } from "../../outbound/fault.ts";
 
-/** `decimals()`, and `supportsInterface` of ERC-721. */
+/** `decimals()`, and `supportsInterface` for ERC-721. */
 const decimalsCall: Hex = "0x313ce567";
 const supports721Call: Hex = `0x01ffc9a780ac58cd${"0".repeat(56)}`;
-/** More than one: the one may have been burned since the index looked. */
+/** More than one token: a single one may have been burned since the index read it. */
 const askedTokens = 3;
-/** Movements in which they are looked for. */
+/** The tokens are taken from this many of the newest movements. */
 const newestMovements = 100;
 const nobody = Buffer.alloc(20);
 
 interface Asked {
   chainId: number;
   address: Buffer;
-  /** What the reading before found. */
+  /** The result of the previous reading. */
   fungible: boolean | null;
 }
 
 /**
- * Whether it is an ERC-20 that indexes the value of its transfers, which makes its logs those of ERC-721: it has decimals, does not
- * claim to be ERC-721, and knows no owner of some tokens that its logs gave somebody.
+ * Whether a contract is an ERC-20 that indexes the value of its transfers, so that its logs look like ERC-721's: it has
+ * decimals, does not claim to be ERC-721, and has no owner for some tokens that its logs assigned to holders.
  *
- * @returns null when that is not known.
+ * @returns null if this is unknown.
  */
 export async function isFungible(
   db: Kysely<Database>,
@@ -36,7 +36,7 @@ export async function isFungible(
   const places = wordOf(decimals.data);
   if (places === null || places === 0n || places > 77n) return false;
   const live = await liveTokens(db, contract);
-  // What was left out of the index has none there, and may have been taken for an ERC-20 by mistake.
+  // A contract that was left out has no tokens in the index, and may have been taken for an ERC-20 by mistake.
   const tokens = live.length === 0 && contract.fungible ? await leftOutTokens(db, contract) : live;
   if (tokens.length === 0) return null;
   const [claim, ...owners] = await Promise.all([
@@ -78,12 +78,12 @@ async function leftOutTokens(db: Kysely<Database>, { chainId, address }: Asked):
   return [...holders].flatMap(([token, holder]) => (holder.equals(nobody) ? [] : [token])).slice(0, askedTokens);
 }
 
-/** The one word that a call returned; null when it is none. */
+/** The single word that a call returned; null for anything else. */
 function wordOf(data: Buffer): bigint | null {
   return data.length === 32 ? BigInt(toHex(data)) : null;
 }
 
-/** The node was silent or slow: nothing is known about the contract. */
+/** Whether the node was silent or slow: then nothing is known about the contract. */
 export function isSilence(answer: object): answer is Fault {
   return isFault(answer) && (answer.fault === "rpc_unavailable" || answer.fault === "call_timeout");
 }

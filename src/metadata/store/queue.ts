@@ -11,7 +11,7 @@ import { hashOf } from "../read/parse-document.ts";
 import type { MediaInformation } from "../read/probe-media.ts";
 import type { TokenReading } from "../read/read-token.ts";
 
-/** A token this process has to read now; the lease tells its writes from those of a later claim. */
+/** A token that this process has claimed. The lease tells its writes from those of a later claim. */
 export interface TokenJob {
   chainId: number;
   contract: Buffer;
@@ -19,13 +19,13 @@ export interface TokenJob {
   leaseId: string;
   attempts: number;
   mintBlock: bigint | null;
-  /** Null: the index does not know the token any more (a reorg took it). */
+  /** Null: the index no longer has the token (a reorg removed it). */
   standard: Standard | null;
 }
 
 const leaseSeconds = 60;
 const rawHeadBytes = 65_536;
-/** An image's server is asked this often; then a refresh has to ask again. */
+/** How many times an image's server is asked; then only a refresh asks again. */
 const fileAttempts = 5;
 const now = sql<Date>`clock_timestamp()`;
 
@@ -38,15 +38,15 @@ const queueOf = (chainId: number): WorkQueue => ({
   named: true,
 });
 
-/** A contract that has tokens due, of one priority. */
+/** A contract with due tokens of one priority. */
 export interface DueContract {
   contract: Buffer;
   priority: number;
 }
 
 /**
- * Contracts of a chain that have tokens due, up to `most`: the most urgent first, equals in no order. It costs one index
- * probe for each contract, however many tokens each has.
+ * Up to `most` contracts of a chain with due tokens: the most urgent first, equals in no order. It costs one index
+ * probe per contract, however many tokens each has.
  */
 export async function listDueContracts(db: Kysely<Database>, chainId: number, most: number): Promise<DueContract[]> {
   const { rows } = await sql<DueContract>`
@@ -68,12 +68,14 @@ export async function listDueContracts(db: Kysely<Database>, chainId: number, mo
   return rows;
 }
 
-/** How many tokens of a contract to take. */
+/** How many tokens of a contract to claim. */
 export interface ContractClaim extends DueContract {
   count: number;
 }
 
-/** Takes due tokens of the given contracts, per contract those that wait longest. Other workers skip them for a minute. */
+/**
+ * Claims due tokens of the given contracts, per contract those that wait longest. Other workers skip them for a minute.
+ */
 export async function claimTokens(
   db: Kysely<Database>,
   chainId: number,
@@ -100,12 +102,11 @@ export async function claimTokens(
 }
 
 /**
- * Writes what a token's reading brought. A failed reading keeps the document of an earlier one, unless that was read at
- * another URI: then it says nothing of what the token is now. The
- * token stays due when the contract announced a change after the block that was read, and when that
- * block has turned out to be of a dead branch.
+ * Writes the result of reading a token. A failed reading keeps an earlier document, unless the token has another URI
+ * now: then that document no longer describes the token. The token stays due if the contract announced a change after
+ * the block that was read, or if that block has turned out to belong to a dead branch.
  *
- * @param block at which the URI was read; recorded before with `recordReadBlock`.
+ * @param block the block at which the URI was read; recorded before with `recordReadBlock`.
  */
 export async function finishToken(
   db: Kysely<Database>,
@@ -128,7 +129,7 @@ export async function finishToken(
         status: sql`CASE WHEN ${isStale} THEN 'pending' ELSE 'failed' END`,
         next_attempt_at: sql<Date | null>`CASE WHEN ${isStale} THEN ${soon} ELSE ${later(reading, job.attempts)} END`,
         error_code: reading.fault,
-        // The document that is shown keeps its own hash.
+        // The earlier document, which is still shown, keeps its own hash.
         ...(raw
           ? { metadata_hash: sql<Buffer>`CASE WHEN metadata IS NULL THEN ${raw.hash} ELSE metadata_hash END` }
           : {}),
@@ -161,21 +162,21 @@ export async function finishToken(
       cached_image: reading.cachedImage,
       cached_animation: reading.cachedAnimation,
       ...(file === null && document.image !== null
-        ? // What is known stays until the server has answered, if it is of this very image.
+        ? // The known values stay until the server has answered, if they are of this very image.
           without(fileColumnNames, sql`image IS DISTINCT FROM ${document.image}`)
         : fileColumns(file)),
     })
     .execute();
 }
 
-/** Writes what an image's server reported, unless the token has got another image meanwhile. */
+/** Writes what an image's server reported, unless the token has another image meanwhile. */
 export async function finishFile(
   db: Kysely<Database>,
   job: TokenJob,
   image: string,
   file: MediaInformation | Fault,
 ): Promise<void> {
-  // The token as a whole is read again; the first tries have failed together with its document, if at all.
+  // The whole token is read again. Earlier tries in `attempts`, if any, failed because of its document.
   const again = isFault(file) && mayPass(file.fault) && job.attempts < fileAttempts;
   await db
     .updateTable("service.token_metadata")
@@ -204,18 +205,18 @@ const documentColumns = [
   ...shownFileColumns,
 ] as const;
 
-/** Columns as they are, or empty under a condition. */
+/** The columns unchanged, or null if the condition holds. */
 function without<C extends string>(columns: readonly C[], condition: RawBuilder<unknown>) {
   const kept = columns.map((name) => [name, sql<null>`CASE WHEN ${condition} THEN NULL ELSE ${sql.ref(name)} END`]);
   return Object.fromEntries(kept) as Record<C, RawBuilder<null>>;
 }
 
-/** Without a document that has no URI: it is of a token that was burned (`queueReborn`). */
+/** Clears a document without a URI: it is of a token that was burned (`queueReborn`). */
 function ofThisLife() {
   return without(documentColumns, sql`token_uri IS NULL`);
 }
 
-/** The URI, and without the document of another one. @param hash of what stands at it. */
+/** Sets the URI, and clears the document of another URI. @param hash of the bytes at the URI. */
 function atUri(uri: string, hash: Buffer | null) {
   const moved = sql`token_uri IS DISTINCT FROM ${uri}`;
   const known = sql<Buffer>`CASE WHEN ${moved} THEN ${hash}::bytea
@@ -234,7 +235,7 @@ function fileColumns(file: MediaInformation | Fault | null) {
   };
 }
 
-/** Dimensions are shown together with the size in bytes: where that is not known, it is the reason that they are not there. */
+/** Dimensions are only shown with the size in bytes. If the size is unknown, that is why they are missing. */
 function fileErrorOf(file: MediaInformation | Fault | null): FaultCode | null {
   if (file === null) return null;
   if (isFault(file)) return file.fault;
@@ -254,7 +255,7 @@ function later(fault: Fault, attempts: number) {
   return ms === null ? sql<Date | null>`NULL::timestamptz` : inSeconds(ms / 1000);
 }
 
-/** Gives a job back untried. @param delayMs until it is due again. */
+/** Releases a job without counting a try. @param delayMs until it is due again. */
 export async function releaseToken(db: Kysely<Database>, job: TokenJob, delayMs: number): Promise<void> {
   await leased(db, job)
     .set((eb) => ({
@@ -265,7 +266,7 @@ export async function releaseToken(db: Kysely<Database>, job: TokenJob, delayMs:
     .execute();
 }
 
-/** Forgets a token the index has lost; should it come back, it is found like a new one. */
+/** Deletes a token that the index has lost. If it comes back, it is queued like a new one. */
 export async function dropToken(db: Kysely<Database>, job: TokenJob): Promise<void> {
   await db.deleteFrom("service.token_metadata").where(held(job)).execute();
 }
