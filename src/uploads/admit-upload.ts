@@ -3,15 +3,15 @@ import { planOf } from "../auth/plans.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
 
-/** Of an announced length, what may be something else than files: the form around them. */
+/** The part of the announced length that may be the form around the files. */
 const formBytes = 1_048_576;
 
 /**
- * Says no before a byte of the files is read, where that can be known: the account is full, or the body is longer
- * than what is left. What fits is counted exactly when it is stored.
+ * Refuses an upload before a byte of its files is read, where that is possible: the account is full, or the body is
+ * longer than its free storage. An accepted upload is counted exactly when it is stored.
  *
- * @param announcedBytes of the whole request; null when the client does not say it.
- * @param partBytes of the announced length, what the headers of the parts may be; 1 MiB when absent.
+ * @param announcedBytes length of the whole request; null when the client does not announce it.
+ * @param partBytes the part of it that the headers of the parts may take; 1 MiB when absent.
  * @throws ServiceError `plan_limit_exceeded` with `limit` and `used`, in bytes; `storage_full`.
  */
 export async function refuseOverQuota(
@@ -32,7 +32,9 @@ interface Room {
   left: number;
 }
 
-/** What the account may still store; null: its plan has no limit. @throws ServiceError `plan_limit_exceeded` when nothing. */
+/**
+ * The account's free storage; null: its plan has no limit. @throws ServiceError `plan_limit_exceeded` when it has none.
+ */
 async function storageRoom({ db }: Services, caller: Caller): Promise<Room | null> {
   const { storageBytes: limit } = planOf(caller);
   if (limit === null) return null;
@@ -55,9 +57,9 @@ function overQuota({ limit, used }: { limit: bigint; used: bigint }): ServiceErr
 }
 
 /**
- * @returns what counts the bytes of files as they arrive; it throws `plan_limit_exceeded` as soon as they are more
- *   than the account may still store.
- * @throws ServiceError `plan_limit_exceeded` when that is nothing; `storage_full`.
+ * @returns a function that counts bytes of files as they arrive; it throws `plan_limit_exceeded` as soon as they exceed
+ *   the account's free storage.
+ * @throws ServiceError `plan_limit_exceeded` when the account has no free storage; `storage_full`.
  */
 export async function storageMeter(services: Services, caller: Caller): Promise<(bytes: number) => void> {
   await services.disk.requireRoom(caller.tier === "free");
@@ -69,7 +71,10 @@ export async function storageMeter(services: Services, caller: Caller): Promise<
   };
 }
 
-/** Runs an upload with one of its account's permits. @throws ServiceError `rate_limit_exceeded` when none became free in time. */
+/**
+ * Runs an upload with one of its account's permits. @throws ServiceError `rate_limit_exceeded` when none became free in
+ * time.
+ */
 export async function withUploadPermit<T>(services: Services, caller: Caller, run: () => Promise<T>): Promise<T> {
   const { uploadsAtOnce } = planOf(caller);
   if (uploadsAtOnce === null) return await run();

@@ -1,54 +1,56 @@
 /**
- * The names of files in a metadata document, and the document with links in their places. Every other byte stays.
- * The console's browser code uses this file too: it imports nothing.
+ * Finds the names of files in a metadata document, and replaces them with links. Every other byte stays as it is. The
+ * console's browser code uses this file too, so it imports nothing.
  */
 
-/** A place in a document's text that names a file. */
+/** A position in a document's text where a file is named. */
 export interface FileName {
-  /** Where the new text goes, in UTF-16 units of the document. */
+  /** Start of the text to replace, in UTF-16 units. */
   start: number;
   end: number;
-  /** The member that has the name, such as `properties.files.0.uri`. */
+  /** Path of the member, such as `properties.files.0.uri`. */
   member: string;
-  /** As it stands in the document; null: `image` is absent or empty, and the picture of the token's number is meant. */
+  /** As in the document; null: `image` is absent or empty, and the picture with the token's number is meant. */
   name: string | null;
-  /** It stands within a longer text, so that its end is a guess. */
+  /** The name is part of a longer text, so its end is a guess. */
   within?: true;
-  /** The JSON text that belongs there. */
+  /** The JSON text to write there. */
   write(link: string): string;
 }
 
-/** Members whose text is the link of a file, whatever stands around them. */
+/** Members whose text is always the link of a file. */
 const fileMembers = /^(image|image_url|animation|animation_url)$|^properties\.files\.\d+(\.(uri|url))?$/;
-/** Members that may hold a link, such as `artifactUri` or `content.uri`: a text that ends as files do is one. */
+/**
+ * Members that may contain a link, such as `artifactUri` or `content.uri`: a text with the extension of a file is one.
+ */
 const linkMembers = /^(thumbnail|video|audio|model)$|(^|[._])(uri|url|src)$|[a-z](Uri|URI|Url|URL)$/;
-/** They lead to pages, and people write them without `https:`. */
+/** Links to web pages, which people write without `https:`. */
 const pageMembers = /^(external|home|site|web)/i;
-/** Files that are shown as pictures by their names. */
+/** Extensions of pictures. */
 export const pictureNames = /\.(png|jpe?g|gif|webp|svg|avif|bmp|tiff?)$/i;
-/** Other files that pages show or play. */
+/** Extensions of other files that pages show or play. */
 export const mediaNames = /\.(mp4|webm|mov|m4v|ogv|mp3|wav|ogg|oga|flac|m4a|glb|gltf|html?|pdf)$/i;
 const contentIds =
   /^(Qm[1-9A-HJ-NP-Za-km-z]{44}|b[a-z2-7]{50,}|B[A-Z2-7]{50,}|z[1-9A-HJ-NP-Za-km-z]{45,}|[fF]01[0-9a-fA-F]{60,}|k[0-9a-z]{45,}|u[\w-]{44,})$/;
-/** Eight equal letters stand in no hash, but in what stands for one. An identity CID has its text in the place of a hash. */
+/** No hash has eight equal letters in a row, but placeholders do. An identity CID has plain text in place of a hash. */
 const patterned = /^(?!bafkq|bafyq).*(.)\1{7}/i;
 const marks = String.raw`<[^<>\s]*>|\$?\{[^{}\s]*\}|\[[^[\]\s]*\]`;
 const unfilled = /<[^>]*>|\{\w*\}|%7B\w*%7D|NewUriToReplace/i;
-/** Links to IPFS, also through a gateway where a mark stands for the CID. */
+/** Links to IPFS, also through a gateway, with a placeholder for the CID. */
 const placeholders = new RegExp(
   String.raw`(?:ipfs:\/\/|https?:\/\/[^\s"'<>{}]{1,200}?\/ipfs\/(?=NewUriToReplace|<|\$?\{|\[))(?:${marks})?[^\s"'<>()[\]{}|\\^${"`"},;&]*`,
   "gi",
 );
-/** Servers that nobody else reaches. */
+/** Servers that only their owner can reach. */
 const ownHosts =
   /^([^.[]+|\[::1\]|.*\.(localhost|local)|127\.[\d.]+|0\.0\.0\.0|10\.[\d.]+|192\.168\.[\d.]+|172\.(1[6-9]|2\d|3[01])\.[\d.]+)$/i;
 
 /**
- * Finds every name of a file in a JSON object: whole strings of the members that hold files, and `ipfs://` links anywhere whose
- * first part is no CID.
+ * Finds every name of a file in a JSON object: whole strings of the members for files, and anywhere `ipfs://` links
+ * whose first part is no CID.
  *
  * @param text valid JSON.
- * @returns with the faults of members that cannot hold a link.
+ * @returns the names, and faults of members that cannot contain a link.
  */
 export function findFileNames(text: string): { names: FileName[]; faults: string[] } {
   const names: FileName[] = [];
@@ -74,7 +76,7 @@ export function findFileNames(text: string): { names: FileName[]; faults: string
       if (found.length > 0) names.push(...embedded(place, value, found));
     }
   }
-  // Readers take `image_url` or `image_data` where `image` is empty.
+  // Clients read `image_url` or `image_data` where `image` is empty.
   if (shown) return { names: names.filter(({ name }) => name !== null), faults };
   if (!image) {
     const start = text.indexOf("{") + 1;
@@ -85,7 +87,7 @@ export function findFileNames(text: string): { names: FileName[]; faults: string
   return { names, faults };
 }
 
-/** Whether the text is the name of one file from its beginning to its end. */
+/** Whether the whole text is the name of one file. */
 function isWhole(member: string, value: string): boolean {
   if (fileMembers.test(member)) return true;
   if (linkMembers.test(member) && !/^[a-z][a-z0-9+.-]*:/i.test(value))
@@ -102,13 +104,13 @@ function isUnfilled(link: string): boolean {
   return !/^ipfs:\/*$/i.test(link) && !isLink(link);
 }
 
-/** The link of a file by its CID. What a name gives to a page or a drawing, such as `?seed=5`, goes with it. */
+/** The link of a file by its CID. A suffix such as `?seed=5`, which passes values to a page or a drawing, is kept. */
 export function linkOf(cid: string, { name }: Pick<FileName, "name">, path: string): string {
   const given = /\.(html?|svg)$/i.test(path) ? /\.(?:html?|svg)([?#].*)$/is.exec(name ?? "")?.[1] : undefined;
   return `ipfs://${cid}${given === undefined || path.endsWith(given) ? "" : given}`;
 }
 
-/** The document with a link in the place of each name that has one. */
+/** The document with each name replaced by its link, where it has one. */
 export function linkFiles(text: string, names: readonly FileName[], linkOf: (name: FileName) => string | null): string {
   let [made, at] = ["", 0];
   for (const name of names) {
@@ -120,7 +122,7 @@ export function linkFiles(text: string, names: readonly FileName[], linkOf: (nam
   return made + text.slice(at);
 }
 
-/** Whether readers can follow a link: nothing of it is left to be filled in, and it leads to no machine of its author's. */
+/** Whether clients can follow a link: it has no placeholder left, and does not lead to its author's machine. */
 function isLink(value: string): boolean {
   const text = value.trim();
   if (/^data:[a-z]+\//i.test(text) || /^ar:\/\/[\w-]{43}(\/|$)/i.test(text) || /^ipns:\/\/./i.test(text)) return true;
@@ -140,7 +142,7 @@ function withoutStop(link: string): string {
   return link.replace(/[.!?:]+$/, "");
 }
 
-/** Links within a longer text: the first writes the string up to the second, and so on. */
+/** Names within a longer text: the first one writes the string up to the second, and so on. */
 function embedded(
   place: { start: number; end: number; member: string },
   value: string,
@@ -152,7 +154,7 @@ function embedded(
     const next = found[at + 1]?.index ?? value.length;
     const before = at === 0 ? `"${quoteless(value.slice(0, index))}` : "";
     const after = quoteless(value.slice(index + name.length, next)) + (at === found.length - 1 ? '"' : "");
-    // All are written or none: a name without a link refuses the document.
+    // Either all are written or none: a name without a link makes the document invalid.
     const [start, end] = at === 0 ? [place.start, place.end] : [place.end, place.end];
     return { start, end, member: place.member, name, within: true, write: (link) => before + quoteless(link) + after };
   });
@@ -166,8 +168,8 @@ interface Value {
 }
 
 /**
- * Every string, number, boolean and null of a JSON text, with its place and the members that lead to it. A list or an object as
- * a member of the document itself is told as an empty one, before what is in it.
+ * Every string, number, boolean and null of a JSON text, with its position and path. A list or an object directly in
+ * the document is also yielded, as an empty one, before its content.
  */
 function* valuesOf(text: string): Generator<Value> {
   const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/gs;

@@ -1,16 +1,15 @@
 import { ServiceError } from "../errors/errors.ts";
 
-/** In bytes, as file systems have it; a directory must be extractable. */
+/** In bytes, the limit of file systems: users must be able to extract a directory. */
 const longestName = 255;
 
-/** What follows the last slash or backslash: no part of a sender's folders is kept. */
+/** The part after the last slash or backslash: the sender's folders are dropped. */
 export function baseName(fileName: string): string {
   return fileName.slice(Math.max(fileName.lastIndexOf("/"), fileName.lastIndexOf("\\")) + 1);
 }
 
 /**
- * The names under which a directory links a file: without its last extension, which is what token
- * URIs use, and in full.
+ * The names under which a directory links a file: without its last extension, as token URIs have it, and in full.
  *
  * @throws ServiceError `value_error` for a name that cannot be an entry.
  */

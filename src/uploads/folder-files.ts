@@ -1,10 +1,10 @@
 /**
- * The files of a folder: which of them a name in a document means, and which are no token's. The console's browser code uses
- * this file too: it imports nothing but what documents name.
+ * The files of a folder: which of them a name in a document means, and which belong to no token. The console's browser
+ * code uses this file too, so it only imports names of files in documents.
  */
 import { type FileName, mediaNames, pictureNames } from "./document-files.ts";
 
-/** Files of a folder by the names that documents have for them. */
+/** Files of a folder, by the names that documents use for them. */
 export class FileNames {
   readonly #paths: ReadonlySet<string>;
   readonly #loose = new Map<string, string[]>();
@@ -13,7 +13,7 @@ export class FileNames {
   readonly #folders: readonly string[];
 
   /**
-   * @param paths with slashes, from the folder that holds the folders of media.
+   * @param paths with slashes, relative to the folder that contains the folders of media.
    * @param folders of media below it, the pictures first; "" is that folder itself.
    */
   constructor(paths: Iterable<string>, folders: readonly string[]) {
@@ -29,8 +29,8 @@ export class FileNames {
   }
 
   /**
-   * The files that a name can mean: one, or none, or several that nothing tells apart. Of pictures of one name in several
-   * folders it is the one in the pictures' own.
+   * The files that a name can mean: one, none, or several if it is ambiguous. Of pictures with the same name in several
+   * folders it is the one in the folder of pictures.
    */
   find({ name, member, within }: Pick<FileName, "member" | "within"> & { name: string }): readonly string[] {
     for (const { path, cut } of pathsOf(name, this.#folders)) {
@@ -44,7 +44,7 @@ export class FileNames {
       if (exact.length > 0) return exact;
       const alike = oneOf((place) => this.#loose.get(loosely(place)) ?? []);
       if (alike.length > 0) return alike;
-      // A name without an extension is whole only where the document has none, and nothing was cut from it.
+      // A name without an extension only counts as complete if the document's has none either, and nothing was cut off.
       if (cut || within || /\.[^./]*$/.test(path)) continue;
       const stems = oneOf((place) => this.#stems.get(loosely(place)) ?? []);
       if (stems.length > 0) return stems;
@@ -52,12 +52,12 @@ export class FileNames {
     return [];
   }
 
-  /** The pictures in their folder by their numbers, with zeros before them or without. */
+  /** The pictures in their folder by number, with or without leading zeros. */
   get pictures(): ReadonlyMap<number, readonly string[]> {
     return this.#pictures;
   }
 
-  /** From the folder above, and from within each folder. */
+  /** The paths relative to the folder above, and to each folder. */
   #places(path: string): string[] {
     return [...new Set([path, ...this.#folders.filter(Boolean).map((folder) => `${folder}/${path}`)])];
   }
@@ -77,10 +77,11 @@ export interface ShownPicture {
 }
 
 /**
- * Documents that name the picture of another number, which is that token's. Where their own is nobody's they were copied from
- * the other, or a number was mistyped; else one picture for several tokens can be meant.
+ * Finds documents that name the picture of another number, which that token's document names too. If a document's own
+ * picture exists and nothing names it, the document was copied from the other one, or a number was mistyped. Otherwise
+ * several tokens may share a picture on purpose.
  *
- * @param pictures by their numbers.
+ * @param pictures by number.
  */
 export function findForeignPictures(
   tokens: readonly ShownPicture[],
@@ -101,7 +102,10 @@ export function findForeignPictures(
   });
 }
 
-/** What a name can mean, the literal first: `ipfs://NewUriToReplace/3.png`, `images/3.png`, `C:\art\images\3.png`, `3.png`. */
+/**
+ * Possible meanings of a name, the literal one first: `ipfs://NewUriToReplace/3.png`, `images/3.png`,
+ * `C:\art\images\3.png`, `3.png`.
+ */
 function* pathsOf(name: string, folders: readonly string[]): Generator<{ path: string; cut: boolean }> {
   const plain = name.trim();
   const inside =
@@ -115,7 +119,7 @@ function* pathsOf(name: string, folders: readonly string[]): Generator<{ path: s
       .replaceAll("\\", "/")
       .split("/")
       .filter((segment) => segment !== "" && segment !== ".");
-    // What stands for the CID is no folder, unless it is all there is.
+    // A placeholder for the CID is no folder, unless it is the whole name.
     const below = inside !== undefined && segments.length > 1 ? segments.slice(1) : segments;
     const place = below.findLastIndex((segment) => folders.some((folder) => isCalled(folder, segment)));
     const folder = folders.find((one) => isCalled(one, below[place] ?? ""));
@@ -136,7 +140,7 @@ function decoded(text: string): string {
   }
 }
 
-/** The same for names that one file system tells apart and another does not. */
+/** Maps names to one form that differ on some file systems and not on others. */
 function loosely(path: string): string {
   return path.normalize("NFC").toLowerCase();
 }
@@ -145,17 +149,17 @@ function push<K>(map: Map<K, string[]>, key: K, path: string): void {
   map.set(key, [...(map.get(key) ?? []), path]);
 }
 
-/** Files that `image` cannot mean. */
+/** Files that cannot be an `image`. */
 export const plainNames = /\.(txt|json|csv|css|js|xml|zip|md)$/i;
 
-/** Files and folders that operating systems, disk stations and archives leave behind. */
+/** Files and folders that operating systems, NAS devices and archives leave behind. */
 export function isSystemFile(name: string): boolean {
   return /^(\.(?!json$)[^.]|__MACOSX$|@eaDir$|\$RECYCLE\.BIN$|(eh)?thumbs(_vista)?\.db$|desktop\.ini$|icon\r$|~\$)|:Zone\.Identifier$|@Syno\w+$/i.test(
     name,
   );
 }
 
-/** Files of a generator's folder that are no token's: one document with all others, or the collection's own. */
+/** Files in a generator's output that belong to no token: one document with all others, or the collection's own. */
 export function isLeftOut(name: string): boolean {
   return isSystemFile(name) || /^(_?(metadata|collection)|_\D.*)\.json$/i.test(name);
 }

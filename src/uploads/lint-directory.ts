@@ -8,12 +8,12 @@ import { baseName, entryNames } from "./entry-names.ts";
 import { isLeftOut } from "./folder-files.ts";
 import { filesOf, lintDocument, type Remark } from "./lint-document.ts";
 
-/** A rule that some files of a directory break; the directory is stored all the same. */
+/** A rule that some files of a directory violate; the directory is stored all the same. */
 export interface DirectoryWarning {
-  /** Stable, for programs. */
+  /** A stable identifier for programs. */
   rule: string;
   message: string;
-  /** Files that break it; of `token_ids_missing`, the ids. */
+  /** Number of files that violate it; for `token_ids_missing`, of ids. */
   count: number;
   /** The first of them. */
   examples: string[];
@@ -39,23 +39,23 @@ const ofPlace: Record<Whereabouts, Remark | null> = {
   },
 };
 
-/** Of the places that a link may mean, the one where its content is decides. */
+/** If a link can mean several locations, the nearest content counts. */
 const nearest: readonly Whereabouts[] = ["here", "elsewhere", "nowhere"];
 
 const mostProblems = 100;
 const mostExamples = 10;
-/** Of all documents together; links beyond are not looked up. */
+/** The most links of all documents; further ones are not looked up. */
 const mostContents = 50_000;
 
-/** Takes the files of a metadata directory one by one and keeps all that is wrong with them. */
+/** Takes the files of a metadata directory one by one and collects their faults. */
 export class DirectoryLint {
-  /** Each refuses the directory; those after the first hundred are only counted. */
+  /** Each of them refuses the directory. After the first hundred they are only counted. */
   readonly #problems: Problem[] = [];
   #problemCount = 0;
   readonly #warnings = new Map<string, DirectoryWarning>();
   readonly #digests = new Map<string, string>();
   readonly #tokenIds = new Set<bigint>();
-  /** Content on IPFS that documents name, with the first file that does. */
+  /** Content on IPFS that documents link to, with the first file that does. */
   readonly #contents = new Map<string, { locations: IpfsLocations; file: string; count: number }>();
 
   get refuses(): boolean {
@@ -69,7 +69,7 @@ export class DirectoryLint {
     this.#problems.push({ code, field: (fileName ?? "").slice(0, 300), message });
   }
 
-  /** What systems and generators put into folders is no token's, and no reason to refuse the tokens. */
+  /** Files that systems and generators add to folders belong to no token, and are no reason to refuse the directory. */
   leaveOut(fileName: string | null): void {
     const message = "files that are no token's, such as an operating system's, are left out";
     this.#warn({ rule: "left_out", message }, baseName(fileName ?? ""));
@@ -86,7 +86,7 @@ export class DirectoryLint {
     }
   }
 
-  /** Looks at a file's bytes. @returns whether they may be linked under these names. */
+  /** Checks a file's bytes. @returns whether it may be linked under these names. */
   file(fileName: string | null, names: readonly string[], bytes: Uint8Array): boolean {
     const before = this.#warnings.get("left_out")?.count;
     const document = this.#parse(fileName, bytes);
@@ -107,9 +107,9 @@ export class DirectoryLint {
   }
 
   /**
-   * What was found, by rule. Call it once, at the end.
+   * The warnings, by rule. Call it once, at the end.
    *
-   * @param locate where the content of each location is.
+   * @param locate finds out where the content of each location is.
    */
   async warnings(
     locate: (locations: readonly IpfsLocation[]) => Promise<Whereabouts[]>,
@@ -128,7 +128,7 @@ export class DirectoryLint {
     return [...this.#warnings.values()];
   }
 
-  /** The failure with every problem, each with its file. The first one's code is the failure's. */
+  /** The error with every problem and its file. Its code is that of the first problem. */
   refusal(warnings: readonly DirectoryWarning[]): ServiceError {
     const [first] = this.#problems;
     const more = this.#problemCount - this.#problems.length;
@@ -146,7 +146,7 @@ export class DirectoryLint {
     try {
       const text = utf8.decode(bytes);
       const value: unknown = JSON.parse(text);
-      // HashLips writes all documents once more, as a list.
+      // HashLips also writes a list of all documents.
       if (Array.isArray(value) && isLeftOut(baseName(fileName ?? ""))) {
         this.leaveOut(fileName);
         return null;
@@ -190,7 +190,7 @@ export class DirectoryLint {
     const count = end - BigInt(this.#tokenIds.size);
     if (count === 0n) return;
     const examples: string[] = [];
-    // From 0, where the collections of this service begin.
+    // Starting at 0, as collections of this service do.
     for (let id = 0n; id < end && examples.length < mostExamples; id += 1n) {
       if (work.isOver) await work.rest();
       if (!this.#tokenIds.has(id)) examples.push(String(id));
@@ -208,12 +208,12 @@ export class DirectoryLint {
   }
 }
 
-/** More than any document has; each is looked up. */
+/** More than any document has; each link is looked up. */
 const mostLinks = 1_000;
-/** Values of a document that are looked at for links. */
+/** Values of a document that are searched for links. */
 const mostValues = 50_000;
 
-/** What a document links: what it shows, and every text that is a link to IPFS, wherever it stands. */
+/** The links of a document: those that it shows, and every text anywhere that is a link to IPFS. */
 function linksOf(document: Record<string, unknown>): Set<string> {
   const shown = [document["image"], document["animation_url"], ...filesOf(document)];
   const links = new Set(shown.filter((link) => typeof link === "string").slice(0, mostLinks));

@@ -1,22 +1,22 @@
 import { parseIpfsUri } from "../metadata/read/ipfs-location.ts";
 import { displayTypes } from "./upload-metadata.ts";
 
-/** What wallets and markets will stumble over in a document that is stored all the same. */
+/** A property of a document that wallets and markets will have trouble with. The document is stored all the same. */
 export interface Remark {
-  /** Stable, for programs: `image_missing`. */
+  /** A stable identifier for programs: `image_missing`. */
   rule: string;
   message: string;
-  /** What was found; shown with the first files. */
+  /** The value in question; shown with the first files. */
   found?: string;
 }
 
-/** Of a document, so many are looked at: more than any has. */
+/** The most traits and files that are checked: more than any document has. */
 const [mostTraits, mostFiles] = [5_000, 1_000];
 
-/** How image links may begin. What is none of these is a name in a folder that readers do not have. */
+/** Valid beginnings of image links. Anything else is a file name in a folder that clients do not have. */
 const links = /^(ipfs:\/\/.|https?:\/\/.|ar:\/\/.|data:[a-z]+\/)/i;
 
-/** Looks at one metadata document as OpenSea and others have come to read them; nothing here refuses it. */
+/** Checks one metadata document by the rules of OpenSea and others; none of them refuses it. */
 export function lintDocument(document: Record<string, unknown>): Remark[] {
   const remarks: Remark[] = [];
   const add = (rule: string, message: string, found?: unknown) =>
@@ -57,7 +57,7 @@ function addUnfilled(add: Add, member: string, link: string): void {
   add(`${member}_unfilled`, `${member} is an ipfs: link without a CID: a placeholder that nothing replaced`, link);
 }
 
-/** The links of `properties.files`. */
+/** The links in `properties.files`. */
 export function filesOf({ properties }: Record<string, unknown>): string[] {
   const files = (properties as { files?: unknown } | null | undefined)?.files;
   const uris = Array.isArray(files) ? files.slice(0, mostFiles).map((one: { uri?: unknown } | null) => one?.uri) : [];

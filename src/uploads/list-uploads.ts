@@ -44,20 +44,20 @@ export async function listUploads(
     .selectAll()
     .select(micros.as("micros"))
     .where("account_id", "=", caller.accountId)
-    // In the direction of the index both ways: newest first, equal times by ascending id.
+    // Both directions follow the index: newest first, equal times by ascending id.
     .orderBy("created_at", bounds.backward ? "asc" : "desc")
     .orderBy("id", bounds.backward ? "desc" : "asc")
     .limit(bounds.limit)
     .offset(bounds.offset);
   if (input.kinds.length > 0) rows = rows.where("kind", "in", input.kinds);
   if (input.from) rows = rows.where("created_at", ">=", input.from);
-  // Clients give at most milliseconds, rows have microseconds: the whole millisecond belongs to the range.
+  // Clients give milliseconds at most, rows have microseconds: the whole millisecond belongs to the range.
   if (input.until) rows = rows.where("created_at", "<", new Date(input.until.getTime() + 1));
   if (bounds.position) {
     const at = sql<Date>`to_timestamp(0) + ${bytesToUint(bounds.position.subarray(0, 8))} * interval '1 microsecond'`;
     const id = uuidOf(bounds.position.subarray(8));
     const [time, tie] = bounds.backward ? ([">", "<"] as const) : (["<", ">"] as const);
-    // The first condition is what the index is walked by, the second settles equal times.
+    // The first condition lets the index be used, the second one decides between equal times.
     rows = rows
       .where("created_at", `${time}=`, at)
       .where(({ eb, or }) => or([eb("created_at", time, at), eb("id", tie, id)]));
@@ -76,7 +76,7 @@ function uuidOf(bytes: Buffer): string {
   return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
-/** One upload of the caller's account. @throws ServiceError `not_found`, also for another account's. */
+/** One upload of the caller's account. @throws ServiceError `not_found`, also for an upload of another account. */
 export async function getUpload(services: Services, caller: Caller, id: string): Promise<Upload> {
   const row = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id)
     ? await services.db
@@ -90,14 +90,13 @@ export async function getUpload(services: Services, caller: Caller, id: string):
   return uploadOfRow(row);
 }
 
-/** Of all documents of one answer together. */
+/** The most bytes of all documents in one answer. */
 const largestBytes = 16 * 1_048_576;
 
 /**
  * The stored text of each metadata document among the uploads, by CID.
- *
- * Bounded in memory: the documents after the first 16 MiB are left out, as are those whose bytes cannot
- * be read at present: one lost file must not hide the whole list.
+ * Bounded in memory: documents after the first 16 MiB are left out, and so are those that cannot be read at present:
+ * one lost file must not hide the whole list.
  */
 export async function readDocuments(services: Services, uploads: readonly Upload[]): Promise<Map<string, string>> {
   const texts = new Map<string, string>();

@@ -7,14 +7,15 @@ import type { Services } from "../services.ts";
 
 export type ReadFile = ContentFile & { contentType: string };
 
-/** `index` is the page that a directory brings with it. */
+/** `index` is the directory's index page. */
 export type ReadContent = ReadFile | (ContentDirectory & { index: ReadFile | null });
 
 /**
- * Reads what is public by its CID: everything that was uploaded here, and what others have where the operator wants that.
+ * Reads public content by its CID: everything that was uploaded here, and content of others where the operator allows
+ * it.
  *
  * @param path plain segments, not URL-encoded.
- * @param onlyHere what others have is not asked for.
+ * @param onlyHere whether to leave out content of others.
  * @returns null for content that is not here, and for a text that is no CID.
  */
 export async function readContent(

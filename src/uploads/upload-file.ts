@@ -11,8 +11,8 @@ const longestName = 255;
 /**
  * Stores one file of any type, unchanged, as its bytes arrive.
  *
- * @returns the upload once it is on disk and committed; the type of a file without one is
- *   `application/octet-stream`. It is this sender's word; the gateway serves what the bytes say.
+ * @returns the upload once it is on disk and committed; the type of a file without one is `application/octet-stream`.
+ *   The type is the sender's claim; the gateway serves the type that the bytes have.
  * @throws ServiceError `file_too_large`, `plan_limit_exceeded`, `rate_limit_exceeded`; whatever the stream throws.
  *   Nothing is kept then.
  */
@@ -49,7 +49,7 @@ export function plainType(contentType: string | null): string | null {
   return /^[a-z0-9!#$&^_.+-]{1,100}\/[a-z0-9!#$&^_.+-]{1,100}$/.test(type) ? type : null;
 }
 
-/** The name without folders and without characters that no name needs; Postgres refuses NUL. */
+/** The name without folders and without unsuitable characters; Postgres refuses NUL. */
 function plainName(fileName: string | null): string | null {
   const name = baseName(fileName ?? "")
     .replace(/\p{Cc}/gu, "")

@@ -12,29 +12,31 @@ import { plainType } from "./upload-file.ts";
 import { type FileInput, recordUpload, type Upload } from "./upload-record.ts";
 
 export interface DirectoryOptions {
-  /** Check everything and tell the CID; store nothing. */
+  /** Check everything and compute the CID, but store nothing. */
   dryRun?: boolean;
 }
 
 export interface DirectoryResult {
-  /** Null of a dry run. */
+  /** Null for a dry run. */
   upload: Upload | null;
   cid: string;
   files: number;
-  /** Of all files together. */
+  /** Total size of the files. */
   sizeBytes: number;
-  /** What wallets and markets will stumble over; none of it kept the directory from being stored. */
+  /**
+   * Properties of the documents that wallets and markets will have trouble with. The directory was stored all the same.
+   */
   warnings(): Promise<readonly DirectoryWarning[]>;
 }
 
 /**
- * Stores JSON files as one directory. Each file is linked under its name without the last extension
- * and under its full name; folders in names are dropped, bytes stay as they are.
+ * Stores JSON files as one directory. Each file is linked under its name without the last extension and under its full
+ * name; folders in names are dropped, bytes stay as they are.
  *
- * @throws ServiceError `parameter_missing` without a file; `value_error` for a name that cannot be
- *   linked, two different files of one name, a file that is not a JSON object, or too many files;
- *   `file_too_large`; `plan_limit_exceeded`, `rate_limit_exceeded`. All faults of files come together, in `details.problems`, with `details.warnings` beside
- *   them; the first one's code is the failure's. Nothing is kept then.
+ * @throws ServiceError `parameter_missing` without a file; `value_error` for a name that cannot be linked, two
+ *   different files with one name, a file that is not a JSON object, or too many files; `file_too_large`;
+ *   `plan_limit_exceeded`, `rate_limit_exceeded`. One error has all faults of files, in `details.problems` next to
+ *   `details.warnings`; its code is that of the first. Nothing is kept then.
  */
 export async function uploadMetadataDirectory(
   services: Services,
@@ -69,7 +71,9 @@ export async function uploadMetadataDirectory(
   });
 }
 
-/** Counts files as they come, and the bytes of those before: what each is worth is known when it was read. */
+/**
+ * Charges for each file as it comes, and for the bytes of the previous ones: a file's size is known once it was read.
+ */
 async function* priced(files: AsyncIterable<FileInput>, price: LargeRequest): AsyncGenerator<FileInput> {
   let [count, bytes] = [0, 0];
   async function* counted(stream: FileInput["stream"]) {
@@ -86,7 +90,7 @@ async function* priced(files: AsyncIterable<FileInput>, price: LargeRequest): As
   }
 }
 
-/** The files that can be linked. After a fault the rest is read all the same, to tell all faults together. */
+/** The files that can be linked. After a fault the others are still read, so that all faults are reported. */
 async function* checked(
   files: AsyncIterable<FileInput>,
   limits: Services["config"]["limits"],
@@ -136,11 +140,11 @@ async function* checked(
   }
 }
 
-/** One file of a directory is small enough to be in memory: it must be parsed to be checked. Null: it is over `most` bytes. */
+/** Reads one file of a directory into memory, since it must be parsed to be checked. Null: it exceeds `most` bytes. */
 async function collect(file: FileInput, most: number): Promise<Buffer | null> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  // To its end in any case: the parts after it come over the same connection.
+  // To its end in any case: the next parts come over the same connection.
   for await (const chunk of file.stream) {
     size += chunk.length;
     if (size <= most) chunks.push(chunk);

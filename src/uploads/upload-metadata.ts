@@ -30,7 +30,7 @@ async function* only(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 export type DisplayType = (typeof displayTypes)[number];
 export const displayTypes = ["boost_number", "boost_percentage", "number", "date"] as const;
 
-/** Values keep their JSON type; a number too large for one may come as `JSON.rawJSON`. */
+/** Values keep their JSON type; a number too large for JavaScript may come as `JSON.rawJSON`. */
 export interface Trait {
   traitType: string;
   value: unknown;
@@ -46,13 +46,13 @@ export interface MetadataInput {
   externalUrl: string | null;
   animationUrl: string | null;
   attributes: readonly Trait[] | null;
-  /** Further members of the document, in this order. One that is named like a fixed member replaces its value. */
+  /** Further members of the document, in this order. One with the name of a fixed member replaces its value. */
   customFields: Record<string, unknown> | null;
 }
 
 /**
- * The document as it is stored: compact JSON, absent members left out. Every byte counts, since the
- * CID is the hash of this text, and clients of the original service compare it.
+ * The document as it is stored: compact JSON, without absent members. Every byte counts, since the CID is the hash of
+ * this text, and clients of the original service compare it.
  */
 export function metadataDocument(input: MetadataInput): string {
   const members = new Map<string, unknown>();

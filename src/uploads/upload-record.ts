@@ -5,14 +5,13 @@ import type { PinState, UploadKind } from "../db/tables/uploads.ts";
 import type { StoredContent } from "../ipfs/content-store.ts";
 import type { Services } from "../services.ts";
 
-/** A file as an API passes it on: read once, from its beginning. A stream that throws ends the upload. */
+/** A file from an API: can be read once, from its beginning. A stream that throws ends the upload. */
 export interface FileInput {
   fileName: string | null;
   contentType: string | null;
   stream: AsyncIterable<Uint8Array>;
 }
 
-/** One upload of an account. */
 export interface Upload {
   id: string;
   kind: UploadKind;
@@ -20,7 +19,7 @@ export interface Upload {
   cid: string;
   fileName: string | null;
   contentType: string | null;
-  /** Bytes of the file; of all files together for a directory. */
+  /** Size of the file; for a directory, of all files. */
   sizeBytes: number;
   profile: string;
   pinState: PinState;
@@ -33,10 +32,13 @@ interface NewUpload {
   contentType: string | null;
 }
 
-/** What a row of an upload's content counts for, where its content has fewer bytes: the database keeps it with its indexes. */
+/**
+ * Each database row of an upload's content counts for this many bytes, with its indexes, where the content itself has
+ * fewer.
+ */
 export const bytesOfRow = 1_024;
 
-/** The step that puts an upload's row into the transaction that commits its content. */
+/** A step that inserts an upload's row in the transaction that commits its content. */
 export function recordUpload(services: Services, caller: Caller, upload: NewUpload) {
   return async (transaction: Transaction<Database>, content: StoredContent): Promise<Upload> => {
     const row = await transaction

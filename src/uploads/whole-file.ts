@@ -1,24 +1,24 @@
 /**
- * Whether a file is all there: what broke off while it was copied, and what names other files, shows nothing. Both are dead
- * for ever once they are linked by their hash. The console's browser code uses this file too: it imports nothing.
+ * Finds files that are incomplete (cut off while copied) or depend on other files by name. Linked by their hash, both
+ * would be broken for ever. The console's browser code uses this file too, so it imports nothing.
  */
 
-/** Bytes of a file from a place on; fewer at its end. */
+/** Bytes of a file from a position on; fewer at its end. */
 export type ReadAt = (start: number, length: number) => Promise<Uint8Array>;
 
 export type FileFault = { fault: "cut" } | { fault: "text" } | { fault: "kind" } | { fault: "names"; other: string };
 
-/** Texts above this size are not searched for names. */
+/** Larger texts are not searched for names. */
 const searchedBytes = 4_194_304;
 
 const isBinary = /\.(png|jpe?g|gif|webp|avif|bmp|tiff?|mp4|webm|mov|m4v|ogv|mp3|wav|ogg|oga|flac|m4a|glb|pdf)$/i;
-/** They begin as one of the kinds below. */
+/** Extensions of pictures that begin like one of the kinds below. */
 const isPicture = /\.(png|jpe?g|gif|webp|avif)$/i;
-/** An answer of a server that was saved, or what stands for a file in Git. */
+/** A saved answer of a server, or a Git placeholder for a file. */
 const isText = /^\s*(<!doctype|<html|<\?xml|\{|version https:)/i;
 const beginsAsSvg = /^\ufeff?\s*(<[?!][^>]*>\s*)*<svg[\s>]/i;
 
-/** @returns null for a file that is whole, and for kinds that are not known here. */
+/** @returns null for a file that is complete, and for unknown kinds. */
 export async function findFileFault(name: string, size: number, read: ReadAt): Promise<FileFault | null> {
   const head = await read(0, 16);
   const kind = kinds.find(({ begins }) => begins(head));
@@ -33,7 +33,7 @@ export async function findFileFault(name: string, size: number, read: ReadAt): P
   return other === undefined ? null : { fault: "names", other };
 }
 
-/** Members of a document whose picture stands within its link and is not whole. @param text valid JSON. */
+/** Members of a document whose picture is embedded in the link and incomplete. @param text valid JSON. */
 export async function findBrokenData(text: string): Promise<string[]> {
   const document = JSON.parse(text) as Record<string, unknown>;
   const broken: string[] = [];
@@ -68,7 +68,7 @@ function percentDecode(data: string): Uint8Array {
   return new TextEncoder().encode(percentDecoded(data));
 }
 
-/** Contracts and people write a stray `%` as it is. */
+/** Contracts and people leave a stray `%` unescaped. */
 function percentDecoded(data: string): string {
   try {
     return decodeURIComponent(data);
@@ -95,23 +95,23 @@ const kinds: readonly Kind[] = [
   { begins: at(0, "\x89PNG\r\n\x1a\n"), isWhole: isWholePng },
   { begins: at(0, "\xff\xd8\xff"), isWhole: isWholeJpeg },
   { begins: at(0, "GIF8"), isWhole: isWholeGif },
-  // WebP and WAV; a byte that only fills up may be missing.
+  // WebP and WAV; the padding byte at the end may be missing.
   { begins: at(0, "RIFF"), isWhole: async (size, _, head) => numberAt(head, 4, true) + 8 <= size + 1 },
   { begins: at(0, "glTF"), isWhole: async (size, _, head) => numberAt(head, 8, true) <= size },
-  // A picture that browsers show whatever it is called.
+  // A picture that browsers show under any name.
   { begins: at(0, "BM"), isWhole: async () => true },
   // MP4, MOV, AVIF, HEIC.
   { begins: at(4, "ftyp"), isWhole: hasWholeBoxes },
 ];
 
-/** What stands after the end belongs to no picture. */
+/** Bytes after the end of the picture are ignored. */
 async function isWholePng(size: number, read: ReadAt): Promise<boolean> {
   const isEnd = (chunk: Uint8Array) => latin1(chunk.subarray(4, 8)) === "IEND";
   if (isEnd(await read(size - 12, 12))) return true;
   for (let place = 8; place + 12 <= size; ) {
     const chunk = await read(place, 8);
     if (isEnd(chunk)) return true;
-    // The names of chunks are letters; a file whose end was never written has zeros.
+    // Names of chunks are letters. A file whose end was never written has zeros there.
     if (!/^[a-z]{4}$/i.test(latin1(chunk.subarray(4)))) return false;
     place += 12 + numberAt(chunk, 0);
   }
@@ -123,7 +123,7 @@ async function isWholeJpeg(size: number, read: ReadAt): Promise<boolean> {
   const bytes = await read(0, size);
   for (let place = 2; place + 4 <= bytes.length; ) {
     const marker = bytes[place + 1] ?? 0;
-    // In a scan, 0xff stands before a zero or a restart; any other byte after it begins the next segment.
+    // In a scan, 0xff is followed by zero or a restart marker; any other byte after it begins the next segment.
     if (bytes[place] !== 0xff || marker === 0 || marker === 0xff || (marker >= 0xd0 && marker <= 0xd8)) place += 1;
     else if (marker === 0xd9) return true;
     else place += 2 + ((bytes[place + 2] ?? 0) << 8) + (bytes[place + 3] ?? 0);
@@ -176,13 +176,13 @@ function namedByModel(text: string): string | undefined {
 const references =
   /<(?:script|img|image|feImage|use|link|video|audio|source|iframe|embed|object)\b[^>]*?\s(?:xlink:href|href|src|data)\s*=\s*(?:"([^"]*)"|'([^']*)')/gi;
 
-/** Only what looks like a file is taken for one: scripts put addresses together. */
+/** Only texts that look like a file name count: scripts assemble addresses. */
 function namedByPage(text: string): string | undefined {
   const found = [...text.replace(/<!--.*?-->/gs, "").matchAll(references)].map(([, one, other]) => one ?? other ?? "");
   return found.find((link) => !isOwnLink(link) && /^[\w@%~+ ./-]+\.\w{1,5}([?#].*)?$/.test(link));
 }
 
-/** A link that does not depend on where its file lies. */
+/** Whether a link works wherever its file is. */
 function isOwnLink(link: string): boolean {
   return /^([a-z][a-z0-9+.-]*:|\/\/|#)/i.test(link.trim());
 }
