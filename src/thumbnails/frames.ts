@@ -1,15 +1,15 @@
-/** What goes through the pipes between the service and the process that decodes: a number, and bytes. */
+/** A message in the pipes between the service and the decoding process: a number, and bytes. */
 export interface Frame {
   word: number;
   bytes: Buffer;
 }
 
-/** What the word of a frame of the process means; that of the service's frames is a width. */
+/** Values of `word` in frames from the process. In frames from the service it is a width. */
 export const answers = { ready: 0, made: 1, refused: 2 } as const;
 
 const headerBytes = 8;
 
-/** What stands in front of the bytes of a frame. */
+/** The header before the bytes of a frame. */
 export function frameHeader(word: number, length: number): Buffer {
   const header = Buffer.allocUnsafe(headerBytes);
   header.writeUInt32BE(word, 0);
@@ -18,7 +18,7 @@ export function frameHeader(word: number, length: number): Buffer {
 }
 
 /**
- * Reads frames until the stream ends; what comes of one that is cut off is dropped.
+ * Reads frames until the stream ends; an incomplete last frame is dropped.
  *
  * @throws Error for a frame of more than `most` bytes.
  */

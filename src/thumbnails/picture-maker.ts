@@ -7,33 +7,34 @@ import type { Readable, Writable } from "node:stream";
 import { mostMs, mostProcessBytes } from "./bounds.ts";
 import { answers, type Frame, frameHeader, readFrames } from "./frames.ts";
 
-/** A preview, or why none is made of the picture; `forNow`: another time it may be. */
+/** A preview, or the reason for none; `forNow`: a later try may succeed. */
 export type Made = { bytes: Buffer } | { refused: string; forNow: boolean };
 
-/** The process cannot be run: its library is missing, or does not fit the machine. */
+/** The process cannot run: its library is missing, or does not fit the machine. */
 class NoPictureProcess extends Error {}
 
 const program = join(import.meta.dirname, "picture-process.ts");
 /**
- * The kernel ends it where its own watch is late, as on a busy machine. What is only reserved counts too: stacks of threads,
- * the allocator's arenas. Systems without that limit have the watch alone.
+ * A kernel limit for when the process's own watch is late, as on a busy machine. It also counts memory that is only
+ * reserved (thread stacks, the allocator's arenas), so it is twice as high. Systems without this limit rely on the
+ * watch.
  */
 const bounded = `ulimit -d ${(2 * mostProcessBytes) / 1_024} 2>/dev/null; unset PWD; exec "$0" "$@"`;
-/** Memory that decoders lose adds up. */
+/** After this many pictures a new process is started, since decoders leak memory. */
 const picturesOfProcess = 500;
-/** Without pictures it ends, and its memory is free. */
+/** After this time without pictures the process is ended to free its memory. */
 const idleMs = 60_000;
 const startMs = 60_000;
-/** A start that failed is not repeated before. */
+/** A failed start is not repeated within this time. */
 const brokenMs = 60_000;
-/** Of the words of a refusal. */
+/** The most bytes of a refusal's text. */
 const mostReasonBytes = 300;
-/** No preview comes near it. */
+/** Far more than any preview has. */
 const mostPreviewBytes = 16_777_216;
 
 /**
- * Has previews made by a process of its own, one at a time, which is started by the first picture. It is killed when it
- * takes more than its time and ends itself when it takes more than its memory; the next picture gets a new one.
+ * Makes previews in a separate process, one at a time. The first picture starts the process. It is killed when it
+ * exceeds its time and ends itself when it exceeds its memory; the next picture gets a new one.
  */
 export class PictureMaker {
   #process: PictureProcess | null = null;
@@ -41,15 +42,15 @@ export class PictureMaker {
   #idle: NodeJS.Timeout | undefined;
   #brokenUntil = 0;
 
-  /** Of the process; undefined while there is none. */
+  /** Id of the process; undefined while there is none. */
   get pid(): number | undefined {
     return this.#process?.child.pid;
   }
 
   /**
-   * @param picture in any format; what it is, its bytes say.
+   * @param picture in any format; the format is detected from the bytes.
    * @param width in pixels.
-   * @throws Error when the process cannot be run.
+   * @throws Error when the process cannot run.
    */
   async make(picture: Uint8Array, width: number): Promise<Made> {
     const made = this.#last.then(() => this.#make(picture, width));
@@ -57,7 +58,7 @@ export class PictureMaker {
     return await made;
   }
 
-  /** Ends the process; a picture that it is at is refused for now. */
+  /** Ends the process; the picture in progress is refused for now. */
   close(): void {
     clearTimeout(this.#idle);
     this.#process?.child.kill("SIGKILL");
@@ -70,7 +71,7 @@ export class PictureMaker {
     const answer = await process.ask(width, picture, mostMs);
     if (typeof answer === "string") {
       this.#process = null;
-      // A busy machine may be why it was slow, and a kill may have been meant for something else.
+      // It may have been slow because the machine was busy, and a kill may have had another cause.
       return { refused: `making its preview ${answer}`, forNow: true };
     }
     if (process.asked >= picturesOfProcess) this.#end();
@@ -105,11 +106,11 @@ class PictureProcess {
   constructor() {
     const cache = getCompileCacheDir();
     this.child = spawn("/bin/sh", ["-c", bounded, process.execPath, "--max-old-space-size=64", program], {
-      // None of our keys, and few arenas for memory that is given back.
+      // It gets none of our keys, and few arenas, so that freed memory is returned.
       env: { MALLOC_ARENA_MAX: "2", ...(cache ? { NODE_COMPILE_CACHE: dirname(cache) } : {}) },
       stdio: ["pipe", "pipe", "ignore"],
     });
-    // Who asks it for a picture sees its end.
+    // The caller of `next` sees that it has ended.
     this.child.on("error", () => undefined);
     this.child.stdin?.on("error", () => undefined);
     this.child.unref();
@@ -131,10 +132,10 @@ class PictureProcess {
     return await this.next(withinMs);
   }
 
-  /** The next frame; a text that says how the process ended. */
+  /** The next frame, or a text that says how the process ended. */
   async next(withinMs: number): Promise<Frame | string> {
     let isLate = false;
-    // It keeps this process running for as long as somebody waits.
+    // The timer also keeps this process running while a caller waits.
     const limit = setTimeout(() => {
       isLate = true;
       this.child.kill("SIGKILL");
@@ -151,13 +152,13 @@ class PictureProcess {
   }
 }
 
-/** Where the processor or memory is short, previews come last. */
+/** When processor or memory are scarce, previews come last. */
 function makeExpendable(pid: number): void {
   try {
     setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
   } catch {
-    // It has ended already.
+    // It has already ended.
   }
-  // Of Linux: which process the kernel ends when the machine's memory is used up.
+  // Linux only: makes it the first process that the kernel kills when memory runs out.
   void writeFile(`/proc/${pid}/oom_score_adj`, "1000").catch(() => undefined);
 }

@@ -1,33 +1,36 @@
 /*
- * Decodes pictures of third parties and makes previews of them: frames with a width and a picture come in, frames with a
- * preview or a refusal go out. It is handed neither the service's environment nor its files, but it runs as the service's user. Whatever a
+ * Decodes third-party pictures and makes previews: frames with a width and a picture come in, frames with a preview or
+ * a refusal go out. It gets neither the service's environment nor its files, but runs as the service's user. Whatever a
  * decoder does to this process, the service goes on: see picture-maker.ts.
  */
 import sharp, { type Metadata } from "sharp";
 import { highest, mostMs, mostPictureBytes, mostPixels, mostProcessBytes, mostWholeBytes } from "./bounds.ts";
 import { answers, frameHeader, readFrames } from "./frames.ts";
 
-/** Nothing is kept between pictures, and one thread works. */
+/** Caches nothing between pictures, and uses one thread. */
 sharp.cache(false);
 sharp.concurrency(1);
-// Of some thirty decoders those whose formats browsers show.
+// Of some thirty decoders, only those for formats that browsers show.
 sharp.block({ operation: ["VipsForeignLoad"] });
 sharp.unblock({
   operation: ["Jpeg", "Png", "Webp", "Nsgif", "Svg", "Heif"].map((name) => `VipsForeignLoad${name}Buffer`),
 });
 
-/** Libraries take memory outside of Node's heap, on other threads than this one, which is free to look. */
+/**
+ * Interval of the memory watch. Libraries allocate outside of Node's heap and on other threads, so this thread is free
+ * to watch.
+ */
 const watchMs = 10;
 const quality = 80;
-/** Pixels of a picture that small are meant to be seen as they are. */
+/** Pictures up to this width are often pixel art, so they are encoded without loss. */
 const losslessWidth = 128;
 
 class Refusal extends Error {}
 
 async function makeThumbnail(picture: Buffer, width: number): Promise<Buffer> {
-  // A drawing may be compressed too, to a thousandth of its size.
+  // An SVG may be gzipped, to a thousandth of its size.
   if (picture[0] === 0x1f && picture[1] === 0x8b) throw new Refusal("it is compressed");
-  // The first picture of an animation; what is cut off is an error, what is unusual is none.
+  // The first frame of an animation. Truncated pictures are errors, unusual ones are not.
   const options = { sequentialRead: true, failOn: "error", pages: 1 } as const;
   const header = await sharp(picture, { ...options, limitInputPixels: false }).metadata();
   const isDrawing = header.format === "svg";
@@ -43,7 +46,7 @@ async function makeThumbnail(picture: Buffer, width: number): Promise<Buffer> {
     .toBuffer();
 }
 
-/** Rows of other pictures come one after the other. The watch on memory is too late where the processor is busy. */
+/** Pictures of other formats are decoded row by row. The memory watch alone would be too late on a busy machine. */
 function requireRoom({ format, width, height, channels, depth, isProgressive }: Metadata): void {
   const bytes = width * height * channels * (depth === "uchar" ? 1 : 2);
   const isWhole = isProgressive || format === "heif" || format === "webp" || format === "gif";
@@ -51,17 +54,20 @@ function requireRoom({ format, width, height, channels, depth, isProgressive }: 
     throw new Refusal(`its pixels take ${bytes} bytes at once; at most ${mostWholeBytes} are taken`);
 }
 
-/** A browser writes texts in fonts that this machine may not have, and HTML that no library draws: it shows such drawings itself. */
+/**
+ * A browser draws texts in fonts that this machine may lack, and HTML that no library draws. So such SVGs are left to
+ * the browser.
+ */
 function requireDrawable(drawing: Buffer): void {
   if (/<(\w+:)?(text|foreignObject)\b/i.test(drawing.toString("latin1")))
     throw new Refusal("it is a drawing with text or HTML in it, which browsers draw themselves");
 }
 
 async function answerOf(picture: Buffer, width: number): Promise<[word: number, bytes: Buffer]> {
-  // By a signal: an orderly end would wait for the threads that take the memory.
+  // With a signal: an orderly exit would wait for the threads that take the memory.
   const begun = performance.now();
   const watch = setInterval(() => {
-    // The service ends what takes longer, unless it has ended itself.
+    // The service kills this process when a picture takes too long, unless the service itself is gone.
     const isForgotten = performance.now() - begun > 2 * mostMs;
     if (isForgotten || process.memoryUsage.rss() > mostProcessBytes) process.kill(process.pid, "SIGKILL");
   }, watchMs);

@@ -7,9 +7,9 @@ import { causeOf, type LogOnce } from "../telemetry/log-once.ts";
 
 export interface CacheSettings {
   folder: string;
-  /** Of all files together, counted in blocks of the disk. */
+  /** Of all files, counted in disk blocks. */
   mostBytes: number;
-  /** Whether the disk has room for more. */
+  /** Whether the disk has enough free space. */
   hasRoom: () => Promise<boolean>;
   logOnce: LogOnce;
 }
@@ -17,9 +17,12 @@ export interface CacheSettings {
 const inMemoryBytes = 8_388_608;
 const diskBlock = 4_096;
 const digestBytes = 32;
-/** A file that is still being written after that was left by a process that ended. */
+/** A file still being written after this time was left by a dead process. */
 const abandonedMs = 600_000;
-/** Parts of the bound: after how much is written the files are counted again, from where on some are removed, and to where. */
+/**
+ * Fractions of the bound: after `countAfter` was written the files are counted again; above `removeFrom` files are
+ * removed until `removeTo` is left.
+ */
 const [countAfter, removeFrom, removeTo] = [1 / 16, 15 / 16, 7 / 8];
 
 interface KeptFile {
@@ -29,13 +32,14 @@ interface KeptFile {
 }
 
 /**
- * Previews on disk, shared by the processes of a data folder; those that were used longest ago go first. A file begins with
- * the digest of the rest: one that a power cut left torn is none. Where nothing can be written, the newest are in memory alone.
+ * Previews on disk, shared by the processes of a data folder; the least recently used ones are removed first. A file
+ * begins with the digest of the rest, so one that a power cut truncated counts as missing. Where the disk cannot be
+ * written, the newest previews are kept in memory only.
  */
 export class ThumbnailCache {
   readonly #settings: CacheSettings;
   readonly #recent = new LRUCache<string, Buffer>(byteBound(inMemoryBytes));
-  /** Since the files were counted; before the first count everything may be full. */
+  /** Bytes written since the files were counted. Infinite before the first count, since the cache may be full. */
   #written = Number.POSITIVE_INFINITY;
   #removing: Promise<void> | null = null;
 
@@ -43,7 +47,7 @@ export class ThumbnailCache {
     this.#settings = settings;
   }
 
-  /** @returns null for what is not kept, or cannot be read. */
+  /** @returns null for a preview that is not cached, or cannot be read. */
   async get(key: string): Promise<Buffer | null> {
     const recent = this.#recent.get(key);
     if (recent) return recent;
@@ -61,7 +65,7 @@ export class ThumbnailCache {
     return bytes;
   }
 
-  /** Never fails: what cannot be written is kept in memory for a while. */
+  /** Never fails: a preview that cannot be written is kept in memory for a while. */
   async put(key: string, bytes: Buffer): Promise<void> {
     this.#recent.set(key, bytes);
     const { mostBytes, hasRoom, logOnce } = this.#settings;
@@ -96,7 +100,7 @@ export class ThumbnailCache {
   async #removeOldest(): Promise<void> {
     const { mostBytes, folder } = this.#settings;
     this.#written = 0;
-    // Numbers alone: a cache of small previews has hundreds of thousands of files.
+    // Only numbers: a cache of small previews has hundreds of thousands of files.
     const [ages, sizes]: [number[], number[]] = [[], []];
     for await (const { usedAt, bytes } of filesIn(folder)) {
       ages.push(usedAt);
@@ -114,7 +118,7 @@ export class ThumbnailCache {
   }
 }
 
-/** When the last of those was used that go so that `excess` bytes do. */
+/** Last use of the newest file that has to be removed to free `excess` bytes. */
 function newestToRemove(ages: readonly number[], sizes: readonly number[], excess: number): number {
   const order = ages.map((_, at) => at).sort((a, b) => (ages[a] ?? 0) - (ages[b] ?? 0));
   let removed = 0;
@@ -125,7 +129,7 @@ function newestToRemove(ages: readonly number[], sizes: readonly number[], exces
   return ages[last ?? -1] ?? Number.POSITIVE_INFINITY;
 }
 
-/** Without those that were left half written, which are removed. Others may remove files and folders meanwhile. */
+/** Incomplete files are skipped, and removed when abandoned. Other processes may remove files and folders meanwhile. */
 async function* filesIn(folder: string): AsyncGenerator<KeptFile> {
   for (const part of await readdir(folder).catch(() => []))
     for (const name of await readdir(join(folder, part)).catch(() => [])) {

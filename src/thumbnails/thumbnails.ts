@@ -8,32 +8,32 @@ import { type CacheSettings, ThumbnailCache } from "./thumbnail-cache.ts";
 
 /** A file that never changes. */
 export interface Picture {
-  /** Tells its bytes from all others: its CID, or a digest. */
+  /** Identifies its bytes: its CID, or a digest. */
   id: string;
   size: number;
   stream(): AsyncIterable<Uint8Array>;
 }
 
 /**
- * `bytes`: WebP. `refused`: none is made of this picture, and why. `busy`: not now, because others wait, because it takes long,
- * or because previews are off.
+ * `bytes`: WebP. `refused`: why no preview is made of this picture. `busy`: not now, because others wait, because it
+ * takes long, or because previews are off.
  */
 export type Thumbnail = { bytes: Buffer } | { refused: string } | "busy";
 
-/** Goes with what previews look like: those of another version are made anew. */
+/** Increase it when previews change: those of another version are made again. */
 export const thumbnailVersion = 1;
 
-/** Pictures that are in memory: one that is decoded, and one that is read meanwhile. */
+/** Pictures in memory: one being decoded, and the next one being read. */
 const atOnce = 2;
-/** Pictures that wait, all and those of one client. */
+/** Pictures that may wait: in all, and of one client. */
 const [mostWaiting, mostOfOne] = [256, 64];
-/** So long a request waits. */
+/** How long a request waits. */
 const usualWaitMs = 5_000;
-/** So long a picture may take to be read: the sources have limits of their own for each part. */
+/** The most time for reading a picture; the sources have limits of their own for each part. */
 const readMs = 10_000;
 const [refusedMs, refusedForNowMs] = [86_400_000, 300_000];
 
-/** Previews of pictures: kept, or made once for all who ask for them at the same time, by a process of its own. */
+/** Previews of pictures: from the cache, or made once for all concurrent callers by a separate process. */
 export class Thumbnails {
   readonly #cache: ThumbnailCache | null;
   readonly #maker = new PictureMaker();
@@ -50,22 +50,22 @@ export class Thumbnails {
     this.#cache = settings.mostBytes > 0 ? new ThumbnailCache(settings) : null;
   }
 
-  /** Whether none are made. */
+  /** Whether previews are switched off. */
   get areOff(): boolean {
     return this.#cache === null;
   }
 
-  /** Previews that this process had made. */
+  /** Number of previews that were made for this process. */
   get made(): number {
     return this.#madeCount;
   }
 
-  /** Of the process that makes them; undefined while there is none. */
+  /** Id of the process that makes them; undefined while there is none. */
   get pid(): number | undefined {
     return this.#maker.pid;
   }
 
-  /** What is known without making anything; null where a preview has to be made. */
+  /** A cached preview or a known refusal; null where a preview has to be made. */
   async find(id: string, width: ThumbnailWidth): Promise<Thumbnail | null> {
     if (!this.#cache) return "busy";
     const refused = this.#refused.get(id);
@@ -74,28 +74,28 @@ export class Thumbnails {
     return bytes && { bytes };
   }
 
-  /** What `note` was given last under this name, for as long as the cache has room for it; null without it. */
+  /** The last text that `note` stored under this name, as long as it is cached; otherwise null. */
   async noted(name: string): Promise<Buffer | null> {
     return (await this.#cache?.get(name)) ?? null;
   }
 
-  /** Keeps a short text with the previews. It never fails. */
+  /** Stores a short text in the cache. Never fails. */
   async note(name: string, text: string): Promise<void> {
     await this.#cache?.put(name, Buffer.from(text));
   }
 
   /**
-   * Makes what `find` has not, once for all who ask for it meanwhile. What takes longer than five seconds is "busy", and made
-   * all the same.
+   * Makes a preview that `find` does not have, once for all concurrent callers. After five seconds the result is
+   * "busy", but the preview is still made.
    *
-   * @param client who asks: clients take turns.
+   * @param client the client that asks; clients take turns.
    * @throws what reading the picture throws.
    */
   async make(picture: Picture, width: ThumbnailWidth, client: string): Promise<Thumbnail> {
     return await soonEnough(this.makeInTime(picture, width, client), usualWaitMs);
   }
 
-  /** The same, however long it takes: for who has the picture in memory until then. */
+  /** As `make`, but waits however long it takes: for callers that have the picture in memory until then. */
   async makeInTime(picture: Picture, width: ThumbnailWidth, client: string): Promise<Thumbnail> {
     const key = keyOf(picture.id, width);
     return await (this.#making.get(key) ?? this.#enqueue(key, picture, width, client));
@@ -157,7 +157,7 @@ function keyOf(id: string, width: ThumbnailWidth): string {
   return `${thumbnailVersion} ${width} ${id}`;
 }
 
-/** @returns null for what has not come in its time. */
+/** @returns null if it was not read in time. */
 async function readWithin(stream: AsyncIterable<Uint8Array>): Promise<Buffer | null> {
   const pieces: Uint8Array[] = [];
   const iterator = stream[Symbol.asyncIterator]();
@@ -171,7 +171,7 @@ async function readWithin(stream: AsyncIterable<Uint8Array>): Promise<Buffer | n
         pieces.push(step.value);
         continue;
       }
-      // It ends when its source says something again.
+      // This only takes effect once the source yields again.
       void iterator.return?.().catch(() => undefined);
       return null;
     }
@@ -180,7 +180,7 @@ async function readWithin(stream: AsyncIterable<Uint8Array>): Promise<Buffer | n
   }
 }
 
-/** @returns "busy" for what has not come in its time. */
+/** @returns "busy" if it was not made in time. */
 export async function soonEnough<T>(making: Promise<T>, waitMs: number): Promise<T | "busy"> {
   const { promise, resolve } = Promise.withResolvers<"busy">();
   const limit = setTimeout(() => resolve("busy"), waitMs);
