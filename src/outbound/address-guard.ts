@@ -3,16 +3,16 @@ import { lookup, Resolver } from "node:dns/promises";
 import type { LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
 
-/** All addresses of a name. */
+/** Looks up all addresses of a name. */
 type Resolve = (hostname: string) => Promise<LookupAddress[]>;
 
-/** What a third party's URL may reach. */
+/** Which URLs of third parties are allowed. */
 export interface GuardRules {
-  /** Hosts that are not on the public internet, odd ports and bare names too. */
+  /** Also allows hosts that are not on the public internet, unusual ports and names without a dot. */
   allowPrivate: boolean;
   /** As in a URL; 80 and 443 when absent. */
   ports?: readonly string[];
-  /** The machine's name servers when absent. */
+  /** Uses the machine's name servers when absent. */
   resolve?: Resolve;
 }
 
@@ -21,18 +21,20 @@ export class AddressRefused extends Error {
 }
 
 /**
- * Addresses that look public and lead to the cloud's own services from within it: metadata with credentials, its agents.
- * Those of AWS, GCP, Oracle, DigitalOcean (169.254.0.0/16, fd00::/8) and Alibaba (100.100.100.200) lie in special ranges.
- * Source: Azure, "What is IP address 168.63.129.16?"; Oracle Cloud Classic, "Retrieving Instance Metadata" (192.0.0.192).
+ * Addresses that look public but lead to a cloud's internal services from within it: metadata with credentials, its
+ * agents. Those of AWS, GCP, Oracle, DigitalOcean (169.254.0.0/16, fd00::/8) and Alibaba (100.100.100.200) are in
+ * special ranges.
+ * Source: Azure, "What is IP address 168.63.129.16?"; Oracle Cloud Classic, "Retrieving Instance Metadata"
+ * (192.0.0.192).
  */
 const cloudAddresses: ReadonlySet<string> = new Set(["168.63.129.16"]);
 
-/** True for an address on the public internet; false for every special range, and for what is no address. */
+/** True for an address on the public internet; false for every special range, and for any other text. */
 export function isPublicAddress(text: string): boolean {
   if (!ipaddr.isValid(text)) return false;
   const address = ipaddr.parse(text);
   if (address.range() !== "unicast" || cloudAddresses.has(address.toString())) return false;
-  // ipaddr.js calls ::7f00:1 unicast; all of ::/96 once meant the IPv4 address in its last bytes.
+  // ipaddr.js takes ::7f00:1 for unicast, but all of ::/96 once stood for the IPv4 address in its last bytes.
   return (
     address.kind() === "ipv4" ||
     address
@@ -43,9 +45,9 @@ export function isPublicAddress(text: string): boolean {
 }
 
 /**
- * Checks the text of a URL: scheme, port, user, and the host when it is an address. WHATWG parsing
- * has turned decimal, octal, hexadecimal and short IPv4 spellings into the dotted form before.
- * A name is checked by `guardedLookup` when its addresses are known.
+ * Checks the text of a URL: scheme, port, credentials, and the host if it is an address. WHATWG parsing has already
+ * turned decimal, octal, hexadecimal and short IPv4 spellings into the dotted form. A name is checked by
+ * `guardedLookup` once its addresses are known.
  */
 export function isAllowedUrl(url: URL, rules: GuardRules): boolean {
   if (url.protocol !== "http:" && url.protocol !== "https:") return false;
@@ -59,12 +61,12 @@ export function isAllowedUrl(url: URL, rules: GuardRules): boolean {
 }
 
 /**
- * A `lookup` for connections that refuses a name as soon as one of its addresses is not public: it
- * runs for the very connection that is made, so a second answer of the name server changes nothing.
- * Node does not call it for literal addresses; `isAllowedUrl` covers those.
+ * A `lookup` for connections that refuses a name if any of its addresses is not public. It runs for the very connection
+ * that is made, so DNS rebinding does not get past it. Node does not call it for literal addresses; `isAllowedUrl`
+ * covers those.
  */
 export function guardedLookup(rules: GuardRules): LookupFunction {
-  // In a closed network names may stand in the hosts file, which only the system's resolver reads.
+  // In a closed network names may be in the hosts file, which only the system's resolver reads.
   const resolve = rules.resolve ?? (rules.allowPrivate ? (name: string) => lookup(name, { all: true }) : resolvePublic);
   return (hostname, options, callback) => {
     resolve(hostname).then(
@@ -81,8 +83,8 @@ export function guardedLookup(rules: GuardRules): LookupFunction {
 }
 
 /**
- * Asks the name servers from the event loop. The system's resolver blocks one of four threads for
- * each name, and those read files too: a third party's slow name server would stop the whole process.
+ * Queries the name servers from the event loop. The system's resolver blocks one of four threads for each name, and
+ * those threads also read files: a third party's slow name server would stop the whole process.
  */
 async function resolvePublic(hostname: string): Promise<LookupAddress[]> {
   const resolver = new Resolver({ timeout: 2_000, tries: 1 });

@@ -1,17 +1,17 @@
 import { backoffMs } from "../backoff.ts";
 
 /**
- * Why a token's metadata could not be read. A third party's bad contract, server or file is a result to
- * store in the token's row, not an exception.
+ * Why a token's metadata could not be read. A third party's bad contract, server or file is a result that is stored in
+ * the token's row, not an exception.
  */
 export type FaultCode =
-  /** The node did not answer; nothing is known about the contract. */
+  /** The node did not answer, so nothing is known about the contract. */
   | "rpc_unavailable"
   | "call_failed"
-  /** It needs more gas than a call may have (METADATA_CALL_GAS). */
+  /** The call needs more gas than is allowed (METADATA_CALL_GAS). */
   | "call_out_of_gas"
   | "call_timeout"
-  /** It returns more than a call may (METADATA_CALL_BYTES). */
+  /** The call returns more bytes than is allowed (METADATA_CALL_BYTES). */
   | "call_too_large"
   | "call_bad_return"
   | "uri_empty"
@@ -20,27 +20,27 @@ export type FaultCode =
   | "ipfs_not_found"
   | "ipfs_is_directory"
   | "cid_mismatch"
-  /** A server's status that is no success: `http_404`. */
+  /** An HTTP status other than success: `http_404`. */
   | `http_${number}`
   | "too_many_redirects"
   | "bad_encoding"
   | "fetch_failed"
   | "fetch_timeout"
   | "too_large"
-  /** The server has as many of our requests as it gets; of images only, documents wait. */
+  /** The server already gets as many of our requests as it may. For images only: documents wait. */
   | "host_busy"
   | "not_media"
-  /** Of an image whose server does not say how large it is, and that is larger than what is read of it. */
+  /** Of an image that exceeds the part that is read of it, and whose server does not report its size. */
   | "size_unknown"
   | "not_json"
   | "not_an_object"
   | "too_complex"
-  /** A defect of ours; the log has it. */
+  /** A bug in this service; the log has the error. */
   | "internal_error";
 
 export interface Fault {
   fault: FaultCode;
-  /** How long the server wants to be left alone, bounded; absent: it does not say. */
+  /** Milliseconds after which the server permits another request, bounded; absent if it does not say. */
   waitMs?: number;
 }
 
@@ -48,49 +48,56 @@ export function isFault(value: object): value is Fault {
   return "fault" in value;
 }
 
-/** Faults that say more about the moment than about the file. */
+/** Whether a fault may be temporary. */
 export function mayPass(fault: FaultCode): boolean {
   if (fault.startsWith("http_")) return fault !== "http_410";
   return ["rpc_unavailable", "ipfs_not_found", "fetch_failed", "fetch_timeout", "host_busy"].includes(fault);
 }
 
-/** The last try is some four days after the first, and eight hours where the contract's call failed. */
+/** The last try comes some four days after the first, or eight hours where the contract's call failed. */
 const mostAttempts = 8;
 const dayMs = 86_400_000;
 const silentNode = { firstMs: 2_000, mostMs: 300_000 };
-/** Tokens of one contract fail together; they need not all come back together. `mostAttempts` is the bound. */
+/**
+ * Tokens of one contract fail at the same time, and the jitter spreads their retries. The number of tries is bounded by
+ * `mostAttempts`.
+ */
 const growing = { factor: 4, jitter: 0.1, mostMs: 4 * dayMs };
 
-/** The pause after a first try, where it is not a minute. */
+/** Pauses after the first try, where they are not a minute. */
 const firstPauses: Partial<Record<FaultCode, number>> = {
   ...{ call_failed: 5_000, call_timeout: 5_000 },
-  // They are over when the server says so.
+  // The server decides when this is over.
   ...{ http_429: 300_000 },
-  // The server knows us, and refuses.
+  // The server refuses us in particular.
   ...{ http_401: 600_000, http_403: 600_000, http_451: 600_000 },
-  // As good as for ever: the file has gone, or the operator has to raise a bound.
+  // As good as permanent: the file is gone, or the operator has to raise a bound.
   ...{ http_410: 3_600_000, call_out_of_gas: 3_600_000, call_too_large: 3_600_000 },
 };
 
 /**
- * When to try again after a fault: mostly in a minute, then four times as long each time, and never before the server wants
- * it.
+ * When to try again after a fault: usually in a minute, then four times as long each time, and never before the server
+ * permits it.
  *
- * @param attempts how often it was tried, this time included.
- * @returns null after the last try: it is read again when a reader asks for it, or when the contract announces a change.
+ * @param attempts number of tries, including this one.
+ * @returns null after the last try: the token is read again when a client requests it, or when the contract announces a
+ *   change.
  */
 export function retryAfterMs({ fault, waitMs = 0 }: Fault, attempts: number): number | null {
-  // A silent node says nothing about the token; and a node that lags behind its siblings refuses a
-  // block that it will know in seconds.
+  // A silent node says nothing about the token, and a node that lags behind its siblings refuses a block that it will
+  // have in seconds.
   if (fault === "rpc_unavailable") return backoffMs(attempts, silentNode);
   if (attempts >= mostAttempts) return null;
   return Math.max(waitMs, backoffMs(attempts, { ...growing, firstMs: firstPauses[fault] ?? 60_000 }));
 }
 
-/** The longest that a server may put us off. */
+/** The longest `Retry-After` that is respected. */
 const mostWaitMs = dayMs;
 
-/** What `Retry-After` says, in seconds or as a date (RFC 9110, 10.2.3). @returns null for none, and for what is neither. */
+/**
+ * Reads `Retry-After`, in seconds or as a date (RFC 9110, 10.2.3). @returns milliseconds; null if it is absent or
+ * malformed.
+ */
 export function readRetryAfter(value: string | null): number | null {
   const text = value?.trim() ?? "";
   const ms = /^\d+$/.test(text)

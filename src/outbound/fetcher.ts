@@ -15,24 +15,24 @@ const limits = {
 
 export interface Fetched {
   bytes: Uint8Array;
-  /** The server's name for this state of the file, where it gives one. */
+  /** The server's ETag for this state of the file, where it gives one. */
   etag?: string;
 }
 
 interface Head extends Fetched {
-  /** Of the whole file; null when the server does not say it. */
+  /** Of the whole file; null if the server does not report it. */
   totalBytes: number | null;
 }
 
 interface FetchOptions {
-  /** The operator named this URL: its address is not checked, redirects are. */
+  /** Whether the URL is the operator's: its address is not checked, but redirects are. */
   trusted?: boolean;
   signal?: AbortSignal;
   /** Most bytes of the body, 1 MiB when absent. */
   maxBytes?: number;
-  /** Types that are wanted; those of documents when absent. */
+  /** Accepted media types; those of documents when absent. */
   accept?: string;
-  /** What is known already: a server that has nothing else answers 304, which is the fault `http_304`. */
+  /** ETag of a known state: a server whose file is unchanged answers 304, which is the fault `http_304`. */
   etag?: string;
 }
 
@@ -40,7 +40,7 @@ interface FetchOptions {
 export interface Fetcher {
   /** @throws Busy when the bounds do not allow the request now. */
   fetch(url: string, options?: FetchOptions): Promise<Fetched | Fault>;
-  /** The first `length` bytes by a ranged request; the rest is never read. @throws Busy */
+  /** The first `length` bytes by a range request; the rest is never read. @throws Busy */
   fetchHead(url: string, length: number, options?: FetchOptions): Promise<Head | Fault>;
   close(): Promise<void>;
 }
@@ -50,8 +50,8 @@ const unbounded = { perHost: 64, total: 64 };
 export function createFetcher(rules: GuardRules, bounds: HostLimits = new HostLimits(unbounded)): Fetcher {
   let agents: Record<"guarded" | "open", Agent> | null = null;
   const load = async () => {
-    // undici's own fetch: the global one does not take this Agent, and agents of `node:http` do not guard fetch. Loaded when
-    // something is fetched: a process that fetches nothing keeps 8 MB.
+    // undici's own fetch: the global one does not accept this Agent, and agents of `node:http` do not guard fetch.
+    // Loaded at the first request: a process that fetches nothing saves 8 MB.
     const { Agent, fetch } = await import("undici");
     agents ??= { guarded: new Agent(agentOptions(guardedLookup(rules))), open: new Agent(agentOptions()) };
     return { ...agents, fetch };
@@ -65,7 +65,7 @@ export function createFetcher(rules: GuardRules, bounds: HostLimits = new HostLi
       ),
     fetchHead: (url, length, options = {}) =>
       bounded(options, (control) =>
-        // A compressed part could not be unpacked, and its size would be another one.
+        // A part of a compressed file could not be decompressed, and its size would be the compressed one.
         follow(url, options, { range: `bytes=0-${length - 1}`, "accept-encoding": "identity" }, control, (response) =>
           response.ok ? readHead(response, length, control) : refuse(response),
         ),
@@ -95,7 +95,7 @@ export function createFetcher(rules: GuardRules, bounds: HostLimits = new HostLi
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener("abort", stop);
-      // Whatever the server still sends is not wanted any more.
+      // Cancels the rest of the answer.
       control.abort();
     }
   }
@@ -139,7 +139,7 @@ export function createFetcher(rules: GuardRules, bounds: HostLimits = new HostLi
   }
 }
 
-/** No server's name for a state is longer; a longer one is not repeated to it. */
+/** No server's ETag is longer; a longer one is not sent back. */
 const mostEtag = 256;
 
 function headersOf({ accept, etag }: FetchOptions): Record<string, string> {
@@ -159,12 +159,12 @@ function agentOptions(lookup?: ReturnType<typeof guardedLookup>) {
 async function refuse(response: Response): Promise<Fault> {
   await response.body?.cancel();
   const waitMs = readRetryAfter(response.headers.get("retry-after"));
-  // 416: the file is empty, or the server cannot count.
+  // 416: the file is empty, or the server handles ranges wrongly.
   return { fault: `http_${response.status}`, ...(waitMs === null ? {} : { waitMs }) };
 }
 
 async function readBody(response: Response, maxBytes: number, control: AbortController): Promise<Fetched | Fault> {
-  // Stacked encodings multiply a small body into a huge one.
+  // Stacked encodings expand a small body into a huge one.
   if ((response.headers.get("content-encoding") ?? "").includes(",")) {
     await response.body?.cancel();
     return { fault: "bad_encoding" };
@@ -197,7 +197,7 @@ function byteCount(text: string | null | undefined): number | null {
   return text && /^\d{1,15}$/.test(text) ? Number(text) : null;
 }
 
-/** Collects a stream up to the limit of a document; what lies beyond is not read. */
+/** Collects a stream up to the size limit of a document; further bytes are not read. */
 export async function readCapped(stream: AsyncIterable<Uint8Array>): Promise<Fetched | Fault> {
   const bytes = await collectUntil(stream, (size) => size > limits.bytes);
   return bytes.byteLength > limits.bytes ? { fault: "too_large" } : { bytes };
@@ -215,7 +215,7 @@ function causes(error: unknown): unknown[] {
   const found: unknown[] = [];
   for (let at = error; at instanceof Error && found.length < 8; at = at.cause) {
     found.push(at);
-    // One attempt per address family fails together.
+    // One attempt per address family: the errors are combined.
     if (at instanceof AggregateError) found.push(...at.errors);
   }
   return found;
@@ -224,13 +224,13 @@ function causes(error: unknown): unknown[] {
 const graceMs = 2_000;
 const leastBytesPerSecond = 1_024;
 
-/** A server that keeps a connection busy with next to nothing. */
+/** The server keeps a connection busy with next to no data. */
 class TooSlow extends Error {
   override readonly name = "TooSlow";
 }
 
 /**
- * Collects a stream up to `maxBytes`; what lies beyond is not read.
+ * Collects a stream up to `maxBytes`; further bytes are not read.
  *
  * @param control aborted with `TooSlow` when the stream brings less than 1 KiB a second.
  */

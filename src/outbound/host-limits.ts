@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 
-/** The bounds do not allow a request now; the job goes back to the queue and holds no permit meanwhile. */
+/** The bounds do not allow a request now. The job goes back to the queue, without a permit. */
 export class Busy extends Error {
   override readonly name = "Busy";
   readonly retryMs: number;
@@ -12,24 +12,24 @@ export class Busy extends Error {
 }
 
 export interface Bounds {
-  /** Requests at the same time, to one host and in all. */
+  /** Concurrent requests, to one host and in all. */
   perHost: number;
   total: number;
 }
 
-/** Hosts that the operator named carry more than those of third parties. */
+/** Hosts that the operator named get this many times more requests than those of third parties. */
 const trustedFactor = 4;
 const hostRetryMs = 1_000;
-/** A host that has too many requests of ours, and does not say for how long, is left alone for so long. */
+/** How long a host is left alone that refuses our requests as too many without a `Retry-After`. */
 const silentPauseMs = 5_000;
-/** And one that says it, for so long at most: then one request finds out whether that is still so. */
+/** The longest `Retry-After` that is respected; after it one request finds out whether the host still refuses. */
 const mostPauseMs = 3_600_000;
 
-/** Counts requests to servers of third parties, so that no host takes more than its part. */
+/** Counts requests to third-party servers, so that no host gets more than its share. */
 export class HostLimits {
   readonly #bounds: Bounds;
   readonly #hosts = new Map<string, number>();
-  /** Until when hosts want no requests; `performance.now()`. */
+  /** Until when hosts are left alone, by `performance.now()`. */
   readonly #pauses = new LRUCache<string, number>({ max: 10_000 });
   #total = 0;
 
@@ -37,7 +37,7 @@ export class HostLimits {
     this.#bounds = bounds;
   }
 
-  /** Takes a permit for one request; the returned function gives it back. @throws Busy */
+  /** Takes a permit for one request; the returned function releases it. @throws Busy */
   enter(host: string, trusted: boolean): () => void {
     const pauseMs = (this.#pauses.get(host) ?? 0) - performance.now();
     if (pauseMs > 0) throw new Busy(pauseMs);
@@ -54,7 +54,7 @@ export class HostLimits {
     };
   }
 
-  /** Takes in what a host answered: one that is overloaded by its own word gets no further request for a while. */
+  /** Records a host's answer: one that reports overload gets no further request for a while. */
   answered(host: string, status: number, waitMs: number | null): void {
     if (status !== 429 && (status !== 503 || waitMs === null)) return;
     this.#pauses.set(host, performance.now() + Math.min(waitMs ?? silentPauseMs, mostPauseMs));

@@ -5,12 +5,12 @@ import { readRetryAfter } from "./fault.ts";
 
 const limits = { connectMs: 5_000, totalMs: 15_000, answerBytes: 1_024 };
 
-/** What a server answered to a message. */
+/** A server's answer to a message. */
 export interface Posted {
   status: number;
   /** The first kilobyte, as text. */
   answer: string;
-  /** The header of that name, in seconds from now; a day at most. */
+  /** From `Retry-After`, in seconds from now; a day at most. */
   retryAfterSeconds: number | null;
 }
 
@@ -18,7 +18,7 @@ export interface PostFault {
   fault: "address_refused" | "timeout" | "failed";
 }
 
-/** Sends messages to servers that nobody vouches for: no private address, no redirect, a bounded answer. */
+/** Sends messages to untrusted servers: no private addresses, no redirects, a bounded answer. */
 export interface Poster {
   post(url: string, headers: Record<string, string>, body: string, signal: AbortSignal): Promise<Posted | PostFault>;
   close(): Promise<void>;
@@ -27,7 +27,7 @@ export interface Poster {
 export function createPoster(rules: GuardRules): Poster {
   let agent: Agent | null = null;
   const open = async () => {
-    // Loaded when something is sent: a process that sends nothing keeps 8 MB.
+    // Loaded at the first message: a process that sends nothing saves 8 MB.
     const { Agent, fetch } = await import("undici");
     agent ??= new Agent({
       allowH2: false,
@@ -71,6 +71,6 @@ export function createPoster(rules: GuardRules): Poster {
 async function readStart(body: AsyncIterable<Uint8Array> | null): Promise<string> {
   if (!body) return "";
   const bytes = await collectUntil(body, (size) => size >= limits.answerBytes);
-  // PostgreSQL's text takes everything but this character.
+  // PostgreSQL's `text` accepts every character but NUL.
   return bytes.subarray(0, limits.answerBytes).toString("utf8").replaceAll("\0", "");
 }
