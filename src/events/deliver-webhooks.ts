@@ -14,7 +14,9 @@ import { countTries } from "./webhook-figures.ts";
 import { type ClaimedWebhook, signingKeysOf } from "./webhook-record.ts";
 import { type DeliveryResult, type Hold, recordResults } from "./webhook-results.ts";
 
-/** Endpoints are the work, not deliveries: one worker at a time sends to one, so what is sent to it has an order. */
+/**
+ * Workers claim endpoints, not deliveries: one worker at a time sends to an endpoint, so its messages have an order.
+ */
 const queue: WorkQueue = {
   table: "service.webhook",
   key: ["id"],
@@ -23,17 +25,17 @@ const queue: WorkQueue = {
   named: true,
 };
 
-/** Longer than all that is sent to an endpoint under one claim can take. */
+/** Longer than sending all messages of one claim to an endpoint can take. */
 const leaseSeconds = 90;
-/** Messages to one endpoint that are under way at once, each of another place. */
+/** Concurrent messages to one endpoint, each of another contract or object (`placeOf`). */
 const atOnce = 4;
-/** Of an endpoint that failed: one message at a time shows whether it is back. */
+/** Pauses of a failing endpoint. After each pause a single message shows whether it is back. */
 const afterFailure = { firstMs: 2_000, mostMs: 600_000, jitter: 0.1 };
 
 /**
- * Endpoints that one worker sends to at once, of all accounts and of one. Those that fail or answer slowly hold a place for
- * long, and have their own; so have fresh ones, which nobody knows. After `beginMs` nothing more is begun under a claim: the
- * next endpoint has its turn.
+ * Endpoints that one worker serves concurrently, of all accounts and of one. Failing and slow endpoints take long, so
+ * they have slots of their own; so have new ones, whose speed is unknown. After `beginMs` no further message of a claim
+ * is started, so that the next endpoint gets its turn.
  */
 export const webhookPlaces = {
   quick: { all: 96, ofAccount: 32, beginMs: 1_000 },
@@ -43,15 +45,15 @@ export const webhookPlaces = {
 export type Lane = keyof typeof webhookPlaces;
 export const lanes = Object.keys(webhookPlaces) as readonly Lane[];
 /**
- * A claim that lasts longer gives its place to another endpoint, and ends beside it. So many may: an endpoint that was quick
- * until now, and is not any more, delays the others by this time.
+ * A claim that takes longer than `afterMs` frees its slot for another endpoint and goes on without one. At most this
+ * many do so. A quick endpoint that turns slow thus delays the others by this time.
  */
 export const latePlaces = { afterMs: 500, all: 480, ofAccount: 64 } as const;
 /**
- * Claims endpoints that have something to be sent.
+ * Claims endpoints with messages to be sent.
  *
- * @param busy accounts that have all their places.
- * @param full whether storage is: the operator alone is told of things then.
+ * @param busy accounts whose slots are all taken.
+ * @param full whether the storage is full: then only the operator's endpoints are served.
  */
 export async function claimWebhooks(
   { db }: Pick<Services, "db">,
@@ -72,7 +74,10 @@ export async function claimWebhooks(
   return rows;
 }
 
-/** Tells why nothing is sent to accounts' endpoints while storage is full. What waits for them keeps its place. */
+/**
+ * Records the reason why nothing is sent to accounts' endpoints while the storage is full. Waiting events keep their
+ * position.
+ */
 export async function holdForStorage({ pool }: Pick<Services, "pool">): Promise<void> {
   await pool.query(
     `UPDATE service.webhook SET held = 'storage' WHERE state = 'enabled' AND next_due <= clock_timestamp()
@@ -80,7 +85,7 @@ export async function holdForStorage({ pool }: Pick<Services, "pool">): Promise<
   );
 }
 
-/** Sends to one endpoint what waits for it, and notes what came of it. Never fails but for the database. */
+/** Sends waiting messages to one endpoint, and records the results. It only rejects if the database fails. */
 export async function serveWebhook(
   services: Services,
   poster: Poster,
@@ -98,7 +103,7 @@ export async function serveWebhook(
   let askedSeconds = 0;
   const sendPlace = async (place: readonly Item[]) => {
     for (const item of place) {
-      // The rest waits for its turn: what is behind a failure would fail as well.
+      // The rest waits: after a failure further messages would fail as well.
       if (failed || signal.aborted || performance.now() > end) return;
       const result = await send(services, poster, row.url, signing, item, signal);
       if (signal.aborted && result.fault !== null) return;
@@ -117,13 +122,13 @@ export async function serveWebhook(
   return results;
 }
 
-/** So many messages of a day are no question of who counts first. */
+/** With more messages than this left in a day, concurrent workers need not count them before sending. */
 const plentyLeft = 20_000;
 
 /**
- * What may be sent now of what waits, and why not the rest. The operator's endpoints have no bounds.
+ * Which of the waiting messages may be sent now, and why the others may not. The operator's endpoints have no bounds.
  *
- * @returns `taken`, how many messages of its account's day were counted already.
+ * @returns `taken`, how many of them were already charged to the account's daily messages.
  */
 async function admit(
   { config, pool }: Pick<Services, "config" | "pool">,
@@ -162,7 +167,7 @@ async function send(
   const at = new Date();
   const none = { status: null, fault: null, answer: null, pauseSeconds: null, askedSeconds: null };
   const body = item.body ?? (item.event && eventBody(item.event, feed.nameOfChain));
-  // It was dropped while it waited.
+  // The event was dropped while the message waited.
   if (body === null)
     return { item, attempt, at, ...none, delivered: false, gone: true, fault: "expired", milliseconds: 0 };
   const started = performance.now();

@@ -8,7 +8,7 @@ import { addresses, chains, type InputOf, needed, text, texts, tokenIds } from "
 import type { Services } from "../services.ts";
 import { allowsPrivate, type WebhookOwner, type WebhookServices } from "./webhook-record.ts";
 
-/** When a transfer is sent. */
+/** When a transfer is published. */
 const finalityWords: Readonly<Record<Finality, string>> = {
   latest: "at once, the default; it is retracted if the chain takes it back",
   safe: "when its block is safe",
@@ -19,7 +19,7 @@ function upTo(name: keyof typeof filterBounds) {
   return { most: filterBounds[name], v0: [name] } as const;
 }
 
-/** Which events to send. */
+/** Which events are sent. */
 export const filterFields = {
   types: texts({
     ...upTo("types"),
@@ -47,7 +47,7 @@ export const filterFields = {
 };
 export type EventFilterInput = InputOf<typeof filterFields>;
 
-/** What a webhook endpoint is changed with, beside the filter. */
+/** Members of a webhook endpoint that can be changed, besides the filter. */
 export const webhookFields = {
   url: text({
     doc: "The http or https URL that messages are posted to, up to 2,000 characters; at a public host and at port 80 or 443 unless the operator allows others.",
@@ -60,10 +60,10 @@ export type WebhookInput = EventFilterInput & InputOf<typeof webhookFields>;
 const maxTokenId = 2n ** 256n - 1n;
 
 /**
- * Checks a filter; equal members of a list are one.
+ * Checks a filter and removes duplicates from its lists.
  *
- * @throws ServiceError `invalid_enumeration`, `chain_not_supported`, `invalid_address`, `invalid_type`, `value_error` for
- *   a list that is too long; `field` is the member's name.
+ * @throws ServiceError `invalid_enumeration`, `chain_not_supported`, `invalid_address`, `invalid_type`, `value_error`
+ *   for a list that is too long; `field` is the member's name.
  */
 export function readFilter(services: Pick<Services, "chains">, input: EventFilterInput): EventFilter {
   const types = list(input.types, "types");
@@ -100,7 +100,7 @@ function readFinality(value: string | undefined): Finality {
 }
 
 /**
- * Reads a place in the order of events: the `sequence` of the last one that a client has.
+ * Parses a position in the order of events: the `sequence` of the last event that a client has.
  *
  * @throws ServiceError `value_error`.
  */
@@ -127,12 +127,15 @@ function list(values: readonly string[] | undefined, field: keyof typeof filterB
   return given;
 }
 
-/** A filter as the table has it. */
+/** A filter as columns of the table. */
 export function columnsOf({ tokenIds, ...filter }: EventFilter) {
   return { ...filter, token_ids: tokenIds };
 }
 
-/** The operator's own have what concerns the operator; an account's filter may name everything and gets what it may see. */
+/**
+ * Reads the filter of an endpoint. The operator's own endpoints only get events for the operator. An account's filter
+ * may name all types, and gets the events that the account may see.
+ */
 export function readFilterFor(services: WebhookServices, owner: WebhookOwner, input: WebhookInput): EventFilter {
   if (owner.accountId !== null) {
     const wanted = readFilter(services, input);
@@ -153,7 +156,7 @@ export function readFilterFor(services: WebhookServices, owner: WebhookOwner, in
   return filter;
 }
 
-/** Whether a filter lets through what everybody gets. */
+/** Whether a filter matches events that everybody gets. */
 function tellsOfChains({ types }: EventFilter): boolean {
   const ofChains = Object.keys(eventFamilies).filter((name) => eventFamilies[name]?.audience === "everybody");
   return (
@@ -175,7 +178,7 @@ export function readUrl({ config }: WebhookServices, owner: WebhookOwner, text: 
   return url.href;
 }
 
-/** @returns undefined where none is given. @throws ServiceError `value_error`. */
+/** @returns undefined if there is none. @throws ServiceError `value_error`. */
 export function readDescription(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   if (text.length > 500 || text.includes("\0"))

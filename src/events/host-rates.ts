@@ -1,22 +1,20 @@
-/** Messages to one host in a second, of one process: of one account, and of all. */
+/** Messages per second from one process to one host: of one account, and of all. */
 export const hostRates = { ofAccount: 20, ofAll: 50 } as const;
-/** Of those that wait for room each is given so many at a time. */
+/** Each endpoint that waits for capacity is scheduled for this many messages. */
 const share = 10;
 const longestSeconds = 60;
-/** Hosts that are remembered; one that had nothing for a second needs not be. */
+/** The most hosts in memory; one without messages for a second can be dropped. */
 const mostKept = 10_000;
 
 interface Bucket {
   perSecond: number;
   room: number;
-  /** When the last one that found no room comes again. */
+  /** When the last of the endpoints that wait for capacity should ask again. */
   nextAt: number;
   at: number;
 }
 
-/**
- * How many messages a host may be sent now. Somebody's server behind many endpoints is no target of all of them at once.
- */
+/** Limits the messages to a host. A server must not be flooded by many endpoints that lead to it. */
 export class HostRates {
   readonly #now: () => number;
   readonly #buckets = new Map<string, Bucket>();
@@ -26,7 +24,10 @@ export class HostRates {
     this.#now = now;
   }
 
-  /** @returns how many of them may be sent, and when to ask for the others: whoever asks in between takes no place before. */
+  /**
+   * @returns how many may be sent now, and when to ask for the others. Endpoints that ask in between are scheduled
+   *   later.
+   */
   take(url: string, account: string, wanted: number): { granted: number; waitSeconds: number } {
     const host = URL.canParse(url) ? new URL(url).hostname : url;
     const buckets = [this.#bucket(`${account} ${host}`, hostRates.ofAccount), this.#bucket(host, hostRates.ofAll)];
@@ -47,7 +48,7 @@ export class HostRates {
     const bucket = this.#buckets.get(key) ?? { perSecond, room: perSecond, nextAt: now, at: now };
     bucket.room = Math.min(perSecond, bucket.room + (now - bucket.at) * perSecond);
     bucket.at = now;
-    // The oldest first: what was asked for last stands last.
+    // Reinserted, so that the least recently used come first.
     this.#buckets.delete(key);
     this.#buckets.set(key, bucket);
     for (const [old, { at, nextAt }] of this.#buckets) {

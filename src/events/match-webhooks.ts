@@ -9,21 +9,27 @@ import type { Services } from "../services.ts";
 import { filterOfRow, type WebhookRow } from "./webhook-record.ts";
 
 const readAtOnce = 500;
-/** Events that stay in memory once they were compared. */
+/** Number of compared events that stay in memory. */
 const kept = 2_000;
 
-/** Any constant does; `service.hold_matching` has the same. Exclusive: one worker makes deliveries of events. Shared: an endpoint is made or changed. */
+/**
+ * Key of an advisory lock; any constant would do, but `service.hold_matching` has the same. Exclusive while a worker
+ * matches events with endpoints, shared while an endpoint is made or changed.
+ */
 export const webhookLock = 7_241_903_160;
 
 /**
- * Keeps events from being matched until the transaction has ended. So what is committed after it is matched with the
- * endpoints as the transaction leaves them.
+ * Prevents matching until the transaction has ended. So events that are committed later are matched with the endpoints
+ * as the transaction leaves them.
  */
 export async function holdMatching(transaction: Kysely<Database>): Promise<void> {
   await sql`SELECT service.hold_matching()`.execute(transaction);
 }
 
-/** Tells endpoints up to which event something waits for them. However many events match one, it is one row that changes. */
+/**
+ * Records in each endpoint's row up to which event it has something waiting. However many events match an endpoint,
+ * only this one row changes.
+ */
 export class WebhookMatcher {
   readonly #services: Services;
   readonly #recent: RecentEvents;
@@ -35,7 +41,7 @@ export class WebhookMatcher {
     this.#recent = recent;
   }
 
-  /** @returns whether anybody has an endpoint that is not disabled. */
+  /** @returns whether there is an endpoint that is not disabled. */
   async matchAll(): Promise<boolean> {
     await numberEvents(this.#services.pool);
     while (await this.#matchSome());
@@ -43,10 +49,10 @@ export class WebhookMatcher {
   }
 
   /**
-   * Reads the endpoints anew when one was made, changed or deleted. The sum is of all changes, in whatever order they were
-   * committed; the newest one alone would hide an older one that was committed later.
+   * Reads the endpoints again when one was made, changed or deleted. The sum covers all changes, in whatever order they
+   * were committed; the newest change alone would hide an older one that was committed later.
    *
-   * @param client holds the lock: no endpoint is being changed now.
+   * @param client has the lock: no endpoint is being changed now.
    */
   async #refresh(client: pg.PoolClient): Promise<void> {
     const { rows } = await client.query<{ state: string }>(
@@ -61,7 +67,7 @@ export class WebhookMatcher {
 
   /** @returns whether there may be more. */
   async #matchSome(): Promise<boolean> {
-    // What is lost of a transaction is made again: the position goes back with it.
+    // If the transaction is rolled back, its events are matched again: the position is rolled back with it.
     const events = await inTransaction(this.#services.pool, async (client) => await this.#matchNext(client));
     this.#recent.add(events);
     return events.length === readAtOnce;
@@ -91,8 +97,9 @@ export class WebhookMatcher {
   }
 
   /**
-   * An endpoint for which nothing waits goes to the first event that it matches, and not over all between. The statement has
-   * no condition on what may change: it waits for whoever gives an endpoint back, and sees what that left.
+   * The cursor of an endpoint without waiting events jumps to the first event that it matches. The statement has no
+   * WHERE condition on columns that may change: so it waits for a worker that is releasing the endpoint, and sees the
+   * released row.
    */
   async #want(client: pg.PoolClient, events: readonly EventRow[]): Promise<void> {
     const wanted = new Map<string, { first: bigint; last: bigint }>();
@@ -119,12 +126,13 @@ export class WebhookMatcher {
 }
 
 /**
- * The events that this process compared with endpoints last, without a gap. What is sent at once is not read a second time.
+ * The events that this process compared with endpoints last, without a gap, so that events sent at once need not be
+ * read again.
  */
 export class RecentEvents {
   #rows: EventRow[] = [];
 
-  /** Takes what was read next. Where another process has read what lies between, it begins anew. */
+  /** Adds the events that were read next. If another process has read events in between, it starts again. */
   add(rows: readonly EventRow[]): void {
     const [first, last] = [rows[0], rows.at(-1)];
     if (!first || !last) return;
@@ -135,7 +143,7 @@ export class RecentEvents {
     if (this.#rows.length > kept) this.#rows = this.#rows.slice(-kept);
   }
 
-  /** All events after one, up to another; null where some of them are not here. */
+  /** All events after one, up to another; null if some of them are not in memory. */
   between(after: bigint, upto: bigint): readonly EventRow[] | null {
     const [first, last] = [this.#rows[0], this.#rows.at(-1)];
     if (!first || !last || after + 1n < first.sequence || upto > last.sequence) return null;
@@ -154,17 +162,17 @@ export function isFor({ account_id: owner }: Pick<WebhookRow, "account_id">, eve
   return event.account_id === null || event.account_id === owner;
 }
 
-/** The same as a condition on `service.event e`; `values` gets what it refers to. */
+/** As an SQL condition on `service.event e`; its parameters are appended to `values`. */
 export function isForCondition({ account_id: owner }: Pick<WebhookRow, "account_id">, values: unknown[]): string {
   if (owner === null) return "(e.for_operator OR e.account_id IS NULL)";
   return `NOT e.for_operator AND (e.account_id IS NULL OR e.account_id = $${values.push(owner)})`;
 }
 
-/** Endpoints by what they may match: an event is compared with those alone that name its contract or its account. */
+/** Endpoints by what they can match: an event is only compared with those that name its contract or its account. */
 class WebhookMatchers {
   readonly #ofAccount = new Map<string | null, Matcher[]>();
   readonly #ofContract = new Map<string, Matcher[]>();
-  /** They name no contract. */
+  /** Endpoints without contracts in their filter. */
   readonly #others: Matcher[] = [];
   readonly #all: readonly Matcher[];
 
@@ -182,7 +190,6 @@ class WebhookMatchers {
     return this.#all.length;
   }
 
-  /** The endpoints that get an event. */
   of(event: EventRow): WebhookRow[] {
     const found: WebhookRow[] = [];
     for (const list of this.#candidates(event))
@@ -194,7 +201,7 @@ class WebhookMatchers {
   #candidates(event: EventRow): (readonly Matcher[])[] {
     if (event.for_operator) return [this.#ofAccount.get(null) ?? []];
     if (event.account_id !== null) return [this.#ofAccount.get(event.account_id) ?? []];
-    // What concerns a whole chain is not narrowed by contracts.
+    // Events of a whole chain are not restricted by contracts.
     if (event.type.startsWith("chain.")) return [this.#all];
     return [this.#others, (event.contract && this.#ofContract.get(event.contract.toString("latin1"))) ?? []];
   }

@@ -6,33 +6,36 @@ import type { EventFilter } from "../outbox/event-filter.ts";
 import { readExtent, readPast, wantEvents } from "../outbox/read-events.ts";
 import type { Services } from "../services.ts";
 
-/** What a stream gives. */
+/** An item of a stream. */
 export type StreamItem =
   | { kind: "event"; sequence: bigint; event: FedEvent }
-  /** Nothing up to here is left to tell: where a client resumes that got no event, or none for long. */
+  /** No event up to here is left to be sent: a client without events resumes here. */
   | { kind: "place"; sequence: bigint }
-  /** The client was away for too long: it goes on with the event after `sequence`, and reads the state anew. */
+  /**
+   * The client was away for too long: the stream continues after `sequence`, and the client has to read the state
+   * again.
+   */
   | { kind: "expired"; sequence: bigint; asked: bigint };
 
-/** What a client that does not read may leave waiting. */
+/** The most that may wait for a client that does not read. */
 const mostWaiting = { events: 1_000, bytes: 1_048_576 };
-/** Events, of any filter, that one statement looks through when a client comes back. */
+/** Events, of any filter, that one statement scans when a client resumes. */
 const scannedAtOnce = 5_000;
-/** How long events are written for a stream that has ended, so that it can be resumed. */
+/** How long events are still recorded after a stream has ended, so that it can be resumed. */
 const keptSeconds = 86_400;
 const renewMs = 3_600_000;
-/** Between two places that a stream without events tells. */
+/** Interval of the positions that a stream without events reports. */
 const placeMs = 60_000;
-/** Of how many events one counts as a request of the plan. */
+/** This many events count as one request of the plan. */
 const eventsOfRequest = 100;
 
 /**
- * Events as they are committed, from a place in their order or from now on.
+ * Streams events as they are committed, from a position in their order or from now on.
  *
- * @param after the sequence of the last event that the client has; null: it begins now.
- * @param places whether the stream tells where it stands: once at its beginning, and while no events come.
- * @throws ServiceError with too many streams what `StreamPermits` throws. While it runs `service_unavailable` ends it for a
- *   client that reads too slowly; it resumes from what it has.
+ * @param after the sequence of the last event that the client has; null: from now on.
+ * @param places whether the stream reports its position: once at the beginning, and while there are no events.
+ * @throws ServiceError as `StreamPermits` for too many streams. A running stream ends with `service_unavailable` if its
+ *   client reads too slowly; the client can resume from its last event.
  */
 export async function openStream(
   services: Services,
@@ -48,7 +51,7 @@ export async function openStream(
     const extent = await readExtent(pool, filter, ids);
     await wantEvents(pool, filter, ids, keptSeconds);
     await feed.start();
-    // A number that was never given is one of another installation, or of before a backup was restored.
+    // A number that was never assigned is from another installation, or from before a backup was restored.
     const missed = after !== null && (after < extent.complete || after > extent.head);
     const start = after === null ? feed.position : missed ? extent.complete : after;
     const beginning = { accountId: caller.accountId, filter, start, missed: missed ? after : null, places };
@@ -63,7 +66,7 @@ interface Beginning {
   accountId: string;
   filter: EventFilter;
   start: bigint;
-  /** Where a client wanted to begin that missed something. */
+  /** The position from which a client wanted to resume although it had missed events. */
   missed: bigint | null;
   places: boolean;
 }
@@ -77,7 +80,7 @@ async function* follow(
   if (missed !== null) yield { kind: "expired", sequence: start, asked: missed };
   else if (places) yield { kind: "place", sequence: start };
   let place = start;
-  // The last look and the beginning of listening happen in one turn: nothing comes between them.
+  // The last check and `listen` run in the same turn of the event loop, so no event can come between them.
   while (place < feed.position && !signal.aborted) {
     const { rows, reached } = await readPast(pool, filter, {
       after: place,
@@ -88,7 +91,7 @@ async function* follow(
     place = reached;
   }
   const waiting = new Waiting(signal);
-  // A client that comes from another process may have what this one has not read yet.
+  // A client that comes from another process may have events that this one has not read yet.
   const take = (event: FedEvent) => {
     if (event.row.sequence > start) waiting.push(event);
   };
@@ -117,13 +120,13 @@ async function* counted(services: Services, caller: Caller, items: AsyncGenerato
   }
 }
 
-/** Events that a listener has not read yet. */
+/** Events that a client has not read yet. */
 class Waiting {
   readonly #signal: AbortSignal;
   #events: FedEvent[] = [];
   #bytes = 0;
   #overflown = false;
-  /** What has been reached without an event. */
+  /** The position that was reached without a further event. */
   #place: bigint | null = null;
   #wake: () => void = () => undefined;
 
@@ -143,14 +146,14 @@ class Waiting {
     this.#wake();
   }
 
-  /** @param place up to which all events were pushed. */
+  /** @param place the position up to which all events were pushed. */
   reach(place: bigint): void {
     if (this.#events.length > 0 || this.#overflown) return;
     this.#place = place;
     this.#wake();
   }
 
-  /** @returns null when the stream has ended. @throws ServiceError for a reader that was too slow. */
+  /** @returns null when the stream has ended. @throws ServiceError for a client that was too slow. */
   async shift(): Promise<StreamItem | null> {
     for (;;) {
       if (this.#signal.aborted) return null;

@@ -4,52 +4,54 @@ import type { Services } from "../services.ts";
 import { isFor, isForCondition, type RecentEvents } from "./match-webhooks.ts";
 import { type ClaimedWebhook, filterOfRow, type WebhookRow } from "./webhook-record.ts";
 
-/** What is sent to an endpoint under one claim. */
+/** The most messages to an endpoint under one claim. */
 const deliveriesOfClaim = 40;
-/** Events that one statement looks at, and statements of one claim: what does not match is passed over, in bounded time. */
+/**
+ * Events that one statement scans, and statements of one claim: so skipping events that do not match takes bounded
+ * time.
+ */
 const window = 4_000n;
 const mostWindows = 10;
 
-/** One message. */
 export interface Item {
-  /** Of its row in `service.webhook_delivery`; null: it has none yet. */
+  /** Id of its row in `service.webhook_delivery`; null: it has none yet. */
   id: bigint | null;
-  /** Of its event. */
+  /** Sequence of its event. */
   sequence: bigint | null;
   eventId: string;
   type: string;
-  /** What is in order. */
+  /** Key of the messages that are sent in order (`placeOf`). */
   place: string;
   attempts: number;
-  /** Of a message that is no event. */
+  /** Body of a message that is no event. */
   body: string | null;
-  /** Null: it is kept no more, or there is none. */
+  /** Null: it is no longer kept, or there is none. */
   event: EventRow | null;
 }
 
-/** A part of the order of events that is being sent to an endpoint. */
+/** A range of events that is being sent to an endpoint. */
 export interface Range {
-  /** Events up to this one are done, or stand in rows of their own. */
+  /** Events up to this one are done, or have rows of their own. */
   cursor: bigint;
-  /** So do these, which come after it: what was sent beside one that was not. */
+  /** Later events that are done as well: they were sent while an earlier one was not. */
   ahead: readonly bigint[];
-  /** The last one. */
+  /** The last event of the range. */
   upto: bigint;
 }
 
-/** Movements that are sent again. */
+/** Events that are sent again. */
 export interface Replay extends Range {
-  /** Of these blocks only. */
+  /** Only transfers in these blocks. */
   blocks: readonly [from: bigint, to: bigint] | null;
 }
 
-/** What waits for an endpoint by its place in the order; null: nothing. */
+/** The events that wait for an endpoint; null: none. */
 function waitingRange({ cursor, ahead, wanted, since }: WebhookRow): Range | null {
   const from = cursor > since ? cursor : since;
   return wanted > from ? { cursor: from, ahead: ahead.map(BigInt), upto: wanted } : null;
 }
 
-/** What is to be sent again first; null: nothing. */
+/** The first replay that is waiting; null: none. */
 function nextReplay({ replays }: WebhookRow): Replay | null {
   const [next] = replays as ReturnType<typeof storedReplay>[];
   if (!next) return null;
@@ -60,7 +62,7 @@ function nextReplay({ replays }: WebhookRow): Replay | null {
   };
 }
 
-/** As `service.webhook.replays` has it: JSON has no whole numbers of this size. */
+/** The JSON form in `service.webhook.replays`. Numbers are texts, since they exceed JavaScript's safe integers. */
 export function storedReplay({ cursor, ahead, upto, blocks }: Replay) {
   return {
     ...{ cursor: String(cursor), ahead: ahead.map(String), upto: String(upto) },
@@ -68,14 +70,14 @@ export function storedReplay({ cursor, ahead, upto, blocks }: Replay) {
   };
 }
 
-/** What was read of a range: events in their order, all that there are up to `reached`. */
+/** The events that were read of a range, in order: all of them up to `reached`. */
 export interface Reading<Of extends Range = Range> {
   range: Of;
   reached: bigint;
   found: readonly bigint[];
 }
 
-/** The range after some of what was read is done. */
+/** The range after some of the events that were read are done. */
 export function advanced<Of extends Range>({ range, reached, found }: Reading<Of>, done: ReadonlySet<bigint>): Of {
   const undone = found.find((sequence) => !done.has(sequence));
   const cursor = undone === undefined ? reached : undone - 1n;
@@ -83,7 +85,7 @@ export function advanced<Of extends Range>({ range, reached, found }: Reading<Of
   return { ...range, cursor, ahead: ahead.filter((sequence) => sequence > cursor) };
 }
 
-/** What is to be sent under a claim, in its order, and of which ranges it is. */
+/** The messages to be sent under a claim, in order, and the ranges from which they come. */
 export interface Waiting {
   items: Item[];
   main: Reading | null;
@@ -115,16 +117,16 @@ export async function readDueRows(
   return Map.groupBy(rows, ({ webhook }) => webhook);
 }
 
-/** One message shows whether an endpoint that failed is back. */
+/** A single message shows whether a failing endpoint is back. */
 function mostOf({ failures, tries_left: left }: ClaimedWebhook): number {
   const most = failures > 0 ? 1 : deliveriesOfClaim;
   return left === null ? most : Math.max(0, Math.min(most, left));
 }
 
 /**
- * Chooses what is sent to an endpoint: rows that are due, events after its cursor, and what is sent again.
+ * Chooses the messages to an endpoint: rows that are due, events after its cursor, and replays.
  *
- * @param rows of `readDueRows`.
+ * @param rows from `readDueRows`.
  */
 export async function readWaiting(
   services: Pick<Services, "pool">,
@@ -133,11 +135,11 @@ export async function readWaiting(
   rows: readonly Item[],
 ): Promise<Waiting> {
   const most = mostOf(row);
-  // Of an endpoint that fails, by turns: neither old messages nor new ones wait for the others to be given up.
+  // For a failing endpoint, rows and events take turns: neither has to wait until the others are given up.
   const eventsFirst = row.failures % 2 === 1;
   const waiting: Waiting = { items: eventsFirst ? [] : rows.slice(0, most), main: null, replay: null };
   const room = () => most - waiting.items.length;
-  // So many failed messages wait that no further ones are begun.
+  // With that many failed messages waiting, no further ones are started.
   const [range, again] = row.held === "failed" ? [null, null] : [waitingRange(row), nextReplay(row)];
   if (range && room() > 0) {
     const { events, ...main } = await readRange(services, recent, row, range, room());
@@ -194,7 +196,7 @@ function statementOf(
       `e.block_number BETWEEN $${values.push(String(range.blocks[0]))} AND $${values.push(String(range.blocks[1]))}`,
     );
   return [
-    // What waits in a row is not sent beside it: a worker of the version before makes a row of each event.
+    // Events that wait in a row are skipped here: a worker of the previous version makes a row for each event.
     `SELECT e.* FROM service.event e WHERE e.sequence > $1 AND e.sequence <= $2 AND e.sequence <> ALL ($4::bigint[])
        AND ${conditions.join(" AND ")}
        AND NOT EXISTS (SELECT FROM service.webhook_delivery d
@@ -211,7 +213,10 @@ function itemOf(event: EventRow): Item {
   };
 }
 
-/** What is in order: the movements of a contract, and the states of one object of the relay. */
+/**
+ * Messages with the same key are sent in order: the movements of a contract, and the states of one object of the
+ * relayer.
+ */
 function placeOf(event: EventRow): string {
   if (event.account_id !== null) return `${event.type.split(".")[0]}:${String(event.data?.["object"] ?? event.id)}`;
   return event.contract ? `${event.chain_id}:${event.contract.toString("hex")}` : event.type;

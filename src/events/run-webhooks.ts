@@ -20,11 +20,11 @@ import { challengeWebhook, takeUnverified } from "./verify-webhooks.ts";
 import { allowsPrivate, type ClaimedWebhook, type WebhookRow } from "./webhook-record.ts";
 import { renewInterests } from "./webhooks.ts";
 
-/** What is due again; while nobody has an endpoint, events whose notification was lost. */
+/** Interval of checks for due retries and, while there is no endpoint, for events whose notification was lost. */
 const pace = { periodMs: 1_000, rests: true };
 const upkeepMs = 600_000;
 
-/** Sends events to endpoints until the signal, and drops those that are too old. */
+/** Sends events to endpoints until the signal aborts, and drops events that are too old. */
 export async function runWebhooks(services: Services, rounds: Rounds): Promise<void> {
   const { config, log } = services;
   const posters = {
@@ -49,13 +49,13 @@ export async function runWebhooks(services: Services, rounds: Rounds): Promise<v
     if (isUsed) await serving.begin();
     return isUsed ? "soon" : "rest";
   };
-  // An event is sent at once where somebody gets it.
+  // While there are endpoints, an event is sent at once.
   await rounds.repeat(round, { ...pace, eager: () => isUsed }, { log, failing: "webhooks could not be sent" });
   await serving.end();
   for (const poster of Object.values(posters)) await poster.close();
 }
 
-/** Endpoints that are being sent to. */
+/** The endpoints that this process is serving. */
 class Serving {
   readonly #services: Services;
   readonly #posters: { ofAccounts: Poster; ofOperator: Poster };
@@ -63,7 +63,7 @@ class Serving {
   readonly #rounds: Rounds;
   readonly #rates = new HostRates();
   readonly #running: Record<Lane, Map<string, WebhookRow>> = { quick: new Map(), fresh: new Map(), slow: new Map() };
-  /** Those that gave their place to another one before they ended. */
+  /** Endpoints that freed their slot before they ended. */
   readonly #late = new Map<string, WebhookRow>();
   readonly #works = new Set<Promise<void>>();
 
@@ -79,7 +79,7 @@ class Serving {
     this.#rounds = rounds;
   }
 
-  /** Claims as many endpoints as there are places, and begins to send to them. */
+  /** Claims as many endpoints as there are free slots, and starts to serve them. */
   async begin(): Promise<void> {
     const { full: marks } = await this.#services.disk.status();
     const full = marks.some((mark) => mark !== "free_accounts");
@@ -90,7 +90,8 @@ class Serving {
   /** @returns whether there may be more to claim. */
   async #claim(lane: Lane, full: boolean): Promise<boolean> {
     const { all, ofAccount } = webhookPlaces[lane];
-    // One claim may find endpoints of one account alone: with half of its places at most before, it has all after it.
+    // All endpoints of one claim may be of the same account. Only accounts with at most half of their slots taken are
+    // claimed for, so the other half is always enough.
     const most = Math.floor(ofAccount / 2);
     const limit = Math.min(all - this.#running[lane].size, most);
     if (limit <= 0) return false;
@@ -121,7 +122,7 @@ class Serving {
     };
     const work = send()
       .catch((error: unknown) => {
-        // The claim ends by itself, and the deliveries are tried again: at least once.
+        // The claim expires, and the deliveries are repeated: delivery is at least once.
         this.#services.logOnce.write(
           "warn",
           `webhook ${causeOf(error)}`,
@@ -148,7 +149,7 @@ class Serving {
     this.#rounds.wake();
   }
 
-  /** Accounts that have more than so many places. */
+  /** Accounts with more than `most` slots. */
   #busyAccounts(lane: Lane, most: number): string[] {
     const counts = new Map<string, number>();
     for (const { account_id } of this.#running[lane].values())
@@ -158,7 +159,7 @@ class Serving {
 }
 
 /**
- * Makes the partitions of today and tomorrow, and drops what is older than `EVENT_DAYS`.
+ * Creates the partitions of today and tomorrow, and drops those older than `EVENT_DAYS`.
  *
  * @returns how many partitions were dropped.
  */
@@ -179,7 +180,7 @@ export async function keepEvents({ pool, config }: Pick<Services, "pool" | "conf
   await pool.query(`DELETE FROM service.event_retraction WHERE at < ${old}`);
   await pool.query("DELETE FROM service.event_interest WHERE expires_at < clock_timestamp() - interval '1 hour'");
   await pool.query(`DELETE FROM service.webhook_delivery WHERE ended_at < ${old}`);
-  // Of an endpoint that is paused or disabled; its event is dropped, so it can never be sent.
+  // Deliveries of paused or disabled endpoints: their event is dropped, so they can never be sent.
   await pool.query(
     `UPDATE service.webhook_delivery SET state = 'dead', ended_at = clock_timestamp(), tries = tries || jsonb_build_object(
        'attempt', attempts, 'at', clock_timestamp(), 'status', NULL, 'fault', 'expired', 'milliseconds', 0, 'answer', NULL)
@@ -189,8 +190,8 @@ export async function keepEvents({ pool, config }: Pick<Services, "pool" | "conf
 }
 
 /**
- * Drops events. An endpoint that some of them wait for goes on behind them, and its deliveries say which it missed. Its
- * row comes last: whoever compares events with endpoints reads the one table before it changes the other.
+ * Drops events. An endpoint that still waits for some of them continues after them, and its deliveries show which it
+ * missed. Its row is updated last, in the same lock order as matching: events before endpoints.
  */
 async function drop(pool: pg.Pool, table: string, statement: string, which = "true"): Promise<void> {
   const { rows } = await pool.query<{ last: bigint | null }>(

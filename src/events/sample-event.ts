@@ -2,15 +2,15 @@ import { type EventRow, eventData } from "../outbox/event-row.ts";
 import { eventFamilies } from "../outbox/event-types.ts";
 import { lifecycle } from "../transactions/lifecycle.ts";
 
-/** What each family of events tells, by the beginning of its types' names. */
+/** Description of each family of events, by the beginning of its types' names. */
 export const eventDescriptions: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries(eventFamilies).map(([name, { description }]) => [name, description]),
 );
 
-/** What the name of an account's event ends with: the states of a request. */
+/** Last parts of the names of an account's events: the states of a request. */
 export const requestStates: readonly string[] = Object.keys(lifecycle);
 
-/** An event with invented members: `data.test` is true, and its `id` is that of no event that happened. */
+/** An event with invented members: `data.test` is true, and its `id` is that of no real event. */
 export interface SampleEvent {
   type: string;
   timestamp: string;
@@ -31,7 +31,7 @@ const movement: EventRow = {
   ...{ tx_hash: bytes(hash("d")), log_index: 3, batch_index: 0, retracts: null, data: null },
 };
 
-/** What an event of a type says beside what all have. */
+/** The members of an event type, besides those that all have. */
 const own: Readonly<Record<string, object>> = {
   "nft.transfer": eventData(movement, () => "polygon"),
   "nft.transfer.retracted": eventData({ ...movement, retracts: taken }, () => "polygon"),
@@ -45,16 +45,16 @@ const own: Readonly<Record<string, object>> = {
   "index.stalled": {},
 };
 
-/** Types whose samples can be made; of what an account asked for, any state can take the place of `confirmed`. */
+/** Types with samples. In a type of an account's request, any state can replace `confirmed`. */
 export const sampleTypes: readonly string[] = Object.keys(eventFamilies).map((name) =>
   Object.hasOwn(own, name) ? name : `${name}.confirmed`,
 );
 
 /**
- * An event as receivers get it, for trying them before anything has happened.
+ * An event as receivers get it, for tests before a real one has happened.
  *
  * @param type one of `sampleTypes`, or with another state: `mint.held`.
- * @returns null for a type that there is not.
+ * @returns null for an unknown type.
  */
 export function sampleEvent(type: string, id: string, at: Date): SampleEvent | null {
   const members = Object.hasOwn(own, type) ? own[type] : requestIn(type);

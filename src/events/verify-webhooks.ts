@@ -9,14 +9,14 @@ import { type ClaimedWebhook, type DeliveryTry, restsUnverified, signingKeysOf }
 import { goneStatus, type Hold, slowMs } from "./webhook-results.ts";
 
 /*
- * A new endpoint is asked whether it wants the messages: the account that made it need not own the server that it names. The
- * answer has what only a reader of the message knows, in another place than the message has it: a server that sends back
- * what it gets, or says yes to everything, wants nothing.
+ * A new endpoint is asked whether it wants the messages: the account that made it may not own the server in its URL.
+ * Only a receiver that reads the message can give the right answer, which has the challenge in another position than
+ * the message. A server that echoes requests, or answers everything with success, does not pass.
  */
 
 const challengeBytes = 32;
 
-/** Sends a challenge to one endpoint, and notes its answer. Never fails but for the database. */
+/** Sends a challenge to one endpoint, and records its answer. It only rejects if the database fails. */
 export async function challengeWebhook(
   services: Services,
   poster: Poster,
@@ -33,7 +33,10 @@ export async function challengeWebhook(
   countChallenge(services, tried.fault === null);
 }
 
-/** Whether an answer is that of a receiver which has read the message: the challenge, as text or as JSON, or as a member of an object. */
+/**
+ * Whether an answer proves that the receiver has read the message: it is the challenge, as text or as JSON, or as a
+ * member of an object.
+ */
 export function answersChallenge(answer: string, challenge: string): boolean {
   const text = answer.trim();
   if (text === challenge) return true;
@@ -45,7 +48,7 @@ export function answersChallenge(answer: string, challenge: string): boolean {
   }
 }
 
-/** Takes all as verified, where the operator has switched the handshake off. */
+/** Marks all endpoints as verified, where the operator has switched the handshake off. */
 export async function takeUnverified({ pool }: Pick<Services, "pool">): Promise<void> {
   await pool.query(
     `UPDATE service.webhook SET verified_at = clock_timestamp(), held = NULL, lease_id = NULL, lease_until = NULL,
@@ -53,7 +56,7 @@ export async function takeUnverified({ pool }: Pick<Services, "pool">): Promise<
   );
 }
 
-/** @returns what came of it; `fault` is null where it was answered as it has to be. */
+/** @returns the try; its `fault` is null for a correct answer. */
 async function send(
   { config: { keyPepper } }: Pick<Services, "config">,
   poster: Poster,
@@ -76,7 +79,7 @@ async function send(
   return { tried: { ...tried, status, fault: isRight ? null : "no_challenge", answer }, retryAfterSeconds };
 }
 
-/** @returns why none may be sent now; null: one was counted, and is to be sent. */
+/** @returns why no challenge may be sent now; null: one was charged, and is to be sent. */
 async function admit(
   { config, pool }: Pick<Services, "config" | "pool">,
   { account_id: account, url }: ClaimedWebhook,
@@ -94,7 +97,10 @@ async function admit(
   return rows[0]?.taken ? null : { reason: "tries", seconds: untilMorning() };
 }
 
-/** Notes a try and gives the endpoint back. An answer of the URL before says nothing about the one of now, which is asked at once. */
+/**
+ * Records a try and releases the endpoint. If the URL has changed meanwhile, the answer is ignored and the new URL is
+ * challenged at once.
+ */
 async function note(
   { pool }: Pick<Services, "pool">,
   row: ClaimedWebhook,
@@ -121,7 +127,7 @@ async function note(
   );
 }
 
-/** @param hold null: it rests until its owner asks. */
+/** @param hold null: no challenge is sent until its owner asks. */
 async function giveBack(
   { pool }: Pick<Services, "pool">,
   { id, lease_id: lease }: ClaimedWebhook,

@@ -19,7 +19,7 @@ import {
 import { mostFailed } from "./webhook-results.ts";
 import { findWebhook } from "./webhooks.ts";
 
-/** One event on its way to one endpoint. */
+/** The delivery of one event to one endpoint. */
 export interface Delivery {
   id: string;
   eventId: string;
@@ -27,13 +27,13 @@ export interface Delivery {
   sequence: string | null;
   state: "pending" | "delivered" | "dead";
   attempts: number;
-  /** Of a pending one. */
+  /** Only for a pending delivery. */
   nextAt: Date | null;
   createdAt: Date;
   tries: DeliveryTry[];
 }
 
-/** All but `tries`, those that were made so far, oldest first. */
+/** All members but `tries`, the tries so far, oldest first. */
 export const deliveryMembers: MembersOf<Delivery> = {
   id: { kind: "id", doc: "The id of the delivery." },
   eventId: { kind: "id", doc: "The id of the event, the `webhook-id` of the message; all tries and replays have it." },
@@ -54,12 +54,12 @@ export const deliveryMembers: MembersOf<Delivery> = {
 };
 
 const pageSize = 50;
-/** Most events that one replay sends again. */
+/** The most events in one replay. */
 const mostReplayed = 10_000;
 /**
  * The newest deliveries of an endpoint, with their tries.
  *
- * @param before the id of the last one of the page before.
+ * @param before id of the last one of the previous page.
  * @throws ServiceError `not_found`, `value_error`.
  */
 export async function listDeliveries(
@@ -85,7 +85,7 @@ export async function listDeliveries(
   return rows.map((row) => ({ ...row, tries: row.tries.map(toTry) })) as Delivery[];
 }
 
-/** What is to be sent again; one of them. */
+/** Selects the events to send again, in one of these ways. */
 export const replayFields = {
   eventId: id({ v0: ["eventId"], doc: "The id of one event, `evt_…`." }),
   since: date({ doc: "Events from this time on." }),
@@ -98,7 +98,7 @@ export const replayFields = {
   failed: flag({ doc: "True: all deliveries that were given up (dead); the other members do not count then." }),
 };
 
-/** What `sendTestEvent` takes. */
+/** Input of `sendTestEvent`. */
 export const testFields = {
   type: text({
     default: "webhook.test",
@@ -106,15 +106,16 @@ export const testFields = {
   }),
 };
 
-/** How much may wait for an endpoint, and how many replays at once, before nothing further is taken. */
+/** With this many waiting rows or replays of an endpoint, further ones are refused. */
 const mostWaiting = { rows: mostFailed, replays: 3 };
 
 /**
- * Sends events again: with the same ids and bodies, so that a receiver can tell them from new ones. Those that the
- * endpoint's filter matches and that are kept still.
+ * Sends events again, with the same ids and bodies, so that a receiver can tell them from new ones: those that the
+ * endpoint's filter matches and that are still kept.
  *
- * @returns how many; those that wait already are not counted.
- * @throws ServiceError `not_found`, `parameter_missing`, `webhook_unverified`; `plan_limit_exceeded` while too much waits.
+ * @returns how many; events that already wait are not counted.
+ * @throws ServiceError `not_found`, `parameter_missing`, `webhook_unverified`; `plan_limit_exceeded` while too much
+ *   waits.
  */
 export async function replay(
   services: WebhookServices,
@@ -144,7 +145,7 @@ export async function replay(
     throw new ServiceError("parameter_missing", "give an eventId, since, fromBlock and toBlock, or failed", {
       field: "eventId",
     });
-  // What the cursor has not come to is sent in any case.
+  // Events after the cursor are sent in any case.
   const events = `FROM service.webhook w JOIN service.event e
       ON e.sequence <= CASE WHEN w.cursor < w.wanted THEN w.cursor ELSE service.webhooks_matched() END
     WHERE w.id = $1 AND ${conditions.join(" AND ")}
@@ -170,7 +171,10 @@ async function replayOne({ pool }: WebhookServices, events: string, values: unkn
   return rowCount ?? 0;
 }
 
-/** A replay of many events is a part of their order, and no row for each. Times are places in it too; blocks are not. */
+/**
+ * A replay of many events is stored as a range of sequences, not as a row per event. A range of times is a range of
+ * sequences too; blocks need a condition of their own.
+ */
 async function replayRange(
   { pool }: WebhookServices,
   id: string,
@@ -197,7 +201,7 @@ async function replayRange(
   );
 }
 
-/** While its challenge is on the way, what is to be sent waits for the answer; without one it would wait for ever. */
+/** During a handshake messages wait for the answer. Without a pending challenge they would wait for ever. */
 function requireAsked(webhook: WebhookRow): void {
   if (!restsUnverified(webhook)) return;
   throw new ServiceError(
@@ -231,11 +235,12 @@ async function replayFailed(services: WebhookServices, id: string): Promise<numb
 }
 
 /**
- * Sends one event that did not happen: an invented one, with `test: true` in its data.
+ * Sends an event that did not happen: an invented one, with `test: true` in its data.
  *
  * @param type see `sampleEvent`.
  * @returns its id.
- * @throws ServiceError `not_found`, `invalid_enumeration`, `webhook_unverified`; `plan_limit_exceeded` while too many wait.
+ * @throws ServiceError `not_found`, `invalid_enumeration`, `webhook_unverified`; `plan_limit_exceeded` while too many
+ *   wait.
  */
 export async function sendTestEvent(
   services: WebhookServices,
@@ -260,8 +265,8 @@ export async function sendTestEvent(
 }
 
 async function wake({ pool }: Pick<WebhookServices, "pool">, id: string): Promise<void> {
-  // A worker that sends to it now looks again when it is done, and a challenge keeps its time. No condition: it would be about
-  // the row as it was before a worker that is just giving it back.
+  // A worker that is serving it checks again when it is done, and a challenge keeps its time. Not in the WHERE clause:
+  // that could see the row from before a worker released it.
   await pool.query(
     `UPDATE service.webhook SET next_due = CASE WHEN verified_at IS NOT NULL AND (lease_until IS NULL OR lease_until < clock_timestamp())
        THEN clock_timestamp() ELSE next_due END WHERE id = $1`,

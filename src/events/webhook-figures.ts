@@ -6,7 +6,7 @@ import type { DeliveryResult } from "./webhook-results.ts";
 const outcomes = ["delivered", "failed", "dead", "expired", "verified", "unverified"] as const;
 type Outcome = (typeof outcomes)[number];
 
-/** What this process's tries came to. */
+/** Totals of this process's tries. */
 interface Figures {
   outcomes: Map<Outcome, number>;
   watch(seconds: number): void;
@@ -20,7 +20,7 @@ function figuresOf(services: Services): Figures {
   return figures;
 }
 
-/** Counts tries that were noted. */
+/** Counts recorded tries. */
 export function countTries(services: Services, results: readonly DeliveryResult[]): void {
   const figures = figuresOf(services);
   for (const result of results) {
@@ -30,7 +30,7 @@ export function countTries(services: Services, results: readonly DeliveryResult[
   }
 }
 
-/** Counts a challenge that was noted. */
+/** Counts a recorded challenge. */
 export function countChallenge(services: Services, isVerified: boolean): void {
   const { outcomes: counts } = figuresOf(services);
   const outcome = isVerified ? "verified" : "unverified";
@@ -43,7 +43,7 @@ function outcomeOf({ delivered, gone, pauseSeconds }: DeliveryResult): Outcome {
   return pauseSeconds === null ? "dead" : "failed";
 }
 
-/** What a worker exports of its webhooks. */
+/** Metrics of a worker's webhooks. */
 export function watchWebhooks({ registry }: Metrics, services: Services): void {
   const figures = figuresOf(services);
   new Counter({

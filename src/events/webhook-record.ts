@@ -9,19 +9,19 @@ import type { MembersOf } from "../requests/answer-members.ts";
 import type { Services } from "../services.ts";
 import { mostChallenges } from "./retry-schedule.ts";
 
-/** Whose endpoints: those of an account, through its key (a `Caller`), or the operator's own, by command. */
+/** The owner of endpoints: an account, through its key (a `Caller`), or the operator, by command. */
 export interface WebhookOwner {
   /** Null: the operator. */
   accountId: string | null;
   keyId?: string;
   requestId?: string;
-  /** For the audit log, where it is not the key or the account. */
+  /** For the audit log, if it is not the key or the account. */
   actor?: string;
-  /** Of an account that came through a key. */
+  /** Only for an account that came through a key. */
   plan?: Plan;
 }
 
-/** What the functions of endpoints need; commands run without the rest of the service. */
+/** Dependencies of the endpoint functions; commands have no other services. */
 export type WebhookServices = Pick<Services, "db" | "pool" | "config" | "chains"> & {
   feed: Pick<Services["feed"], "nameOfChain">;
 };
@@ -31,22 +31,27 @@ export function ownedBy({ accountId }: WebhookOwner) {
     accountId === null ? is("account_id", "is", null) : is("account_id", "=", accountId);
 }
 
-/** An account's endpoint may be somebody else's server, whatever its plan; the operator names none that is. */
+/**
+ * Whether endpoints need a handshake. An account's endpoint may be on somebody else's server, whatever its plan; the
+ * operator's are trusted.
+ */
 export function needsHandshake({ webhooks }: Config, accountId: string | null): boolean {
   return accountId !== null && webhooks.handshake;
 }
 
-/** An operator's receiver stands beside the service as a rule; that of an account may never lead into its network. */
+/**
+ * Whether private addresses are allowed. An operator's receiver is often next to the service; an account's must never
+ * lead into its network.
+ */
 export function allowsPrivate({ webhooks }: Config, accountId: string | null): boolean {
   return accountId === null || webhooks.allowPrivate;
 }
 
 export type WebhookRow = Selectable<Database["service.webhook"]>;
 
-/** An endpoint that is sent to, with what its account's plan leaves of today; null: any number of messages. */
+/** A claimed endpoint, with the messages that its account's plan has left for today; null: unlimited. */
 export type ClaimedWebhook = WebhookRow & { tries_left: number | null };
 
-/** One try to reach an endpoint. */
 export interface DeliveryTry {
   attempt: number;
   at: Date;
@@ -69,13 +74,13 @@ export const tryMembers: MembersOf<DeliveryTry> = {
   answer: { kind: "text", nullable: true, doc: "The first kilobyte of the answer; null where there was none." },
 };
 
-/** A try as PostgreSQL keeps it. */
+/** Reads a try as PostgreSQL stores it. */
 export function toTry(stored: unknown): DeliveryTry {
   const one = stored as DeliveryTry & { at: string };
   return { ...one, at: new Date(one.at) };
 }
 
-/** Whether it is sent no challenge any more until its owner asks. */
+/** Whether no challenge is sent any more until its owner asks. */
 export function restsUnverified({ verified_at: verified, challenges }: WebhookRow): boolean {
   return verified === null && challenges >= mostChallenges;
 }
@@ -86,7 +91,7 @@ export function filterOfRow({ types, chains, contracts, accounts, token_ids, fin
 
 export type Webhook = ReturnType<typeof toWebhook>;
 
-/** All but `verificationTry`, the last challenge that was sent to it. */
+/** All members but `verificationTry`, the last challenge that was sent. */
 export const webhookMembers: MembersOf<Webhook> = {
   id: { kind: "id", doc: "The id of the endpoint: `wh_` and 32 hex digits." },
   url: { kind: "text", doc: "The URL that messages are posted to." },
@@ -132,7 +137,7 @@ export const webhookMembers: MembersOf<Webhook> = {
   createdAt: { kind: "date", doc: "When the endpoint was made." },
 };
 
-/** An endpoint as its account sees it. */
+/** An endpoint in the form that its account gets. */
 export function toWebhook({ feed, config }: Pick<WebhookServices, "feed" | "config">, row: WebhookRow) {
   const isAsked = row.state === "enabled" && row.verified_at === null;
   const hex = (bytes: Buffer) => `0x${bytes.toString("hex")}`;
@@ -159,7 +164,7 @@ export function toWebhook({ feed, config }: Pick<WebhookServices, "feed" | "conf
   };
 }
 
-/** What its messages are signed with: the secrets that are valid now, the newest first, and its own key. */
+/** The keys that sign its messages: the secrets that are valid now, the newest first, and its own ed25519 key. */
 export function signingKeysOf(row: WebhookRow, pepper: string): SigningKeys {
   const previous =
     row.previous_secret && row.previous_until && row.previous_until > new Date() ? [row.previous_secret] : [];

@@ -5,25 +5,25 @@ import { advanced, type Item, storedReplay, type Waiting } from "./read-waiting.
 import { disabledAfterSeconds } from "./retry-schedule.ts";
 import type { WebhookRow } from "./webhook-record.ts";
 
-/** What came of one try. */
+/** The result of one try. */
 export interface DeliveryResult {
   item: Item;
   attempt: number;
   at: Date;
   delivered: boolean;
-  /** The event is kept no more: there is nothing to send. */
+  /** The event is no longer kept: there is nothing to send. */
   gone: boolean;
   status: number | null;
   fault: string | null;
   milliseconds: number;
   answer: string | null;
-  /** Until the next try; null: there is none. */
+  /** Seconds until the next try; null: there is none. */
   pauseSeconds: number | null;
-  /** What a failed answer asks for before anything else is sent; null: nothing. */
+  /** Pause that a failed answer requests for the whole endpoint; null: none. */
   askedSeconds: number | null;
 }
 
-/** Why what waits is not sent although its endpoint answers, and for how long. */
+/** Why waiting messages are not sent although the endpoint answers, and for how long. */
 export interface Hold {
   reason: "tries" | "rate";
   seconds: number;
@@ -32,23 +32,23 @@ export interface Hold {
 interface Consequences {
   pauseSeconds: number;
   hold: Hold | null;
-  /** Messages that were counted before they were sent. */
+  /** Messages that were charged before they were sent. */
   taken: number;
 }
 
-/** An endpoint that answers so is there no more. */
+/** An endpoint that answers with this status is gone for good. */
 export const goneStatus = 410;
-/** An answer that takes longer makes an endpoint a slow one, until one comes sooner. */
+/** An endpoint that takes longer to answer counts as slow, until it answers faster again. */
 export const slowMs = 1_000;
-/** Of what was delivered at its first try: of a claim, and of an endpoint. */
+/** Rows kept for events that were delivered at the first try: per claim, and per endpoint. */
 const shownOfClaim = 10;
 export const shownOfEndpoint = 200;
-/** With so many failed messages that wait for their next try, no further ones are begun. */
+/** With this many failed messages waiting for their next try, no further ones are started. */
 export const mostFailed = 1_000;
 
 /**
- * Notes the tries of one claim and gives it back, in one transaction. The endpoint is due again when the next of its
- * deliveries is, after the pause that its failures ask for.
+ * Records the tries of one claim and releases it, in one transaction. The endpoint is due again when its next delivery
+ * is, but not before the pause that its failures require.
  */
 export async function recordResults(
   { pool }: Pick<Services, "pool">,
@@ -58,13 +58,14 @@ export async function recordResults(
   consequences: Consequences,
 ): Promise<void> {
   await inTransaction(pool, async (client) => {
-    // The row first: whatever makes more wait for it is seen below, or sees what is left here.
+    // The endpoint's row is locked first: a transaction that adds messages for it either is visible below, or sees the
+    // state that this one leaves.
     const held = await client.query("SELECT FROM service.webhook WHERE id = $1 AND lease_id = $2 FOR NO KEY UPDATE", [
       row.id,
       row.lease_id,
     ]);
     await noteOfRows(client, results);
-    // Of a claim that is over they are another claim's.
+    // If the claim has expired, the endpoint belongs to another claim.
     if (held.rowCount) {
       await makeRows(client, row, results);
       await giveBack(client, row, waiting, results, consequences);
@@ -104,7 +105,10 @@ async function noteOfRows(client: pg.PoolClient, all: readonly DeliveryResult[])
   );
 }
 
-/** Of events that had no row: those that failed get one, and the newest of the others, for their owner to look at. */
+/**
+ * Makes rows for events without one: for those that failed, and for the newest of the others, so that their owner can
+ * see them.
+ */
 async function makeRows(client: pg.PoolClient, row: WebhookRow, all: readonly DeliveryResult[]): Promise<void> {
   const first = all.filter(({ item }) => item.id === null);
   const shown = first.filter(({ delivered }) => delivered).slice(-shownOfClaim);

@@ -21,9 +21,9 @@ import {
   type WebhookServices,
 } from "./webhook-record.ts";
 
-/** What is kept for an endpoint beyond what its filter matches now; renewed by the worker as long as it is there. */
+/** How long events of an endpoint's filter are recorded; the worker renews it as long as the endpoint exists. */
 const webhookInterestSeconds = 2 * 86_400;
-/** Whatever the plan. */
+/** On any plan. */
 const mostWebhooks = 1_000;
 const overlapBounds = { seconds: 86_400, most: 7 * 86_400 };
 
@@ -34,7 +34,7 @@ export const rotateFields = {
   }),
 } as const;
 
-/** An endpoint with the secret that only this answer shows. */
+/** An endpoint with its secret, which only this answer shows. */
 export interface WebhookWithSecret {
   webhook: Webhook;
   /** `whsec_…` */
@@ -42,17 +42,17 @@ export interface WebhookWithSecret {
 }
 
 const now = sql<Date>`clock_timestamp()` as never;
-/** At once, or when the worker that sends to it now has ended: a second one would send the same messages. */
+/** At once, or when the worker that is serving it has ended: a second worker would send the same messages. */
 const dueNow = sql<Date>`CASE WHEN lease_until IS NULL OR lease_until < clock_timestamp()
   THEN clock_timestamp() ELSE next_due END` as never;
-/** What an endpoint has that is to be asked whether it wants any messages. */
+/** State of an endpoint that is to get a challenge. */
 const asked = { challenges: 0, next_due: dueNow };
 const unverified = { ...asked, verified_at: null, challenge_try: null, held: "verification" };
 
 /**
- * Makes an endpoint; it gets what happens from now on, once it has answered a challenge.
+ * Makes an endpoint. It gets events from now on, once it has answered a challenge.
  *
- * @throws ServiceError of `readFilter`; `parameter_missing` and `value_error` for the URL; `plan_limit_exceeded`.
+ * @throws ServiceError as `readFilter`; `parameter_missing` and `value_error` for the URL; `plan_limit_exceeded`.
  */
 export async function createWebhook(
   services: WebhookServices,
@@ -65,7 +65,7 @@ export async function createWebhook(
   const pepper = services.config.keyPepper;
   await want(services, filter);
   const row = await services.db.transaction().execute(async (transaction) => {
-    // Two requests of one account take turns: the bound is counted, not guessed.
+    // Serialises requests of one account, so that the count of its endpoints is exact.
     await sql`SELECT FROM service.account WHERE id = ${owner.accountId} FOR NO KEY UPDATE`.execute(transaction);
     const { count } = await transaction
       .selectFrom("service.webhook")
@@ -129,7 +129,7 @@ export async function findWebhook(
 }
 
 /**
- * Changes what is given; lists replace lists.
+ * Changes the given members; lists are replaced as a whole.
  *
  * @throws ServiceError as `createWebhook`; `not_found`.
  */
@@ -147,29 +147,29 @@ export async function changeWebhook(
   await want(services, filter);
   const url = input.url === undefined ? before.url : readUrl(services, owner, input.url);
   const description = readDescription(input.description) ?? before.description;
-  // Another server may be a slow one, and somebody else's.
+  // The new server may be slow, and somebody else's.
   const anew = needsHandshake(services.config, owner.accountId) ? unverified : {};
   const fresh = url === before.url ? {} : { proven: false, slow: false, ...anew };
   return await change(services, owner, id, "change", { url, description, ...columnsOf(filter), ...fresh });
 }
 
-/** Stops sending; what happens meanwhile waits, as long as events are kept. @throws ServiceError `not_found`. */
+/** Pauses sending; events meanwhile wait, as long as they are kept. @throws ServiceError `not_found`. */
 export async function pauseWebhook(services: WebhookServices, owner: WebhookOwner, id: string): Promise<Webhook> {
   return await change(services, owner, id, "pause", { state: "paused" as WebhookState });
 }
 
 /**
- * Goes on sending, also after it was disabled: from where it stopped, as far as events are kept.
+ * Resumes sending, also after it was disabled: from where it stopped, as far as events are kept.
  *
  * @throws ServiceError `not_found`.
  */
 export async function resumeWebhook(services: WebhookServices, owner: WebhookOwner, id: string): Promise<Webhook> {
   const before = await findWebhook(services, owner, id);
-  // Of one that was disabled for long they are written no more.
+  // For an endpoint that was disabled for long they are no longer recorded.
   await want(services, filterOfRow(before));
   const columns = {
     ...{ state: "enabled" as WebhookState, disabled_reason: null, failures: 0, failing_since: null },
-    // While it was disabled nobody compared events with it: all that were are looked through.
+    // Disabled endpoints are not matched, so all events matched meanwhile have to be scanned.
     ...(before.state === "disabled" ? { wanted: sql<bigint>`service.webhooks_matched()` as never } : {}),
     ...asked,
   };
@@ -179,7 +179,7 @@ export async function resumeWebhook(services: WebhookServices, owner: WebhookOwn
 }
 
 /**
- * Asks an endpoint anew whether it wants messages; one that has said so is left as it is.
+ * Sends a new challenge to an endpoint; one that is verified is left as it is.
  *
  * @throws ServiceError `not_found`.
  */
@@ -189,7 +189,10 @@ export async function verifyWebhook(services: WebhookServices, owner: WebhookOwn
   return await change(services, owner, id, "verify", asked);
 }
 
-/** Events are kept for some days: of one that was disabled for longer, the oldest are gone, and its deliveries say so. */
+/**
+ * Events are kept for some days. If the endpoint was disabled for longer, the oldest are gone, and a delivery reports
+ * that.
+ */
 async function noteMissed(transaction: Kysely<Database>, { id, disabled_at: since }: WebhookRow, days: number) {
   await sql`INSERT INTO service.webhook_delivery (webhook_id, account_id, event_id, type, place, state, ended_at, tries)
     SELECT w.id, w.account_id, 'expired_' || (w.cursor + 1), 'events.expired', 'events.expired', 'dead', clock_timestamp(),
@@ -216,7 +219,8 @@ export async function deleteWebhook(services: WebhookServices, owner: WebhookOwn
 }
 
 /**
- * A new secret. Messages are signed with both until the overlap is over, so that receivers can be moved one by one.
+ * Makes a new secret. Messages are signed with both secrets until the overlap is over, so that receivers can be changed
+ * one by one.
  *
  * @throws ServiceError `not_found`, `value_error`.
  */
@@ -269,7 +273,7 @@ async function want(services: Pick<WebhookServices, "chains" | "pool">, filter: 
   await wantEvents(services.pool, filter, chains, webhookInterestSeconds);
 }
 
-/** Has the events of all endpoints written for some more time; of a disabled one as long as it can go on without a gap. */
+/** Renews the recording of events for all endpoints; for a disabled one as long as it could resume without a gap. */
 export async function renewInterests(services: Services): Promise<void> {
   const rows = await services.db
     .selectFrom("service.webhook")
