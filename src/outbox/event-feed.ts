@@ -10,7 +10,7 @@ import { chainNames, type EventRow, eventBody, type NameOfChain } from "./event-
 import { Notifications } from "./notifications.ts";
 import { numberEvents, readAfter, readWhole } from "./read-events.ts";
 
-/** One event, made once for all who get it. */
+/** One event, made once for all listeners. */
 export interface FedEvent {
   row: EventRow;
   /** JSON text. */
@@ -18,7 +18,7 @@ export interface FedEvent {
 }
 
 interface Listener {
-  /** Null: nobody's events but everybody's. */
+  /** Null: only events that everybody gets. */
   accountId: string | null;
   filter: EventFilter;
   take(event: FedEvent): void;
@@ -28,35 +28,35 @@ type Entry = Listener & { matches: (row: EventRow) => boolean };
 
 interface FeedParts {
   pool: Pick<pg.Pool, "query">;
-  /** Of a connection of its own, which waits for notifications while anybody listens. */
+  /** Parameters of a separate connection, which waits for notifications while there are listeners. */
   connection: pg.ClientConfig;
   chains: readonly Chain[];
   logOnce: LogOnce;
 }
 
 const readAtOnce = 500;
-/** Between two looks without a notification: the connection that brings them may be lost. */
+/** Pause between two reads without a notification: the connection for notifications may be lost. */
 const pollMs = 1_000;
-/** How long the connection is kept when nobody listens any more. */
+/** How long the connection is kept without listeners. */
 const lingerMs = 30_000;
 const reconnect = { firstMs: 200, mostMs: 10_000 };
 
 /**
- * Reads each committed event once for all listeners of this process. It has a connection and asks the database only while
- * somebody listens.
+ * Reads each committed event once for all listeners of this process. It only has a connection and reads the database
+ * while there are listeners.
  */
 export class EventFeed {
   readonly #parts: FeedParts;
   readonly nameOfChain: NameOfChain;
   readonly #entries = new Set<Entry>();
-  /** All up to here was given to listeners. */
+  /** All events up to this one were given to listeners. */
   #position = 0n;
   #running: Promise<void> | null = null;
   #started: Promise<void> | null = null;
   #wake: () => void = () => undefined;
   #woken = false;
   #closed = false;
-  /** Statements that brought events, and events: for figures. */
+  /** Statements that returned events, and events, for metrics. */
   readonly counts = { reads: 0, events: 0 };
 
   constructor(parts: FeedParts) {
@@ -72,16 +72,16 @@ export class EventFeed {
     return { row, body: eventBody(row, this.nameOfChain) };
   }
 
-  /** Starts reading where that was ended. @returns when the position is that of the database. */
+  /** Starts reading if it is not running. @returns when the position is that of the database. */
   async start(): Promise<void> {
-    // It is just ending.
+    // It is about to end.
     while (this.#running && !this.#started) await this.#running;
     if (this.#closed) throw new Error("the feed is closed");
     if (!this.#running) {
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       this.#started = promise;
       promise.catch(() => undefined);
-      // Not within the request that happens to start it: neither its tenant nor its span.
+      // Outside of the request that happens to start it, with neither its tenant nor its trace span.
       this.#running = withoutSpan(() => withTenantScope(() => this.#run(resolve, reject))).finally(() => {
         this.#running = null;
       });
@@ -90,9 +90,9 @@ export class EventFeed {
   }
 
   /**
-   * Gives a listener what comes after the position of this moment. Call `start` before.
+   * Gives a listener the events after the present position. Call `start` before.
    *
-   * @returns what ends it.
+   * @returns a function that ends it.
    */
   listen(listener: Listener): () => void {
     const entry = { ...listener, matches: filterOf(listener.filter) };
@@ -101,7 +101,7 @@ export class EventFeed {
     return () => this.#entries.delete(entry);
   }
 
-  /** Of a feed that ended before its listeners began: they wait for events, and nobody would try once more. */
+  /** Restarts a feed that ended just before a listener was added: nothing else would start it for that listener. */
   async #startAgain(): Promise<void> {
     for (let failures = 0; !this.#started && this.#entries.size > 0 && !this.#closed; ) {
       try {
@@ -130,7 +130,7 @@ export class EventFeed {
     try {
       await connection.open();
       const head = await numberEvents(this.#parts.pool);
-      // Whoever listens already goes on where reading ended.
+      // Existing listeners continue where reading ended.
       if (this.#entries.size === 0) this.#position = head;
       ready();
     } catch (error) {
@@ -174,7 +174,8 @@ export class EventFeed {
       this.counts.reads += 1;
       this.counts.events += rows.length;
       const whole = await this.#contentOf(rows);
-      // In the turn in which nothing was left to read: whoever begins to listen later begins after these.
+      // Events are given to listeners in the same turn of the event loop as the last read: a later listener begins
+      // after them.
       for (const row of rows)
         this.#give(whole.get(row.sequence) ?? row, row.account_id !== null && !whole.has(row.sequence));
       const last = rows.at(-1)?.sequence ?? 0n;
@@ -183,8 +184,8 @@ export class EventFeed {
   }
 
   /**
-   * Events of accounts that somebody here listens for, each read as a request of its account reads it. An account that
-   * somebody begins to listen for meanwhile is read too: it must not miss what comes after its beginning.
+   * Reads the events of accounts with listeners in this process, each with the rights of its account. An account that
+   * gets a listener meanwhile is read too: it must not miss events after its beginning.
    */
   async #contentOf(rows: readonly EventRow[]): Promise<Map<bigint, EventRow>> {
     const whole = new Map<bigint, EventRow>();

@@ -1,7 +1,7 @@
 import type { EventRow, Finality } from "./event-row.ts";
 import { isBelow } from "./event-types.ts";
 
-/** Which events somebody wants; an empty list does not narrow. Addresses are bytes. */
+/** Which events to deliver; an empty list does not restrict. Addresses are bytes. */
 export interface EventFilter {
   /** Names or beginnings of names: see `isBelow`. */
   types: readonly string[];
@@ -14,14 +14,13 @@ export interface EventFilter {
   finality: Finality;
 }
 
-/** Longest lists of a filter. */
+/** Maximum lengths of a filter's lists. */
 export const filterBounds = { types: 20, chains: 20, contracts: 100, accounts: 100, tokenIds: 100 } as const;
 
 /**
- * What decides about one event. It is made once per listener, since it is asked for every event.
- *
- * What is told of a whole chain (`chain.finalized`) is not narrowed by contracts, accounts or tokens. Everything else that
- * does not have what the filter names is left out.
+ * Compiles a filter to a function. It is compiled once per listener, since it is called for every event. Events of a
+ * whole chain (`chain.finalized`) are not restricted by contracts, accounts or tokens. All other events must have what
+ * the filter names.
  */
 export function filterOf(filter: EventFilter): (row: EventRow) => boolean {
   const chains = new Set(filter.chains);
@@ -42,9 +41,9 @@ export function filterOf(filter: EventFilter): (row: EventRow) => boolean {
 }
 
 /**
- * The same as a condition on `service.event e`.
+ * The same as an SQL condition on `service.event e`.
  *
- * @param values gets what the condition refers to; its length tells the numbers of the parameters.
+ * @param values the condition's parameters are appended to it; its length determines their numbers.
  */
 export function filterCondition(filter: EventFilter, values: unknown[]): string {
   const parameter = (value: unknown) => `$${values.push(value)}`;
@@ -70,10 +69,10 @@ export function filterCondition(filter: EventFilter, values: unknown[]): string 
   ].join(" AND ");
 }
 
-/** Contracts that one listener has written beside those of its chain; more count as the whole chain. */
+/** The most contracts that one listener has recorded one by one; with more, the whole chain is recorded. */
 const mostContracts = 20;
 
-/** Chains and contracts whose movements a filter needs: what `service.want_events` is told. */
+/** Chains and contracts whose movements a filter needs: the arguments of `service.want_events`. */
 export function interestOf(
   filter: EventFilter,
   allChains: readonly number[],

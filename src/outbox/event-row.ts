@@ -31,7 +31,7 @@ export interface EventRow {
   data: Record<string, unknown> | null;
 }
 
-/** The name of a chain in events; one that this process does not know is told by its id. */
+/** The name of a chain in events; for one that this process does not know, its id. */
 export type NameOfChain = (id: number) => string;
 
 export function chainNames(chains: readonly Chain[]): NameOfChain {
@@ -39,14 +39,14 @@ export function chainNames(chains: readonly Chain[]): NameOfChain {
   return (id) => names.get(id) ?? `eip155:${id}`;
 }
 
-/** What a receiver gets as `data`. */
+/** The `data` of an event for receivers. */
 export function eventData(row: EventRow, nameOf: NameOfChain): Record<string, unknown> {
   const common = {
     id: row.id,
     sequence: String(row.sequence),
     ...(row.chain_id === null ? {} : { chain: nameOf(row.chain_id), chainId: row.chain_id }),
   };
-  // An event that is no movement tells the rest in its own members.
+  // An event other than a movement has its details in members of its own.
   if (row.kind === null) return { ...common, ...row.data };
   return {
     ...common,
@@ -69,7 +69,7 @@ export function eventData(row: EventRow, nameOf: NameOfChain): Record<string, un
 }
 
 /**
- * The JSON text of an event: the same bytes whenever the same row is told, so that a signature over them can be made anew.
+ * The JSON text of an event: always the same bytes for the same row, so that a signature over them can be made again.
  */
 export function eventBody(row: EventRow, nameOf: NameOfChain): string {
   return JSON.stringify({ type: row.type, timestamp: row.at.toISOString(), data: eventData(row, nameOf) });
@@ -79,7 +79,7 @@ function hex(bytes: Buffer | null): string | null {
   return bytes && `0x${bytes.toString("hex")}`;
 }
 
-/** @param seconds of the epoch, as a contract's chain says them: not always a date. */
+/** @param seconds of the epoch, as the chain reports them: not always a valid date. */
 function timeOf(seconds: bigint | null): string | null {
   if (seconds === null || seconds < 0n || seconds > 253_402_300_799n) return null;
   return new Date(Number(seconds) * 1_000).toISOString();

@@ -1,4 +1,4 @@
-/** Who may receive an event: everybody, the account whose it is, or the operator's own endpoints. */
+/** Who may receive an event: everybody, the account that it belongs to, or the operator's own endpoints. */
 type Audience = "everybody" | "account" | "operator";
 
 interface EventFamily {
@@ -7,8 +7,8 @@ interface EventFamily {
 }
 
 /**
- * All types of events, by the beginning of their names: a filter that names a beginning (up to a dot) gets all below it.
- * A new type is one entry here; what writes it is a trigger or a call of `service.record_event`
+ * All types of events, by the beginning of their names: a filter that names a beginning (up to a dot) gets all types
+ * below it. A new type is one entry here; its events are written by a trigger or a call of `service.record_event`
  * (schema/migrations/0320_events.sql).
  */
 export const eventFamilies: Readonly<Record<string, EventFamily>> = {
@@ -39,7 +39,7 @@ export const eventFamilies: Readonly<Record<string, EventFamily>> = {
   "index.stalled": { audience: "operator", description: "The index of a chain stood still and was started again." },
 };
 
-/** What names of the operator's events begin with. */
+/** Beginnings of the names of the operator's events. */
 export const operatorFamilies: readonly string[] = ["wallet", "index"];
 
 /** Whether a filter may name it: a known type, the beginning of known ones, or a state below an account's type. */
@@ -51,7 +51,9 @@ export function isEventType(name: string): boolean {
   );
 }
 
-/** Whether a type is another one or below it: `nft.transfer.retracted` is below `nft.transfer`, `nft.transfers` is not. */
+/**
+ * Whether a type is another one or below it: `nft.transfer.retracted` is below `nft.transfer`, `nft.transfers` is not.
+ */
 export function isBelow(type: string, beginning: string): boolean {
   return type === beginning || type.startsWith(`${beginning}.`);
 }

@@ -1,9 +1,9 @@
 import pg from "pg";
 
-/** What is told: committed events, other work for a worker, and that telling works at all. */
+/** Channels: committed events, other work for a worker, and the proof that notifications arrive. */
 export type Channel = "mintyard_events" | "mintyard_work" | "mintyard_proof";
 
-/** A connection that hears notifications, while it is open. */
+/** A connection that receives notifications while it is open. */
 export class Notifications {
   readonly #config: pg.ClientConfig;
   readonly #channels: Set<Channel>;
@@ -36,11 +36,11 @@ export class Notifications {
       throw error;
     }
     this.#client = client;
-    // Wanted meanwhile.
+    // Channels that were added while it connected.
     for (const channel of this.#channels) if (!heard.has(channel)) await client.query(begin(channel));
   }
 
-  /** From now on hears a channel too, or no more. */
+  /** Starts or stops listening on a channel. */
   async hear(channel: Channel, hears: boolean): Promise<void> {
     if (hears === this.#channels.has(channel)) return;
     if (hears) this.#channels.add(channel);
@@ -55,7 +55,7 @@ export class Notifications {
   }
 }
 
-/** Events are notified of only while somebody is known to listen (0450_events_heard.sql). */
+/** Notifications of events are only sent while there is a known listener (0450_events_heard.sql). */
 function begin(channel: Channel): string {
   return channel === "mintyard_events" ? `SELECT service.hear_events(true); LISTEN ${channel}` : `LISTEN ${channel}`;
 }

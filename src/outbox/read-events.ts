@@ -4,11 +4,11 @@ import type { EventRow } from "./event-row.ts";
 
 type Reader = Pick<pg.Pool, "query">;
 
-/** Committed events that one statement gives their numbers. */
+/** Committed events that one statement numbers. */
 const numberedAtOnce = 2_000;
 
 /**
- * Gives committed events their numbers. Any process may do it, at any time.
+ * Numbers committed events. Any process may do it, at any time.
  *
  * @returns the last number.
  */
@@ -24,7 +24,10 @@ export async function numberEvents(db: Reader): Promise<bigint> {
   }
 }
 
-/** What everybody may see after a number, in order; of accounts' events all but their content. */
+/**
+ * Events after a number, in order. Those of accounts come without their content, so the result is safe for every
+ * caller.
+ */
 export async function readAfter(db: Reader, after: bigint, most: number): Promise<EventRow[]> {
   const { rows } = await db.query<EventRow>({
     name: "events_after",
@@ -43,13 +46,13 @@ export async function readWhole(db: Reader, sequences: readonly bigint[]): Promi
   return rows;
 }
 
-/** Matching events that one statement of `readPast` gives: what a client that reads slowly may have in memory here. */
+/** Matching events that one statement of `readPast` returns: the most in memory for a client that reads slowly. */
 const givenAtOnce = 200;
 
 /**
- * Events of a filter from after one number up to another, as far as the request's account may see them.
+ * Events of a filter after one number, up to another, as far as the request's account may see them.
  *
- * @param scanned how many events, of any filter, the statement looks at. The answer says how far it came.
+ * @param scanned how many events, of any filter, the statement scans. `reached` is how far it came.
  */
 export async function readPast(
   db: Reader,
@@ -70,14 +73,14 @@ export async function readPast(
 /**
  * Where the kept events end, and from where on those of a filter are complete.
  *
- * @param chains all that this installation follows.
- * @returns `complete`: a cursor of before has missed something.
+ * @param chains all chains of this installation.
+ * @returns `complete`: a client with an earlier cursor has missed events.
  */
 export async function readExtent(db: Reader, filter: EventFilter, chains: readonly number[]) {
   const interests = interestOf(filter, chains).flatMap(({ chain, contracts }) =>
     (contracts.length > 0 ? contracts : [Buffer.alloc(0)]).map((contract) => ({ chain, contract })),
   );
-  // A row of each partition's index is read, not more.
+  // Reads only one index row of each partition.
   const { rows } = await db.query<{ head: bigint; first: bigint | null; since: bigint | null; missing: boolean }>(
     `SELECT h.sequence AS head, (SELECT min(e.sequence) FROM service.event e) AS first,
        (SELECT max(service.events_since(i.chain, i.contract, $3)) FROM unnest($1::integer[], $2::bytea[]) AS i (chain, contract)) AS since,
@@ -87,13 +90,13 @@ export async function readExtent(db: Reader, filter: EventFilter, chains: readon
     [interests.map(({ chain }) => chain), interests.map(({ contract }) => contract), filter.finality],
   );
   const { head, first, since, missing } = rows[0] ?? { head: 0n, first: null, since: null, missing: false };
-  // Numbers have no gaps: below the first one that is kept, others were dropped.
+  // Numbers have no gaps: below the first kept one, all were dropped.
   const kept = first === null ? head : first - 1n;
   const asked = missing ? head : (since ?? 0n);
   return { head, complete: kept > asked ? kept : asked };
 }
 
-/** Has the movements that a filter needs written from now on, for a while. */
+/** Requests that the movements for a filter are recorded from now on, for some time. */
 export async function wantEvents(
   db: Reader,
   filter: EventFilter,

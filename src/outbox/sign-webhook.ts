@@ -10,7 +10,7 @@ import {
   sign,
 } from "node:crypto";
 
-/** What an endpoint's messages are signed with: raw secret bytes, and an ed25519 key as PKCS#8 where it has one. */
+/** Keys that sign an endpoint's messages: raw secret bytes, and an ed25519 key as PKCS#8 where it has one. */
 export interface SigningKeys {
   secrets: readonly Buffer[];
   signingKey?: Buffer;
@@ -26,12 +26,12 @@ export function newSigningKey(): Buffer {
   return generateKeyPairSync("ed25519").privateKey.export({ format: "der", type: "pkcs8" });
 }
 
-/** As the convention writes it; receivers' libraries take this text. */
+/** In the form of the convention; receivers' libraries take this text. */
 export function secretText(secret: Buffer): string {
   return `whsec_${secret.toString("base64")}`;
 }
 
-/** The bytes of a secret that `secretText` wrote. */
+/** The bytes of a secret in the form of `secretText`. */
 export function secretOfText(text: string): Buffer {
   return Buffer.from(text.replace(/^whsec_/, ""), "base64");
 }
@@ -44,7 +44,8 @@ export function publicKeyText(signingKey: Buffer): string {
 
 /**
  * Headers of one message by the Standard Webhooks convention (github.com/standard-webhooks/standard-webhooks, spec):
- * `v1` is HMAC-SHA-256, `v1a` ed25519, both of `id.timestamp.body`. While a secret is rotated there is one `v1` for each.
+ * `v1` is HMAC-SHA-256, `v1a` ed25519, both of `id.timestamp.body`. While a secret is rotated there is one `v1` for
+ * each.
  *
  * @param seconds of the epoch.
  */
@@ -63,7 +64,7 @@ export function signedHeaders(
 
 const [ivBytes, tagBytes] = [12, 16];
 
-/** A secret as it lies in the database: who has the tables and not the pepper cannot sign. */
+/** Encrypts a secret for the database: an attacker with the tables but without the pepper cannot sign. */
 export function seal(secret: Buffer, pepper: string): Buffer {
   const iv = randomBytes(ivBytes);
   const cipher = createCipheriv("aes-256-gcm", sealingKey(pepper), iv);

@@ -5,16 +5,17 @@ import type { Rounds } from "../rounds.ts";
 import { causeOf, type LogOnce } from "../telemetry/log-once.ts";
 import { type Channel, Notifications } from "./notifications.ts";
 
-/** How often it is proven that notifications arrive, and how long that may take. */
+/** How often to check that notifications arrive, and how long they may take. */
 const proofMs = 60_000;
 const arrivalMs = 5_000;
 const reconnect = { firstMs: 200, mostMs: 10_000 };
 
 /**
- * Wakes a process's loops when PostgreSQL tells of work, or of events where they are wanted, by one connection, until they end. A
- * connection that hears nothing, as behind a pooler that hands it on with each transaction, is not relied on.
+ * Wakes a process's loops when PostgreSQL notifies it of work, or of events where they are wanted, over one connection,
+ * until the loops end. A connection on which no notification arrives, as behind a pooler that reassigns it after each
+ * transaction, is not relied on.
  *
- * @param connection of its own; `pool` goes where the other processes' connections go.
+ * @param connection parameters of a separate connection; `pool` uses the same connections as the other processes.
  */
 export async function wakeRounds(
   { pool, logOnce }: { pool: Pick<pg.Pool, "query">; logOnce: LogOnce },
@@ -32,7 +33,7 @@ export async function wakeRounds(
   rounds.onEventsWanted = (wanted) =>
     notifications.hear("mintyard_events", wanted).then(
       () => rounds.wake(),
-      // The connection is lost, and will be opened with it.
+      // The connection is lost. When it is reopened, it has the channel too.
       () => undefined,
     );
   const pause = async (ms: number, ends: (channel: Channel | null) => boolean) => {
@@ -61,7 +62,7 @@ export async function wakeRounds(
           "notifications do not arrive; work is polled for",
         );
     }
-    // Others prove it too: their proofs end no pause here.
+    // Other processes send proofs too. They do not end this pause.
     await pause(failures > 0 ? backoffMs(failures, reconnect) : proofMs, (channel) => channel === null);
   }
   await notifications.close();
