@@ -5,9 +5,7 @@ import { rangeOf } from "./upstream.ts";
 
 /** How long other endpoints may take to give a better result: Ponder gives up a request after ten seconds. */
 const othersMs = 2_000;
-/**
- * Both answers to an empty range must come within this time; otherwise Ponder is asked for a narrower range at once.
- */
+/** Both answers to an empty range must come within this time; otherwise Ponder is asked for a narrower one at once. */
 const withinMs = 8_500;
 
 /**

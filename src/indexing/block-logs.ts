@@ -57,10 +57,7 @@ export class BlockLogs {
     }
   }
 
-  /**
-   * For Polygon: the root proves all logs but those of the state-sync transaction, which is the last one, if there is
-   * one.
-   */
+  /** For Polygon: the root proves all logs but those of the state-sync transaction, the last one, if there is one. */
   async #withStateSync(header: Header, signal: AbortSignal): Promise<RpcLog[]> {
     const agreed = await this.#agreed(header, signal);
     const hash = stateSyncHash(header);

@@ -11,10 +11,7 @@ const isZero = (bloom: Hex) => /^0x0*$/.test(bloom);
 const isNone = (bloom: Hex) => /^0x[fF]{512}$/.test(bloom) || bloom.length !== zeros.length;
 /** An empty filter is believed up to this many blocks from one whose filter was proved to contain its logs. */
 const provedReach = 1_000n;
-/**
- * After this many headers in a row that do not give their hash, the chain itself is taken to differ: a fork has added a
- * field.
- */
+/** After this many headers in a row that do not give their hash, a fork is taken to have added a field. */
 const usualAfter = 16;
 
 /**
@@ -58,8 +55,8 @@ export class Blooms {
   }
 
   /**
-   * Whether to ask another endpoint for the block. Two that give the same header show that this chain's headers are
-   * like that.
+   * Whether to ask another endpoint for the block. Two with the same header show that the chain's headers are like
+   * that.
    */
   isDoubted({ hash, logsBloom }: Header, isProved: boolean, endpoint: number): boolean {
     if (isProved || !this.#someGiveHash || this.#lackHashAsUsual) return false;
@@ -119,10 +116,7 @@ export class Blooms {
     return logs.every((log) => holds(logsBloom, log)) && (logs.length > 0 || !isNone(logsBloom));
   }
 
-  /**
-   * Whether a list lacks logs that the filter of the block promises: the list was cut, or its node does not have the
-   * block.
-   */
+  /** Whether a list lacks logs that the block's filter promises: it was cut, or its node does not have the block. */
   lacks({ hash, logsBloom }: Pick<Header, "hash" | "logsBloom">, logs: readonly RpcLog[]): boolean {
     if (!this.areUsable || !this.#isFilter({ hash, logsBloom })) return false;
     const values = new Set(logs.flatMap(({ address, topics }) => [address, ...topics]));
@@ -135,8 +129,7 @@ export class Blooms {
   provesNone(header: Header): boolean {
     if (mayHaveStateSync(this.#chain.id, header.number)) return false;
     if (header.receiptsRoot === emptyRoot) return true;
-    // An empty filter is believed only where the chain has been seen to set bits for logs. Otherwise the receipts are
-    // read.
+    // An empty filter is believed only where the chain was seen to set bits for logs. Otherwise the receipts are read.
     if (!this.areUsable || !isZero(header.logsBloom) || this.#provedAt === null) return false;
     const distance = header.number - this.#provedAt;
     return distance <= provedReach && distance >= -provedReach;

@@ -120,8 +120,7 @@ export class EndpointList {
   }
 
   /**
-   * Asks each node again for chain id, block 0 and the final block. A node that contradicts them is left out from then
-   * on.
+   * Asks each node again for chain id, block 0 and the final block. A node that contradicts them is not used any more.
    */
   async audit(final: FinalBlock | null): Promise<EndpointState[]> {
     return Promise.all(

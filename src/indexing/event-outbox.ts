@@ -119,8 +119,7 @@ export async function tellSettled(client: pg.Client, gateway: RpcGateway, schema
 }
 
 /**
- * The newest block that the chain calls safe; null if its nodes do not support the tag: then only final blocks are
- * safe.
+ * The newest block that the chain calls safe; null if its nodes do not know the tag: then only final blocks are safe.
  */
 async function readSafeBlock(gateway: RpcGateway): Promise<bigint | null> {
   try {

@@ -12,10 +12,7 @@ import { changeNft, holds, tableExists } from "./nft-views.ts";
 import { ponderFolder } from "./ponder-process.ts";
 
 const root = new URL("../../", import.meta.url);
-/**
- * Every file that determines the content of an indexer's tables. A change to one of them makes a new schema, indexed
- * from the start.
- */
+/** Every file that determines the content of an indexer's tables. A change to one makes a new schema from the start. */
 const decisiveFiles = [
   "ponder.config.ts",
   ...[
@@ -79,8 +76,7 @@ const chainLockClass = 724_190;
 export async function lockChain(client: pg.Client, chain: Chain, signal: AbortSignal): Promise<void> {
   for (let attempt = 0; attempt < 100 && !signal.aborted; attempt++) {
     if (await holds(client, "pg_try_advisory_lock($1::integer, $2::integer)", [chainLockClass, chain.id])) return;
-    // The session of a killed indexer ends a moment after it, and so does that of the previous one in a rolling
-    // restart.
+    // The session of a killed indexer ends a moment later, and so does that of the previous one in a rolling restart.
     await wait(100, undefined, { signal }).catch(() => undefined);
   }
   throw new Error(`another indexer of chain ${chain.name} (id ${chain.id}) works on this database`);

@@ -157,10 +157,7 @@ export async function checkInvariants(client: pg.ClientBase, chainId: number, sc
   return findings;
 }
 
-/**
- * An ERC-20 whose logs look like ERC-721's moves no tokens. The index of an older version has no table of such
- * contracts.
- */
+/** An ERC-20 whose logs look like ERC-721's moves no tokens. An older version's index has no table of them. */
 async function movements(client: pg.ClientBase, schema: string): Promise<string> {
   if (!(await tableExists(client, schema, "fungible"))) return `"${schema}".transfer`;
   return `(SELECT l.* FROM "${schema}".transfer l LEFT JOIN "${schema}".fungible e ON e.address = l.contract

@@ -13,9 +13,7 @@ import type { Chain } from "../chains.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { inTransaction, publishNftViews } from "./nft-views.ts";
 
-/**
- * Tokens, or ledger rows, per transaction. It takes a second or so, and Ponder cannot write to the ledger meanwhile.
- */
+/** Tokens, or ledger rows, per transaction. It takes a second or so, in which Ponder cannot write to the ledger. */
 const portion = 10_000;
 /** Tries in a row that find Ponder writing. */
 const mostTries = 1_000;
@@ -76,8 +74,7 @@ export async function listOneLateRange(
       const triggers = await client.query<{ name: string }>(externalTriggers(schema));
       const names = triggers.rows.map(({ name }) => name);
       for (const statement of listLateRange(schema, key, names)) await client.query(statement);
-      // All tokens of a contract that a client requested get their metadata read. These tokens did not exist when the
-      // others were queued.
+      // A client requested metadata of the whole contract, but these tokens did not exist when the others were queued.
       await client.query(
         `UPDATE service.contract_metadata m SET queued_at = NULL FROM "${schema}".range_listing r
          WHERE m.chain_id = $1 AND m.address = r.contract AND m.demanded_at IS NOT NULL

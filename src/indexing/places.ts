@@ -60,8 +60,8 @@ export class LogPlaces {
   }
 
   /**
-   * The objection to a block by the logs that led to it; null for none. The logs of an endpoint that contradicts itself
-   * are forgotten.
+   * The objection to a block by the logs that led to it; null for none. Drops logs of an endpoint that contradicts
+   * itself.
    */
   doubtBlock(block: Fields, endpoint: number): UnusableAnswer | null {
     const claims = this.#claims.get(Number(block["number"])) ?? [];

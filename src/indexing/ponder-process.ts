@@ -31,9 +31,7 @@ export interface PonderOrder {
 
 let prepared: ChildProcess | null = null;
 
-/**
- * Spawns a Ponder process ahead of `startPonder`, which uses it. It loads the code that needs no chain and no database.
- */
+/** Spawns a Ponder process ahead of `startPonder`, which uses it. It loads code that needs no chain and no database. */
 export function preparePonder(): void {
   prepared ??= spawnPonder();
 }
@@ -106,10 +104,7 @@ export async function startPonder(
   return {
     pid: child.pid ?? 0,
     exited,
-    /**
-     * Resolves when Ponder logs that the chain was rolled back further than it can undo; from then on its rows are
-     * stale.
-     */
+    /** Resolves when Ponder logs that the chain was rolled back further than it can undo: its rows are stale then. */
     lostTrack,
     /** True once the backfill is complete and Ponder follows the chain. */
     isReady: () => answersOk(`http://127.0.0.1:${port}/ready`),

@@ -83,8 +83,7 @@ async function fetchReceipts(
 }
 
 /**
- * Some nodes fail to assemble the receipts of some blocks, but have each of them. @returns null for that error;
- * rethrows others.
+ * Some nodes fail to assemble some blocks' receipts, but have each of them. @returns null then, and rethrows others.
  */
 function singly(error: unknown): null {
   if (error instanceof NodeRefusal && error.kind === "broken") return null;

@@ -54,8 +54,7 @@ export async function startRpcGateway(chain: GatewayChain, urls: readonly string
   await upstreams.verify();
   const verified = new VerifiedChain(upstreams, chain.verification, chain.lagTimeoutMs, log);
   /**
-   * Asks the nodes as Ponder does, without queueing behind it. @throws UnusableAnswer, or Error with the node's own
-   * error.
+   * Asks the nodes as Ponder does, without queueing behind it. @throws UnusableAnswer, or Error with a node's error.
    */
   const request = async (method: string, params: unknown) => {
     const answer = await askFiltered(verified, method, params);

@@ -44,8 +44,7 @@ export class RpcUpstreams extends EndpointList {
             absent = false;
             this.failed(upstream, error, range);
           }
-          // Ponder would not wait for a second endpoint. It asks for a narrower range instead, which goes to the next
-          // one.
+          // Ponder would not wait for a second endpoint. It asks for a narrower range, which goes to the next one.
           if (method === "eth_getLogs" && refusal?.kind === "too_slow") throw error;
           last = error;
         }

@@ -36,10 +36,7 @@ export interface IndexRun {
 }
 
 const pollMs = 50;
-/**
- * Pause between two looks while the index moves, and the longest one while nothing happens: readers see when the last
- * look was.
- */
+/** Pause between two looks while the index moves, and at most while nothing happens: readers see when the last was. */
 const lookMs = 1_000;
 const restMs = 4_000;
 const restartPause = { firstMs: 200, mostMs: 30_000 };
@@ -91,8 +88,7 @@ export async function supervisePonder(
 }
 
 /**
- * Publishes the index once readers may see it, reports readiness, then watches Ponder. The promise never resolves; it
- * only rejects.
+ * Publishes the index once readers may see it, reports readiness, then watches Ponder. It never resolves, only rejects.
  */
 async function watchPonder(
   { config, chain, gateway, log, onReady }: IndexRun,
@@ -235,15 +231,9 @@ const busyFactor = 5;
 const namedAfterMs = 10_000;
 /** The index counts as waiting for the nodes once a request has taken longer than this. */
 const slowNodeMs = 3_000;
-/**
- * Share of the time in which a process was runnable but not running. Above it, the index counts as waiting for the
- * processor.
- */
+/** Share of the time in which a process was runnable but not running. Above it, the index waits for the processor. */
 const starvedShare = 0.3;
-/**
- * At most this share of waiting for the processor is discounted, so that even a process that never runs is given up at
- * last.
- */
+/** At most this share of the waiting is discounted, so that even a process that never runs is given up at last. */
 const mostStarvedShare = 0.9;
 
 /**

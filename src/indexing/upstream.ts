@@ -13,10 +13,7 @@ export function openUpstream(url: string, requestsPerSecond: number) {
     /** Whether its chain id was checked since its last failure. */
     verified: false,
     failures: 0,
-    /**
-     * Since when it has answered no request for a range (ms), and when the last such request failed; null while it
-     * answers.
-     */
+    /** Since when it has answered no request for a range (ms), and when the last one failed; null while it answers. */
     noRanges: null as { since: number; last: number } | null,
     /** It contradicted itself: it is not asked to confirm an answer before this time (ms). */
     distrustedUntil: 0,
@@ -29,8 +26,7 @@ export function openUpstream(url: string, requestsPerSecond: number) {
     /** Number of the newest block that it reported. */
     head: -1n,
     /**
-     * Checks of its chain, needed after an answer that proves nothing by itself: `lastCheck` has started, `nextCheck`
-     * will.
+     * Checks of its chain, after an answer that proves nothing by itself: `lastCheck` has started, `nextCheck` will.
      */
     lastCheck: Promise.resolve(),
     nextCheck: null as Promise<void> | null,
@@ -42,9 +38,7 @@ export function openUpstream(url: string, requestsPerSecond: number) {
 /** After this time without the logs of any range, other endpoints' answers are not confirmed by this one. */
 const awayAfterMs = 30_000;
 
-/**
- * Records that it gave no logs of a range. An earlier failure does not count if it was not asked for a minute since.
- */
+/** Records that it gave no logs of a range. An earlier failure does not count if it was not asked for a minute. */
 export function noteNoRange(upstream: Upstream): void {
   const now = Date.now();
   const known =
@@ -126,10 +120,7 @@ const mostPatience = 1_024;
 class LogWidth {
   /** Null: no limit is known. */
   most: bigint | null = null;
-  /**
-   * Whether the endpoint stated the width itself. Otherwise it was derived from a refused request, and its cause may
-   * pass.
-   */
+  /** Whether the endpoint stated the width itself. If not, a refused request suggested it, and its cause may pass. */
   isNamed = false;
   #answers = 0;
   #patience = firstPatience;
