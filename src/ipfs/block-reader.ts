@@ -9,10 +9,7 @@ import { type CarStorage, StoreAway } from "./car-storage.ts";
 import { type BlockAddress, findBlocks } from "./content-index.ts";
 import { countForMinorGc } from "./minor-gc.ts";
 
-/**
- * Size of the cache of recently read blocks that matched their hash. Large blocks are not cached: they would evict all
- * others.
- */
+/** Size of the cache of blocks that matched their hash. Large blocks are left out: they would evict all others. */
 const cacheBytes = 16_777_216;
 const largestCachedBlock = 262_144;
 

@@ -24,9 +24,7 @@ export interface Records {
 export interface CarStorage {
   /** A folder on this machine where CARs are written before they are published. It is made at the first call. */
   incoming(): Promise<string>;
-  /**
-   * Stores a sealed CAR under its id. When this resolves, all of its bytes are durable: a power cut does not lose them.
-   */
+  /** Stores a sealed CAR under its id. When this resolves, all of its bytes are durable, even after a power cut. */
   publish(car: CarFile): Promise<void>;
   /** Removes a CAR. A missing one is no error. */
   remove(file: string): Promise<void>;

@@ -127,8 +127,7 @@ export interface KnownEntry {
 }
 
 /**
- * Looks up a path below a root: the file there, `entry` null for an unknown path of a known root, or null for an
- * unknown root.
+ * Looks up a path below a root; `entry` is null for a path that it does not have. @returns null for an unknown root.
  */
 export async function findEntry(db: Kysely<Database>, root: string, path: string): Promise<KnownEntry | null> {
   const row = await db

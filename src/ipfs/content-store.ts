@@ -176,9 +176,7 @@ export class ContentStore {
     return parsed && (await this.#blocks.get(parsed));
   }
 
-  /**
-   * Reads every file of a directory into memory, up to the limit of an upload; null for content that is no directory.
-   */
+  /** Reads every file of a directory into memory, up to the limit of an upload; null for other content. */
   async readDirectory(cid: string): Promise<{ name: string; bytes: Uint8Array<ArrayBuffer> }[] | null> {
     const found = await this.resolve(cid, []);
     if (found?.kind !== "directory") return null;

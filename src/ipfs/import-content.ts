@@ -100,10 +100,7 @@ function* entriesOf(links: ReadonlyMap<string, StoredFile>): Generator<Entry> {
   }
 }
 
-/**
- * A single chunk is one raw block in our profile. It is stored without the importer, whose overhead shows in large
- * directories.
- */
+/** A single chunk is one raw block in our profile. The importer's overhead would show in large directories. */
 async function importBytes(bytes: Uint8Array, blocks: WritableStorage): Promise<{ cid: CID; size: bigint }> {
   if (bytes.length > chunkBytes) return await last(importer([{ content: bytes }], blocks, { ...importerOptions }));
   const cid = cidOfBlock(rawCodec, bytes);

@@ -1,6 +1,5 @@
 import { CID } from "multiformats/cid";
-// Not Node 24's built-in fetch: kubo answers before it has read the whole body, and the built-in one may then crash the
-// process.
+// Not Node 24's built-in fetch: kubo answers before it has read the whole body, which may crash the process then.
 import { FormData, fetch } from "undici";
 import { z } from "zod";
 import type { Config } from "../config/config.ts";

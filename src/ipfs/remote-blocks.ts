@@ -26,10 +26,7 @@ export interface RemoteSettings {
   requestBytes: number;
 }
 
-/**
- * Blocks of other people's content, read from the operator's gateways and checked against their hash; nothing is
- * stored.
- */
+/** Blocks of other people's content, from the operator's gateways and checked against their hash; nothing is stored. */
 export class RemoteBlocks {
   readonly #settings: RemoteSettings;
   readonly #known = new LRUCache<string, Uint8Array>(byteBound(cacheBytes));

@@ -19,9 +19,7 @@ export interface ContentFile {
   /** The CIDs of the root and of each name in the path. */
   roots: readonly string[];
   size: number;
-  /**
-   * Detected from the bytes when they were stored, or given by the maker of the directory; null where neither was done.
-   */
+  /** Detected from the bytes when they were stored, or given by the maker of the directory; null for neither. */
   contentType: string | null;
   /** The bytes, all of them or one range, which must lie within the file. */
   stream(range?: ByteRange): AsyncIterable<Uint8Array>;

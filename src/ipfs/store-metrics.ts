@@ -3,8 +3,7 @@ import { exportCounter, gaugesOf, type Metrics } from "../telemetry/metrics.ts";
 import type { CarStorage } from "./car-storage.ts";
 
 /**
- * Metrics of requests to the store of `IPFS_STORE`, and of reads that the copies on this machine saved. None for the
- * local folder.
+ * Metrics of requests to the store of `IPFS_STORE`, and of reads from copies on this machine. None for a local folder.
  */
 export function watchStore(metrics: Metrics, store: CarStorage): void {
   const { registry } = metrics;
