@@ -68,9 +68,7 @@ export async function discover(
   return minted + reborn > 0;
 }
 
-/**
- * Queues what the passes by blocks cannot see: tokens minted before the first indexed block, and any that were missed.
- */
+/** Queues what passes by blocks cannot see: tokens minted before the first indexed block, and any that were missed. */
 export async function sweep(db: Kysely<Database>, chainId: number, firstTokens: number): Promise<void> {
   await inPortions(() => queueMinted(db, chainId, null, firstTokens));
   await queueLaunched(db, chainId, 0n);

@@ -30,10 +30,7 @@ interface Demand {
   account: string | null;
 }
 
-/**
- * A token whose tries are used up is tried once more when it is requested, at the earliest this long after the last
- * try.
- */
+/** A token whose tries are used up is tried once more when it is requested, this long after the last try or later. */
 export const triedAgainAfter = "1 hour";
 
 /** Whether an account has budget left for another try of a failed token. */
@@ -94,8 +91,7 @@ export class MetadataDemand {
   }
 
   /**
-   * Stores the demands recorded so far. Never fails: demands that cannot be stored are dropped, and recorded at their
-   * next request.
+   * Stores the demands recorded so far. Never fails: on an error they are dropped, and recorded at their next request.
    */
   async flush(): Promise<void> {
     if (this.#timer) clearTimeout(this.#timer);

@@ -12,9 +12,7 @@ import { decodeDataUri, webUrlOf } from "../read/read-document.ts";
 /** A preview with the digest of its picture; a refusal or "busy" as in `Thumbnails`. */
 export type LinkedThumbnail = { bytes: Buffer; digest: string } | { refused: string } | "busy";
 
-/**
- * The client, which takes turns with others, and `paid`, which charges it for the bytes that this process read for it.
- */
+/** The client, which takes turns with others, and `paid`, which charges it for the bytes that were read for it. */
 export interface Asking {
   client: string;
   paid: (bytes: number) => void;
@@ -33,17 +31,12 @@ const mostLink = 2_048;
 /** How long a link's picture is reused before its server is asked again. */
 const knownMs = 86_400_000;
 const failedMs = 300_000;
-/**
- * Pictures that are being fetched or wait for their preview: in all, and of one client. Each has its bytes in memory.
- */
+/** Pictures being fetched or waiting for their preview: in all, and of one client. Each has its bytes in memory. */
 const [atOnce, ofOneAtOnce] = [4, 3];
 const [mostWaiting, mostOfOne] = [256, 64];
 /** Requests to one server, and in all. The queue already limits pictures, but redirects lead to other servers. */
 export const linkBounds = { perHost: atOnce, total: 2 * atOnce };
-/**
- * How long a request waits: a slow server's full time and a picture after it, so that a waiting client learns the
- * outcome.
- */
+/** How long a request waits: a slow server's full time and a picture more, so that the client learns the outcome. */
 const waitMs = 20_000;
 /** The most bytes of drawings in data: URIs that wait at the same time. */
 const mostDrawnBytes = 33_554_432;

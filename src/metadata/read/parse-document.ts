@@ -19,10 +19,7 @@ export interface TokenDocument {
   animationUrl: string | null;
   /** The value for `{id}`, if the document contains it. */
   id: string | null;
-  /**
-   * Members that could not be read completely, as MEMBER:REASON. Warnings about traits come from PostgreSQL
-   * (`service.read_traits`).
-   */
+  /** Members that could not be read completely, as MEMBER:REASON. Those of traits come from `service.read_traits`. */
   warnings: string[];
   /** All members, for callers with columns of their own. Numbers are texts, as written. */
   members: Record<string, unknown>;
@@ -83,9 +80,7 @@ const shownNames = [
   ...["banner_image", "banner_image_url", "banner"],
 ];
 
-/**
- * Members that may contain the picture, in order of preference. The last two contain the picture itself, mostly SVG.
- */
+/** Members that may contain the picture, in order of preference. The last two contain it themselves, mostly as SVG. */
 const pictures = ["image", "image_url", "image_data", "svg_image_data"];
 
 /** A link in a form that can be followed: a literal drawing becomes a `data:` URI. */

@@ -119,8 +119,7 @@ async function readFromIpfs(sources: Sources, locations: IpfsLocations, url: str
     return isFault(head) ? head : inspectOrFault(head.bytes, own.size);
   }
   return await askGateways(sources, locations, url, async ({ base, search, trusted }, location) => {
-    // A part of a file cannot be checked against a hash, so the gateway is trusted here. This is done for image headers
-    // only.
+    // A part of a file cannot be checked against a hash. The gateway is trusted here, for image headers only.
     const address = `${base}/${gatewayPath(location)}${search}`;
     const answer = await sources.fetcher.fetchHead(address, headBytes, { trusted, signal });
     return isFault(answer) ? answer : inspectOrFault(answer.bytes, answer.totalBytes);

@@ -162,10 +162,7 @@ export class Scheduler {
     contract.fullAt = Math.max(contract.fullAt, performance.now()) + this.#stepMs;
   }
 
-  /**
-   * Pauses a contract whose servers or per-minute budget allow no request now. @returns the pause in ms, longer each
-   * time.
-   */
+  /** Pauses a contract whose servers or per-minute budget allow no request now. @returns the pause in ms, growing. */
   pause({ contract: key }: Scheduled, atLeastMs: number): number {
     const contract = this.#contract(key);
     contract.pauses += 1;

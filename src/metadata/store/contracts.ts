@@ -142,9 +142,7 @@ export async function readContract(
           AND t.standard = 'ERC1155')`.execute(db);
 }
 
-/**
- * Most contracts do not have this function, so it is repeated with more gas only if the error says that gas ran out.
- */
+/** Most contracts do not have this function, so more gas is only given if the error says that gas ran out. */
 async function readContractUri(
   client: PublicClient,
   block: PinnedBlock,

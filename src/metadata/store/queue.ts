@@ -73,9 +73,7 @@ export interface ContractClaim extends DueContract {
   count: number;
 }
 
-/**
- * Claims due tokens of the given contracts, per contract those that wait longest. Other workers skip them for a minute.
- */
+/** Claims due tokens of the given contracts, those that wait longest first. Other workers skip them for a minute. */
 export async function claimTokens(
   db: Kysely<Database>,
   chainId: number,
