@@ -32,9 +32,7 @@ interface Room {
   left: number;
 }
 
-/**
- * The account's free storage; null: its plan has no limit. @throws ServiceError `plan_limit_exceeded` when it has none.
- */
+/** The account's free storage; null: no limit. @throws ServiceError `plan_limit_exceeded` when it has none left. */
 async function storageRoom({ db }: Services, caller: Caller): Promise<Room | null> {
   const { storageBytes: limit } = planOf(caller);
   if (limit === null) return null;
@@ -71,10 +69,7 @@ export async function storageMeter(services: Services, caller: Caller): Promise<
   };
 }
 
-/**
- * Runs an upload with one of its account's permits. @throws ServiceError `rate_limit_exceeded` when none became free in
- * time.
- */
+/** Runs an upload with one of its account's permits. @throws ServiceError `rate_limit_exceeded` if none became free. */
 export async function withUploadPermit<T>(services: Services, caller: Caller, run: () => Promise<T>): Promise<T> {
   const { uploadsAtOnce } = planOf(caller);
   if (uploadsAtOnce === null) return await run();

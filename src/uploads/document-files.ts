@@ -20,9 +20,7 @@ export interface FileName {
 
 /** Members whose text is always the link of a file. */
 const fileMembers = /^(image|image_url|animation|animation_url)$|^properties\.files\.\d+(\.(uri|url))?$/;
-/**
- * Members that may contain a link, such as `artifactUri` or `content.uri`: a text with the extension of a file is one.
- */
+/** Members that may contain a link, such as `artifactUri` or `content.uri`: a text with a file's extension is one. */
 const linkMembers = /^(thumbnail|video|audio|model)$|(^|[._])(uri|url|src)$|[a-z](Uri|URI|Url|URL)$/;
 /** Links to web pages, which people write without `https:`. */
 const pageMembers = /^(external|home|site|web)/i;

@@ -23,9 +23,7 @@ export interface DirectoryResult {
   files: number;
   /** Total size of the files. */
   sizeBytes: number;
-  /**
-   * Properties of the documents that wallets and markets will have trouble with. The directory was stored all the same.
-   */
+  /** Properties of documents that wallets and markets will have trouble with. The directory was stored all the same. */
   warnings(): Promise<readonly DirectoryWarning[]>;
 }
 
@@ -71,9 +69,7 @@ export async function uploadMetadataDirectory(
   });
 }
 
-/**
- * Charges for each file as it comes, and for the bytes of the previous ones: a file's size is known once it was read.
- */
+/** Charges for each file as it comes, and for the bytes of the previous ones: a size is known once it was read. */
 async function* priced(files: AsyncIterable<FileInput>, price: LargeRequest): AsyncGenerator<FileInput> {
   let [count, bytes] = [0, 0];
   async function* counted(stream: FileInput["stream"]) {

@@ -32,10 +32,7 @@ interface NewUpload {
   contentType: string | null;
 }
 
-/**
- * Each database row of an upload's content counts for this many bytes, with its indexes, where the content itself has
- * fewer.
- */
+/** Each database row of an upload's content, with its indexes, counts for this many bytes if the content has fewer. */
 export const bytesOfRow = 1_024;
 
 /** A step that inserts an upload's row in the transaction that commits its content. */
