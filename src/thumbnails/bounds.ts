@@ -1,6 +1,4 @@
-/**
- * Widths of previews in pixels. Others are refused, so that nobody can fill the cache with many sizes of one picture.
- */
+/** Widths of previews in pixels. Others are refused, so that nobody can fill the cache with sizes of one picture. */
 export const thumbnailWidths = [128, 256, 512, 1024] as const;
 export type ThumbnailWidth = (typeof thumbnailWidths)[number];
 
@@ -10,9 +8,7 @@ export const highest = 2;
 /** A larger file is not read. */
 export const mostPictureBytes = 33_554_432;
 
-/**
- * Decoding takes memory in proportion to this. SVGs are not limited by it: they are drawn at the size of the preview.
- */
+/** Decoding takes memory in proportion to this. SVGs are exempt: they are drawn at the size of the preview. */
 export const mostPixels = 50_000_000;
 
 /** A picture that can only be decoded as a whole is refused if its pixels take more bytes than this. */

@@ -16,10 +16,7 @@ sharp.unblock({
   operation: ["Jpeg", "Png", "Webp", "Nsgif", "Svg", "Heif"].map((name) => `VipsForeignLoad${name}Buffer`),
 });
 
-/**
- * Interval of the memory watch. Libraries allocate outside of Node's heap and on other threads, so this thread is free
- * to watch.
- */
+/** Interval of the memory watch. Libraries allocate outside of Node's heap and on other threads, so it can run. */
 const watchMs = 10;
 const quality = 80;
 /** Pictures up to this width are often pixel art, so they are encoded without loss. */
@@ -54,10 +51,7 @@ function requireRoom({ format, width, height, channels, depth, isProgressive }: 
     throw new Refusal(`its pixels take ${bytes} bytes at once; at most ${mostWholeBytes} are taken`);
 }
 
-/**
- * A browser draws texts in fonts that this machine may lack, and HTML that no library draws. So such SVGs are left to
- * the browser.
- */
+/** A browser draws fonts that this machine may lack, and HTML that no library draws: it shows such SVGs itself. */
 function requireDrawable(drawing: Buffer): void {
   if (/<(\w+:)?(text|foreignObject)\b/i.test(drawing.toString("latin1")))
     throw new Refusal("it is a drawing with text or HTML in it, which browsers draw themselves");
