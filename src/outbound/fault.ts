@@ -58,10 +58,7 @@ export function mayPass(fault: FaultCode): boolean {
 const mostAttempts = 8;
 const dayMs = 86_400_000;
 const silentNode = { firstMs: 2_000, mostMs: 300_000 };
-/**
- * Tokens of one contract fail at the same time, and the jitter spreads their retries. The number of tries is bounded by
- * `mostAttempts`.
- */
+/** Tokens of one contract fail at the same time; the jitter spreads their retries. `mostAttempts` is the bound. */
 const growing = { factor: 4, jitter: 0.1, mostMs: 4 * dayMs };
 
 /** Pauses after the first try, where they are not a minute. */
@@ -94,10 +91,7 @@ export function retryAfterMs({ fault, waitMs = 0 }: Fault, attempts: number): nu
 /** The longest `Retry-After` that is respected. */
 const mostWaitMs = dayMs;
 
-/**
- * Reads `Retry-After`, in seconds or as a date (RFC 9110, 10.2.3). @returns milliseconds; null if it is absent or
- * malformed.
- */
+/** Reads `Retry-After`, in seconds or as a date (RFC 9110, 10.2.3). @returns ms; null if it is absent or malformed. */
 export function readRetryAfter(value: string | null): number | null {
   const text = value?.trim() ?? "";
   const ms = /^\d+$/.test(text)
