@@ -14,9 +14,7 @@ import { countTries } from "./webhook-figures.ts";
 import { type ClaimedWebhook, signingKeysOf } from "./webhook-record.ts";
 import { type DeliveryResult, type Hold, recordResults } from "./webhook-results.ts";
 
-/**
- * Workers claim endpoints, not deliveries: one worker at a time sends to an endpoint, so its messages have an order.
- */
+/** Workers claim endpoints, not deliveries: one worker at a time sends to an endpoint, so its messages are in order. */
 const queue: WorkQueue = {
   table: "service.webhook",
   key: ["id"],
@@ -74,10 +72,7 @@ export async function claimWebhooks(
   return rows;
 }
 
-/**
- * Records the reason why nothing is sent to accounts' endpoints while the storage is full. Waiting events keep their
- * position.
- */
+/** Records why nothing is sent to accounts' endpoints while the storage is full. Waiting events keep their position. */
 export async function holdForStorage({ pool }: Pick<Services, "pool">): Promise<void> {
   await pool.query(
     `UPDATE service.webhook SET held = 'storage' WHERE state = 'enabled' AND next_due <= clock_timestamp()

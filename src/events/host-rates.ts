@@ -24,10 +24,7 @@ export class HostRates {
     this.#now = now;
   }
 
-  /**
-   * @returns how many may be sent now, and when to ask for the others. Endpoints that ask in between are scheduled
-   *   later.
-   */
+  /** @returns how many may be sent now, and when to ask for the others; endpoints that ask in between come later. */
   take(url: string, account: string, wanted: number): { granted: number; waitSeconds: number } {
     const host = URL.canParse(url) ? new URL(url).hostname : url;
     const buckets = [this.#bucket(`${account} ${host}`, hostRates.ofAccount), this.#bucket(host, hostRates.ofAll)];

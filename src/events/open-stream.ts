@@ -11,10 +11,7 @@ export type StreamItem =
   | { kind: "event"; sequence: bigint; event: FedEvent }
   /** No event up to here is left to be sent: a client without events resumes here. */
   | { kind: "place"; sequence: bigint }
-  /**
-   * The client was away for too long: the stream continues after `sequence`, and the client has to read the state
-   * again.
-   */
+  /** The client was away for too long: the stream continues after `sequence`, and the client reads the state again. */
   | { kind: "expired"; sequence: bigint; asked: bigint };
 
 /** The most that may wait for a client that does not read. */

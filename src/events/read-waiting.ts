@@ -6,10 +6,7 @@ import { type ClaimedWebhook, filterOfRow, type WebhookRow } from "./webhook-rec
 
 /** The most messages to an endpoint under one claim. */
 const deliveriesOfClaim = 40;
-/**
- * Events that one statement scans, and statements of one claim: so skipping events that do not match takes bounded
- * time.
- */
+/** Events that one statement scans, and statements of one claim: so skipping events takes bounded time. */
 const window = 4_000n;
 const mostWindows = 10;
 
@@ -213,10 +210,7 @@ function itemOf(event: EventRow): Item {
   };
 }
 
-/**
- * Messages with the same key are sent in order: the movements of a contract, and the states of one object of the
- * relayer.
- */
+/** Messages with the same key are sent in order: the movements of a contract, and the states of a relayer's object. */
 function placeOf(event: EventRow): string {
   if (event.account_id !== null) return `${event.type.split(".")[0]}:${String(event.data?.["object"] ?? event.id)}`;
   return event.contract ? `${event.chain_id}:${event.contract.toString("hex")}` : event.type;

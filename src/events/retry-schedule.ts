@@ -10,10 +10,7 @@ export const jitter = 0.1;
 /** An endpoint without a success for this long is disabled. */
 export const disabledAfterSeconds = 5 * day;
 
-/**
- * Pauses in seconds after unanswered challenges of a new endpoint. After the last one, no challenge is sent until its
- * owner asks.
- */
+/** Pauses in seconds after unanswered challenges of a new endpoint. Then none is sent until its owner asks. */
 export const challengePauses = [10, minute, 10 * minute, hour] as const;
 export const mostChallenges = challengePauses.length + 1;
 /** An account's challenges per day for each endpoint that its plan includes. Endpoints that were deleted count too. */
@@ -33,10 +30,7 @@ export function pauseAfter(attempts: number, retryAfterSeconds: number | null, r
   return Math.max(own, retryAfterSeconds ?? 0);
 }
 
-/**
- * Seconds until the plan's daily messages are checked again: earlier than the next day (UTC), since the plan may
- * change.
- */
+/** Seconds until the plan's daily messages are checked again. The plan may change before the next day (UTC). */
 export function untilMorning(): number {
   return Math.min(600, day - ((Date.now() / 1_000) % day) + 1);
 }

@@ -105,10 +105,7 @@ async function noteOfRows(client: pg.PoolClient, all: readonly DeliveryResult[])
   );
 }
 
-/**
- * Makes rows for events without one: for those that failed, and for the newest of the others, so that their owner can
- * see them.
- */
+/** Makes rows for events without one: for failed ones, and for the newest others, so that their owner can see them. */
 async function makeRows(client: pg.PoolClient, row: WebhookRow, all: readonly DeliveryResult[]): Promise<void> {
   const first = all.filter(({ item }) => item.id === null);
   const shown = first.filter(({ delivered }) => delivered).slice(-shownOfClaim);

@@ -189,10 +189,7 @@ export async function verifyWebhook(services: WebhookServices, owner: WebhookOwn
   return await change(services, owner, id, "verify", asked);
 }
 
-/**
- * Events are kept for some days. If the endpoint was disabled for longer, the oldest are gone, and a delivery reports
- * that.
- */
+/** Events are kept for some days. If the endpoint was disabled for longer, a delivery reports that some are gone. */
 async function noteMissed(transaction: Kysely<Database>, { id, disabled_at: since }: WebhookRow, days: number) {
   await sql`INSERT INTO service.webhook_delivery (webhook_id, account_id, event_id, type, place, state, ended_at, tries)
     SELECT w.id, w.account_id, 'expired_' || (w.cursor + 1), 'events.expired', 'events.expired', 'dead', clock_timestamp(),
