@@ -174,8 +174,7 @@ export class EventFeed {
       this.counts.reads += 1;
       this.counts.events += rows.length;
       const whole = await this.#contentOf(rows);
-      // Events are given to listeners in the same turn of the event loop as the last read: a later listener begins
-      // after them.
+      // Listeners get these events in the same turn of the event loop as the last read: a later one begins after them.
       for (const row of rows)
         this.#give(whole.get(row.sequence) ?? row, row.account_id !== null && !whole.has(row.sequence));
       const last = rows.at(-1)?.sequence ?? 0n;

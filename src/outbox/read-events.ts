@@ -24,10 +24,7 @@ export async function numberEvents(db: Reader): Promise<bigint> {
   }
 }
 
-/**
- * Events after a number, in order. Those of accounts come without their content, so the result is safe for every
- * caller.
- */
+/** Events after a number, in order. Those of accounts come without their content, so every caller may see them. */
 export async function readAfter(db: Reader, after: bigint, most: number): Promise<EventRow[]> {
   const { rows } = await db.query<EventRow>({
     name: "events_after",
