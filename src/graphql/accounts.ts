@@ -18,10 +18,10 @@ import {
 import { loadByAddress } from "./load-together.ts";
 import { checkedAddress, nftTypes } from "./nft-types.ts";
 
-/** Any address. */
+/** Any address; it need not have an account with this service. */
 export const accountType = oncePerBuilder((builder) => builder.objectRef<{ address: string }>("Account"));
 
-/** An EVM account and what it holds. */
+/** `Account`: an EVM address and the NFTs it owns. */
 export function addAccounts(builder: Builder): void {
   const { connection, contract, standard } = nftTypes(builder);
   const held = builder.objectRef<HeldContract>("HeldContract").implement({

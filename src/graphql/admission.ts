@@ -31,14 +31,14 @@ interface ServerContext {
   caller: () => Promise<Session>;
 }
 
-/** Complexity that costs as much of the rate as one REST request. */
+/** Complexity that counts as one REST request towards the rate limit. */
 const complexityPerRequest = 250;
-/** The same of questions that need no key, for whoever asks them with one. */
+/** Keyless questions that count as one request when the caller sends a key. */
 const questionsPerRequest = 5;
 
 /**
- * Lets an operation run, or not, before any of its fields does: scopes of the key, quota and rate of the account, and the
- * right to read the schema. Its cost comes from the document with the variables that were really sent.
+ * Accepts or refuses an operation before any of its fields runs, by the key's scopes, the account's quota and rate, and
+ * the right to read the schema. The cost is computed from the document with the variables that were actually sent.
  */
 export function admission(services: Services): Plugin<Record<string, never>, ServerContext> {
   return {
@@ -87,7 +87,8 @@ export function admission(services: Services): Plugin<Record<string, never>, Ser
     });
     const cost = Math.max(1, Math.ceil(complexity / complexityPerRequest), Math.ceil(questions / questionsPerRequest));
     hono.set("graphqlCost", { complexity, maxComplexity, requests: cost });
-    // One operation, one place in each bucket that its fields belong to; of mutations each takes its own: they spend.
+    // An operation takes its cost once from each bucket that its fields belong to. In a mutation each field counts,
+    // because each one spends.
     const distinct = new Map(wanted.map((item) => [`${item.scope} ${item.bucket}`, item]));
     for (const item of distinct.values()) {
       const each = wanted.reduce((sum, { bucket, times }) => sum + (bucket === item.bucket ? times : 0), 0);
@@ -98,10 +99,10 @@ export function admission(services: Services): Plugin<Record<string, never>, Ser
 }
 
 const mostShownFields = 10;
-/** A name that could be one of our keys is somebody's mistake, and no name. */
+/** An operation name that looks like one of our keys was put there by mistake. It is not logged. */
 const keyLike = /mty_(live|test|session)_/i;
 
-/** What shows an operation to its account. @param fields of its root: names of the schema. */
+/** How an operation appears in its account's request log. @param fields root fields, by their schema names. */
 function shownName({ operation, name }: OperationDefinitionNode, fields: Iterable<string>): OperationName {
   const own = name && !keyLike.test(name.value) ? ` ${name.value.slice(0, 100)}` : "";
   const all = [...fields];
@@ -109,7 +110,10 @@ function shownName({ operation, name }: OperationDefinitionNode, fields: Iterabl
   return { operation: operation + own, fields: all.slice(0, mostShownFields).join(", ") + more };
 }
 
-/** Who asks for what needs no key; null: nobody that we know. Another one's key, or a wrong one, opens nothing more. */
+/**
+ * The caller of an operation that needs no key, if known; null: anonymous. An invalid key, or one without the scope
+ * READ, counts as no key.
+ */
 async function callerIfAny(hono: Context<AppEnv>, caller: () => Promise<Session>): Promise<Session | null> {
   if (hono.env.incoming.headers.authorization === undefined) return null;
   try {
@@ -121,7 +125,10 @@ async function callerIfAny(hono: Context<AppEnv>, caller: () => Promise<Session>
   }
 }
 
-/** Whether a question is about a chain whose node is this installation's own: its calls cost nothing. One that names none is about all. */
+/**
+ * Whether a question goes to the node of a local chain, whose calls cost nothing. Without a `chain` argument it may go
+ * to any chain.
+ */
 function isOfLocalChain(
   services: Services,
   { arguments: given }: FieldNode,
@@ -133,7 +140,7 @@ function isOfLocalChain(
   return services.chains.some(({ name, local }) => local && name === wanted);
 }
 
-/** The fields by their name, each with the names it gets in the answer. */
+/** Maps each field name to its response names (aliases). */
 function namesOf(nodes: readonly FieldNode[]): Map<string, Set<string>> {
   const names = new Map<string, Set<string>>();
   for (const { name, alias } of nodes)
@@ -145,7 +152,7 @@ function countNames(nodes: readonly FieldNode[]): number {
   return [...namesOf(nodes).values()].reduce((sum, keys) => sum + keys.size, 0);
 }
 
-/** Tokens of all `mintBatch` of an operation: each may be a transaction. */
+/** The number of tokens in all `mintBatch` fields of an operation: each may become a transaction. */
 function countListed(nodes: readonly FieldNode[], variables: Record<string, unknown>): number {
   const listed = new Map<string, number>();
   for (const { name, alias, arguments: given } of nodes) {
@@ -157,7 +164,10 @@ function countListed(nodes: readonly FieldNode[], variables: Record<string, unkn
   return [...listed.values()].reduce((sum, count) => sum + count, 0);
 }
 
-/** Conditions on traits of all fields of an operation, as the variables make them; a fragment's where it is spread first. */
+/**
+ * The number of trait conditions in all fields of an operation, with its variables. A fragment counts once, where it is
+ * first spread.
+ */
 function conditionsOf(
   document: DocumentNode,
   operation: OperationDefinitionNode,
@@ -172,7 +182,7 @@ function conditionsOf(
   );
 }
 
-/** What an operation asks of the caller's account, as names of operations: `viewer.keys`. */
+/** The fields of `viewer` in an operation, as operation names: `viewer.keys`. */
 function viewerFields(document: DocumentNode, roots: readonly FieldNode[]): string[] {
   const asked = roots
     .filter(({ name }) => name.value === "viewer")
@@ -181,7 +191,10 @@ function viewerFields(document: DocumentNode, roots: readonly FieldNode[]): stri
   return [...new Set(asked)];
 }
 
-/** The fields of a selection, whatever directives may leave out. @param deep also those of fields; a fragment is opened once. */
+/**
+ * The fields of a selection, including those that directives may skip. Each fragment is expanded once. @param deep
+ * include nested fields.
+ */
 function fieldsOf(document: DocumentNode, selectionSet: SelectionSetNode, deep: boolean): FieldNode[] {
   const fragments = new Map(
     document.definitions

@@ -3,21 +3,21 @@ import type { GraphQLError } from "graphql";
 import type { Plugin } from "graphql-yoga";
 import { ServiceError } from "../errors/errors.ts";
 
-/** No text of PostgreSQL has a NUL in it, and no client knows the rest. */
+/** PostgreSQL text never contains a NUL, and no client can guess the random bytes. */
 const mark = `\u0000${randomBytes(12).toString("hex")}:`;
 const written = new RegExp(`"\\\\u0000${mark.slice(1)}((?:[^"\\\\]|\\\\.)*)"`, "g");
 
-/** JSON text that shall stand in the answer as it is: every number and the order of members as they were. */
+/** Marks JSON text that goes into the answer verbatim, with its numbers and member order. */
 export function rawText(text: string): string {
   return mark + text;
 }
 
-/** The JSON text behind a value of `rawText`; null for any other text. */
+/** The JSON text inside a value of `rawText`; null for any other text. */
 function textOfRaw(text: string): string | null {
   return text.startsWith(mark) ? text.slice(mark.length) : null;
 }
 
-/** Puts the marked texts in their places when the answer is written. */
+/** Replaces the marked strings by their JSON text when the answer is serialized. */
 export const rawTexts: Plugin = {
   onResultProcess({ result }) {
     if (!("data" in result)) return;
@@ -29,16 +29,16 @@ export const rawTexts: Plugin = {
 };
 
 /**
- * Bytes of one answer. A page of 100 tokens with the longest texts that lists show stays below it, unless they
- * consist of control characters; aliases multiply texts without reading more.
+ * The largest answer, in bytes. A page of 100 tokens with the longest texts that lists show stays below it, unless they
+ * consist of control characters; aliases repeat texts without further reads.
  */
 export const maxAnswerBytes = 33_554_432;
 
 /**
- * Refuses an answer that would be longer, before its text is made. Reads that go past the executor are passed on to it
- * when they are longer, so both ways refuse the same ones.
+ * Refuses an answer over the limit before it is serialized. Fast-path answers over the limit are re-run by the
+ * executor, so both paths refuse the same ones.
  *
- * @param toError makes what a resolver's failure becomes in an answer.
+ * @param toError turns a resolver's failure into an error of the answer.
  */
 export function boundAnswer(toError: (error: Error) => GraphQLError): Plugin {
   return {
@@ -50,7 +50,7 @@ export function boundAnswer(toError: (error: Error) => GraphQLError): Plugin {
   };
 }
 
-/** What is left of `room` bytes; below 0 as soon as the values of `value` do not fit. */
+/** The bytes left of `room` after `value`; negative as soon as it does not fit. */
 function roomAfter(value: unknown, room: number): number {
   if (typeof value === "string") return room - bytesOf(value);
   if (typeof value !== "object" || value === null) return room - 1;
@@ -65,6 +65,6 @@ function roomAfter(value: unknown, room: number): number {
 function bytesOf(text: string): number {
   const raw = textOfRaw(text);
   if (raw !== null) return Buffer.byteLength(raw);
-  // Short ones are many, and escapes hardly matter in them.
+  // Short texts are frequent, and escapes hardly add to their size.
   return text.length < 256 ? text.length : Buffer.byteLength(JSON.stringify(text));
 }

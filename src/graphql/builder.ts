@@ -11,15 +11,15 @@ import type { UploadedFile } from "./multipart-request.ts";
 export interface GraphQLContext {
   services: Services;
   requestId: string;
-  /** The account behind the request's key. @throws ServiceError of the `/v0` API's same check. */
+  /** The account behind the request's key. @throws ServiceError as the same check in `/v0` does. */
   caller(): Promise<Caller>;
-  /** The same with what the key may do; only where a request came through the server. */
+  /** The caller with its key's scopes; only where the request came through the server. */
   session?(): Promise<Session>;
-  /** Of the client; null: not known. */
+  /** The client's address; null: unknown. */
   address?: string | null;
-  /** The request as it came; only where it came through the server. */
+  /** The request's GraphQL parameters; only where it came through the server. */
   params?: { variables?: Record<string, unknown> };
-  /** Is given the code of what a mutation answers with instead of a result. */
+  /** Called with the error code when a mutation answers with user errors. */
   refused?: (code: string) => void;
 }
 
@@ -29,10 +29,10 @@ export interface SchemaTypes {
   DefaultFieldNullability: false;
 }
 
-/** Page sizes times fields, with what statements may touch, of one operation. */
+/** The highest complexity of one operation: page sizes times fields, plus surcharges for expensive statements. */
 export const maxComplexity = 15_000;
 
-/** A builder with empty roots; each `add…` function of this folder puts its types in. */
+/** A builder with empty root types. Each `add…` function of this folder adds its own types. */
 export function createBuilder() {
   const builder = new SchemaBuilder<SchemaTypes>({
     plugins: [ComplexityPlugin, RelayPlugin],
@@ -89,24 +89,24 @@ export function createBuilder() {
   return builder;
 }
 
-/** The chain of what a field shows. */
+/** The chain of the object. */
 export const chainField = { type: "ChainName", description: "The name of its chain, such as polygon." } as const;
 
-/** The argument or the member of an input that names a chain. */
+/** A chain as an argument or input member. */
 export const chainArg = {
   type: "ChainName",
   required: true,
   description: "The name of a chain of this installation, such as polygon.",
 } as const;
 
-/** The same for a contract with NFTs. */
+/** An NFT contract as an argument or input member. */
 export const contractArg = {
   type: "Address",
   required: true,
   description: "The address of the contract, in any letter case.",
 } as const;
 
-/** Descriptions of what several operations take. */
+/** Descriptions of members that several operations share. */
 export const sharedDescriptions = {
   dryRun: "Check everything, simulate, and say what it would cost; nothing is stored or spent.",
   idempotencyKey:
@@ -114,22 +114,22 @@ export const sharedDescriptions = {
   royaltiesBps: "The royalty share in basis points, 0 to 10000: 500 is 5 %.",
 };
 
-/** Types that `node` finds by id. */
+/** Types that `node(id:)` can fetch. */
 const nodeTypes = ["Nft", "Contract", "Account"];
 
 export type Builder = ReturnType<typeof createBuilder>;
 
-/** The types of this API's schema, as Pothos' functions for fields name them. */
+/** The schema's types, as Pothos' field builders name them. */
 export type Types = Builder extends PothosSchemaTypes.SchemaBuilder<infer T> ? T : never;
 
-/** Members that were sent: null is as good as absent. */
+/** The members that were sent; null counts as absent. */
 export function present<T extends object>(given: T): { [K in keyof T]: Exclude<T[K], null> } {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null)) as {
     [K in keyof T]: Exclude<T[K], null>;
   };
 }
 
-/** A type that several files of this folder show or add fields to: made once per builder. */
+/** A type that several files of this folder use: created once per builder. */
 export function oncePerBuilder<T>(make: (builder: Builder) => T): (builder: Builder) => T {
   const made = new WeakMap<Builder, { type: T }>();
   return (builder) => {
@@ -139,13 +139,13 @@ export function oncePerBuilder<T>(make: (builder: Builder) => T): (builder: Buil
   };
 }
 
-/** @throws ServiceError of the key's check; also where no key could have come with the operation. */
+/** @throws ServiceError of the key check, also where no key could be sent with the operation. */
 export async function sessionOf(context: GraphQLContext): Promise<Session> {
   if (!context.session) throw new ServiceError("authorization_missing", "send your API key");
   return await context.session();
 }
 
-/** The id of a node in answers. */
+/** The opaque id of a node. */
 export function encodeId(typename: string, id: unknown): string {
   return Buffer.from(`${typename}:${String(id)}`).toString("base64url");
 }
@@ -156,11 +156,11 @@ function decodeId(text: string): { typename: string; id: string } {
   return { typename, id: rest.join(":") };
 }
 
-/** What the scalars are inside. */
+/** The TypeScript types of the scalars. */
 export type Scalars = {
-  /** As the request spelled it; not known to be a chain of this installation. */
+  /** As spelled in the request; not yet checked against the chains of this installation. */
   ChainName: { Input: string; Output: string };
-  /** Lower case inside and outside. */
+  /** Lower case in both directions. */
   Address: { Input: Address; Output: string };
   TokenId: { Input: bigint; Output: bigint };
   Uint256: { Input: bigint; Output: bigint };
@@ -172,7 +172,10 @@ export type Scalars = {
   Upload: { Input: UploadedFile; Output: never };
 };
 
-/** Among whose questions and streams those of a request count: the key's account, or the address that sent none that works. */
+/**
+ * The owner whose questions and streams this request counts among: the key's account, or the client's address if there
+ * is no valid key.
+ */
 export async function askerOf(context: GraphQLContext): Promise<string> {
   const account = await context.caller().then(
     ({ accountId }) => accountId,
@@ -181,7 +184,7 @@ export async function askerOf(context: GraphQLContext): Promise<string> {
   return account ?? `address:${context.address ?? ""}`;
 }
 
-/** The argument `input` of a field as the client wrote it: scalars have one spelling once they are read. */
+/** The argument `input` of a field as the client wrote it. Parsed scalars have lost the original spelling. */
 export function writtenInput(
   { fieldNodes }: Pick<GraphQLResolveInfo, "fieldNodes">,
   { params }: GraphQLContext,

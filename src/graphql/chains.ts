@@ -7,7 +7,7 @@ import { connectionCost, pageArgs, pageRequestOf, shownParts } from "./connectio
 import { nftTypes } from "./nft-types.ts";
 
 interface NamedChain {
-  /** As the request spelled it. */
+  /** As spelled in the request. */
   name: string;
   chain: Chain;
 }
@@ -22,7 +22,7 @@ interface Head {
   lagSeconds: number;
 }
 
-/** The chains of this installation, and what is read of a whole chain. */
+/** The chains of this installation, and reads over a whole chain. */
 export function addChains(builder: Builder): void {
   const { connection } = nftTypes(builder);
   const head = builder.objectRef<Head>("ChainHead").implement({

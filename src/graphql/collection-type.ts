@@ -12,14 +12,17 @@ import { viewerType } from "./viewer.ts";
 /** A collection of the caller's account. */
 export const collectionType = oncePerBuilder((builder) => builder.objectRef<Collection>("Collection"));
 
-/** A collection beside another object, with those beside the objects of the same level; null: none of this account stands there. */
+/**
+ * The collection at an address, batched with the same field of other objects at this level; null if the address is not
+ * a collection of this account.
+ */
 export async function loadCollection(context: GraphQLContext, chain: Chain, address: Address) {
   return await loadTogether(context, ["collection", chain.id], address, address, async (addresses) =>
     getCollectionsAt(context.services, await context.caller(), chain, addresses),
   );
 }
 
-/** The members of a collection. */
+/** Adds the fields of `Collection`. */
 export function addCollectionType(builder: Builder): void {
   const { contract } = nftTypes(builder);
   collectionType(builder).implement({
@@ -68,7 +71,7 @@ export function addCollectionType(builder: Builder): void {
   });
 }
 
-/** What a creator asks for, as deployments and collections show it. */
+/** The creator's settings, as deployments and collections show them. */
 export function settingsFields<Parent>(
   t: ObjectFieldBuilder<Types, Parent>,
   of: (parent: Parent) => DeploymentPayload,
@@ -165,7 +168,7 @@ function dateOf(seconds: string): Date {
   return new Date(Number(seconds) * 1000);
 }
 
-/** How an account finds its collections. */
+/** Adds the queries for an account's collections. */
 export function addCollectionReads(builder: Builder): void {
   const collection = collectionType(builder);
   builder.queryField("collection", (t) =>

@@ -11,7 +11,7 @@ const words = {
   after: "A cursor of an earlier answer: the page begins after it.",
 };
 
-/** Relay's arguments of a connection. */
+/** Relay's connection arguments. */
 export const pageArgs = oncePerBuilder((builder) =>
   builder.args((t) => ({
     first: t.int({ description: words.first }),
@@ -25,7 +25,7 @@ export const pageArgs = oncePerBuilder((builder) =>
   })),
 );
 
-/** Those of a list that is read in one direction. */
+/** Relay's arguments for a list that is read forward only. */
 export const forwardArgs = oncePerBuilder((builder) =>
   builder.args((t) => ({
     first: t.int({ defaultValue: defaultPageSize, description: words.first }),
@@ -43,7 +43,7 @@ export interface ConnectionArgs {
 /**
  * Reads Relay's four arguments: `first` with `after`, or `last` with `before`.
  *
- * @throws ServiceError `value_error` for a mixture or a size out of 1 to 100.
+ * @throws ServiceError `value_error` for a mixture of both, or a size outside 1 to 100.
  */
 export function pageRequestOf(args: ConnectionArgs): PageRequest {
   const after = args.after ?? undefined;
@@ -60,31 +60,28 @@ export function pageRequestOf(args: ConnectionArgs): PageRequest {
   return { size, after, before, fromEnd: backward };
 }
 
-/**
- * What a read costs beside the fields that it shows, by the rows that its statement may touch. 250 are as much as one
- * request of `/v0`.
- */
+/** What a read costs in addition to its fields, by the rows its statement may touch. 250 equals one `/v0` request. */
 export const prices = {
-  /** Of one condition on traits: it may be looked up for every token of a contract. */
+  /** For each trait condition: it may be looked up for every token of a contract. */
   traitCondition: 150,
-  /** What is counted or summed up over a whole contract. */
+  /** Counts or sums over a whole contract. */
   report: 500,
-  /** Matches that are ranked. */
+  /** Ranked search matches. */
   search: 250,
-  /** Distinct values of a list, each found by a walk of an index. */
+  /** Distinct values of a list, each found by an index skip scan. */
   distinct: 100,
-  /** The number of all distinct values, where it is asked for. */
+  /** The count of all distinct values, when requested. */
   counted: 150,
-  /** The past, replayed for each token of the page. */
+  /** Past state, replayed for each token of the page. */
   replay: 250,
 } as const;
 
-/** A connection costs its page size times what is read of an item. */
+/** A connection costs its page size times the cost of an item. */
 export function connectionCost(args: ConnectionArgs): { field: number; multiplier: number } {
   return { field: 5, multiplier: Math.min(Math.max(args.first ?? args.last ?? defaultPageSize, 1), maxPageSize) };
 }
 
-/** The same with the price of what is special about its statement. */
+/** `connectionCost` plus a surcharge for an expensive statement. */
 export function specialCost(args: ConnectionArgs, price: number): { field: number; multiplier: number } {
   const { field, multiplier } = connectionCost(args);
   return { field: field + price, multiplier };
@@ -99,12 +96,12 @@ function pageInfoOf(page: Page<unknown>) {
   };
 }
 
-/** What is read of tokens beside themselves, by what is shown of them. */
+/** Which further parts of a token a read has to fetch for the selected fields. */
 export function shownParts(info: GraphQLResolveInfo): { metadata: boolean; contract: boolean } {
   return { metadata: selects(info, "metadata"), contract: selects(info, "contract") };
 }
 
-/** Whether a field of this name is read anywhere below the present one: reads fetch only what is shown. */
+/** Whether a field of this name is selected anywhere below the current one. Reads fetch only what is shown. */
 export function selects(info: GraphQLResolveInfo, name: string): boolean {
   const visited = new Set<SelectionSetNode>();
   const search = (set: SelectionSetNode | undefined): boolean => {
@@ -121,13 +118,16 @@ export function selects(info: GraphQLResolveInfo, name: string): boolean {
 
 type Schema = PothosSchemaTypes.ExtendDefaultTypes<SchemaTypes>;
 
-/** A connection of the given nodes: `edges`, the shortcut `nodes`, `pageInfo` and, where there is one, `totalCount`. */
+/**
+ * A Relay connection over the given nodes: `edges`, the shortcut `nodes`, `pageInfo` and, where available,
+ * `totalCount`.
+ */
 export function connectionOf<T extends object, P extends Page<T>>(
   builder: Builder,
   name: string,
   node: ObjectRef<Schema, T>,
   total?: { description: string; of: (page: P) => bigint | null; price?: number },
-  /** Adds to the edges what is true of a node in its list only. */
+  /** Adds edge fields: facts about a node that hold only within its list. */
   extend?: (edge: ObjectRef<Schema, { node: T; cursor: string }>) => void,
 ) {
   const edge = builder.objectRef<{ node: T; cursor: string }>(`${name}Edge`).implement({
@@ -145,7 +145,7 @@ export function connectionOf<T extends object, P extends Page<T>>(
   return builder.objectRef<P>(`${name}Connection`).implement({
     description: `A page of a list with items of the type \`${node.name}\`.`,
     fields: (t) => ({
-      // The page size is in the connection's own cost.
+      // The connection's own cost already contains the page size.
       edges: t.field({
         type: [edge],
         description: "The items of this page in the order of the list, each with its cursor.",

@@ -21,7 +21,7 @@ import { connectionOf, pageArgs, pageRequestOf, prices, selects, shownParts, spe
 import { loadByAddress } from "./load-together.ts";
 import { type NftPage, nftTypes } from "./nft-types.ts";
 
-/** A contract and what is read of it: its tokens, owners, numbers, traits. */
+/** Contracts and their tokens, owners, statistics and traits. */
 export function addContracts(builder: Builder): void {
   const { contract } = nftTypes(builder);
   builder.queryField("contract", (t) =>
@@ -46,7 +46,7 @@ export function addContracts(builder: Builder): void {
   addMetadataProgress(builder);
 }
 
-/** Why there is no contract, for whoever shows that to somebody. */
+/** Why a contract is missing, for clients that show the reason to their users. */
 function addNotIndexed(builder: Builder): void {
   const reason = builder.enumType("NotIndexedReason", {
     description: "Why the index has nothing of a contract.",
@@ -299,7 +299,7 @@ function addMetadataProgress(builder: Builder): void {
   );
 }
 
-/** Of a filter. More conditions than a request may have are refused as such, not for their price. */
+/** The price of a trait filter. One with too many conditions must be refused for their number, not for its cost. */
 function traitPrice(filter: TraitFilter | null | undefined): number {
   return Math.min(countConditions(filter), maxTraitConditions + 1) * prices.traitCondition;
 }

@@ -24,7 +24,7 @@ import { inputTypeOf, readInput } from "./inputs.ts";
 import { costFields } from "./request-fields.ts";
 import { payloadType, withUserErrors } from "./user-errors.ts";
 
-/** What became of the request: one of the three, by mode and dry run. */
+/** The result of the request: exactly one of the three, depending on mode and dry run. */
 interface Outcome {
   deployment?: Deployment;
   plan?: DeploymentPlan;
@@ -33,7 +33,7 @@ interface Outcome {
   warnings?: string[];
 }
 
-/** The launch of a collection: done by the service, planned, or handed to the creator's wallet. */
+/** Deploying a collection: sent by the service, planned (dry run), or left to the creator's wallet (mode SIGN). */
 export function addDeployCollection(builder: Builder): void {
   const input = inputTypeOf(
     builder,
@@ -201,7 +201,7 @@ function transactionType(builder: Builder) {
   });
 }
 
-/** Which transaction of a creator's own wallet is the deployment of a request of mode SIGN. */
+/** Reports which transaction of the creator's own wallet deployed the collection of a mode-SIGN request. */
 function addReportDeployment(builder: Builder): void {
   const payload = payloadType<ReportedDeployment>(builder, "ReportDeploymentPayload", "`reportDeployment`", (t) => ({
     collection: t.expose("address", {

@@ -12,7 +12,7 @@ import { connectionCost, connectionOf, forwardArgs } from "./connection.ts";
 import { addCancel, progressField, requestFields } from "./request-fields.ts";
 import { viewerType } from "./viewer.ts";
 
-/** The type of one deployment: what was asked for and how far it is. */
+/** One deployment: its settings and its progress. */
 export const deploymentType = oncePerBuilder((builder) =>
   builder.objectRef<Deployment>("Deployment").implement({
     description: "The deployment of one collection, from the request to the chain.",
@@ -54,7 +54,7 @@ export const deploymentType = oncePerBuilder((builder) =>
   }),
 );
 
-/** Deployments on their way: reading, listing, following and cancelling them. */
+/** Deployments: reading, listing, following and cancelling them. */
 export function addDeployments(builder: Builder): void {
   const deployment = deploymentType(builder);
   builder.queryField("deployment", (t) =>
@@ -113,7 +113,7 @@ export function addDeployments(builder: Builder): void {
   addDeploymentChanges(builder);
 }
 
-/** Cancels one, and a stream of its states. */
+/** Cancelling a deployment, and a stream of its states. */
 function addDeploymentChanges(builder: Builder): void {
   const deployment = deploymentType(builder);
   addCancel(builder, deployments, deployment, {

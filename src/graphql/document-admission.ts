@@ -14,17 +14,17 @@ interface ServerContext {
   hono: Context<AppEnv>;
 }
 
-/** Whose time a request's document takes; absent: it is known, and takes none. */
+/** The owner who pays for parsing a request's document; absent for a known document, which costs nothing. */
 const owners = new WeakMap<IncomingMessage, string>();
 
-/** The schema is told anew each time, so it costs like a new document each time. */
+/** An introspection result is built anew each time, so it always costs like a new document. */
 const reflects = (text: string) => /__(schema|type)\b/.test(text);
 
 /**
- * Lets a document that this process does not know be parsed, or not, before anything of it is looked at.
+ * Admits or refuses a document that this process does not know, before it is parsed.
  *
- * @param isKnown whether a text was parsed and validated before, and what came of it is kept.
- * @param toError makes what a failure becomes in an answer.
+ * @param isKnown whether the text was parsed and validated before and the result is still cached.
+ * @param toError turns a failure into an error of the answer.
  */
 export function documentAdmission(
   services: Services,
@@ -32,7 +32,7 @@ export function documentAdmission(
   isKnown: (text: string) => boolean,
   toError: (error: Error) => GraphQLError,
 ): Plugin<Record<string, never>, ServerContext> {
-  /** @returns to be called when the work is done. */
+  /** Starts measuring. @returns a function to call when the work is done. */
   const measure = (context: unknown): (() => void) | undefined => {
     const owner = owners.get((context as ServerContext).hono.env.incoming);
     if (owner === undefined) return undefined;
@@ -57,7 +57,7 @@ export function documentAdmission(
         return;
       }
       owners.set(request, owner);
-      // By the time that it takes.
+      // The processor time pays for this request, so nothing else has to count it.
       recordCounted(request);
     },
     onParse: ({ context }) => measure(context),
@@ -67,7 +67,7 @@ export function documentAdmission(
       if (!done) return;
       setExecuteFn((given: unknown) => {
         const answer = executeFn(given as never);
-        // What an execution does at once; what it waits for is not this thread's time.
+        // Measures the synchronous part of the execution only: time spent awaiting is not this thread's.
         done();
         return answer;
       });

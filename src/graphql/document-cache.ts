@@ -1,15 +1,14 @@
 import { LRUCache } from "lru-cache";
 
-/** Texts that were sent once, and texts that were sent again. */
+/** Documents sent once, and documents sent more than once. */
 const maxNew = 100;
 const maxKept = 300;
 const maxText = 10_000;
 
 /**
- * What was found out about a document, by its text: the newest few of ordinary length. Yoga's own cache keeps
- * 1,024 of any length, errors with their whole source among them, which anybody can fill with two megabytes each.
- * One that was asked for again is kept apart from those that were not: however many new ones somebody sends, they take
- * each other's place.
+ * Caches what is known about a document, by its text: the newest few, of ordinary length. Yoga's own cache keeps 1,024
+ * documents of any length, including errors with their whole source, so anybody could fill it with two megabytes each.
+ * Documents that were sent twice are kept apart from the others: new ones, however many, only evict each other.
  */
 export class DocumentCache<T extends NonNullable<unknown>> {
   readonly #new = new LRUCache<string, T>({ max: maxNew });

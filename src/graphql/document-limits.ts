@@ -15,16 +15,16 @@ import type { Plugin } from "graphql-yoga";
 import { withinTime } from "../accounts/request-scope.ts";
 import type { ReadLimits } from "../config/read-limits.ts";
 
-/** Tokens of a document: bounds the parser's recursion too. The introspection query of GraphiQL has about 400. */
+/** Tokens in a document; this also bounds the parser's recursion. GraphiQL's introspection query has about 400. */
 const maxTokens = 2_000;
-/** Aliases of a document: how often one field can be asked for. */
+/** Aliases in a document: they bound how often one field can be requested. */
 const maxAliases = 30;
-/** Faults that are told of a document: for each unknown name the schema is searched for names like it. */
+/** Faults reported per document: for each unknown name the schema is searched for similar names. */
 const maxErrors = 5;
-/** Documents whose size was looked at and found bearable. */
+/** Documents whose size was checked and accepted. */
 const bearable = new WeakSet<DocumentNode>();
 
-/** Bounds on a document that hold before any field of it runs, for everybody, key or no key. */
+/** Bounds on a document that are checked before any field runs, with or without a key. */
 export const documentLimits: Plugin = {
   onParse({ setParseFn }) {
     setParseFn((source: Parameters<typeof parse>[0], options?: Parameters<typeof parse>[1]) =>
@@ -58,16 +58,16 @@ const limitAliases: ValidationRule = (context) => {
   };
 };
 
-/** Fields with fragments opened wherever they are spread: an executor goes through as many. */
+/** Fields after expanding each fragment wherever it is spread: what an executor visits. */
 const maxFields = 1_000;
 const maxFragments = 50;
 const maxOperations = 30;
-/** Pairs of fields under one name, which validation compares with each other: it grows with the square of their number. */
+/** Pairs of fields with the same response name, which validation compares: quadratic in their number. */
 const maxPairs = 1_000;
 
 type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
 
-/** What validating a document would cost, counted in time that is in proportion to the bounds. @returns null: bearable. */
+/** Estimates what validating a document would cost, in time proportional to the bounds. @returns null: acceptable. */
 function sizeFault(document: DocumentNode): GraphQLError | null {
   const fragments = new Map<string, FragmentDefinitionNode>();
   const operations: SelectionSetNode[] = [];
@@ -79,7 +79,7 @@ function sizeFault(document: DocumentNode): GraphQLError | null {
   if (operations.length > maxOperations) return fault(`${maxOperations} operations`);
   const counter = new Counter(fragments);
   for (const operation of operations) counter.count([operation]);
-  // What no operation spreads is validated all the same.
+  // Fragments that no operation spreads are validated too.
   for (const [name, { selectionSet }] of fragments) if (!counter.spread.has(name)) counter.count([selectionSet]);
   if (counter.fields > maxFields)
     return fault(`${maxFields} fields, with those of its fragments wherever they are spread`);
@@ -90,7 +90,7 @@ function sizeFault(document: DocumentNode): GraphQLError | null {
 class Counter {
   fields = 0;
   pairs = 0;
-  /** Names of the fragments that it came through. */
+  /** Names of the fragments visited so far. */
   readonly spread = new Set<string>();
   readonly #fragments: Fragments;
   readonly #open = new Set<string>();
@@ -99,7 +99,7 @@ class Counter {
     this.#fragments = fragments;
   }
 
-  /** Selections that are merged into one, as an executor merges those of one name. */
+  /** Counts selection sets merged into one, as an executor merges fields of the same response name. */
   count(sets: readonly SelectionSetNode[]): void {
     const groups = new Map<string, SelectionSetNode[]>();
     const sizes = new Map<string, number>();
@@ -129,7 +129,7 @@ class Counter {
 
   #spread(name: string, groups: Map<string, SelectionSetNode[]>, sizes: Map<string, number>): void {
     const fragment = this.#fragments.get(name);
-    // Validation tells of a fragment that does not exist, or that spreads itself.
+    // Validation reports an unknown fragment or one that spreads itself.
     if (!fragment || this.#open.has(name)) return;
     this.fields += 1;
     this.spread.add(name);
@@ -145,12 +145,12 @@ function fault(bound: string): GraphQLError {
   });
 }
 
-/** Fields that count or sum up, and may take longer for it. */
+/** Fields that count or aggregate, and get a longer time limit. */
 const reports = new Set(["holders", "metadataProgress", "owners", "search", "statistics", "traits"]);
 
 /**
- * Ends a query whose time is over: it fails with `read_timeout`, and its statements are cancelled. Mutations are never
- * ended: what they began has to be told.
+ * Ends a query that exceeds its time limit: it fails with `read_timeout` and its statements are cancelled. Mutations
+ * are never ended, because the client must learn what they started.
  */
 export function timeLimit(limits: ReadLimits): Plugin {
   return {

@@ -3,7 +3,7 @@ import { openStream, type StreamItem } from "../events/open-stream.ts";
 import { type Builder, type GraphQLContext, oncePerBuilder, sessionOf } from "./builder.ts";
 import { inputTypeOf, readInput } from "./inputs.ts";
 
-/** Which events a stream or an endpoint gets. */
+/** Selects the events that a stream or an endpoint gets. */
 export const eventFilterType = oncePerBuilder((builder) =>
   inputTypeOf(
     builder,
@@ -13,7 +13,7 @@ export const eventFilterType = oncePerBuilder((builder) =>
   ),
 );
 
-/** Streams of events: the same as `GET /v1/events`, with the place to resume from in each payload. */
+/** Event streams: the same events as `GET /v1/events`; each payload has the position to resume from. */
 export function addEvents(builder: Builder): void {
   const filter = eventFilterType(builder);
   const event = builder.objectRef<StreamItem>("Event").implement({

@@ -2,7 +2,7 @@ import type { GraphQLError } from "graphql";
 import { type ErrorGuide, guideOf } from "../errors/error-guide.ts";
 import { type ErrorCode, isErrorCode } from "../errors/errors.ts";
 
-/** What GraphQL itself complains about gets what each failure has: a code, its cause, and what to do. */
+/** Adds `code`, `cause` and `fix`, which every failure has, to an error raised by GraphQL itself. */
 export function explainComplaint(error: GraphQLError, open: boolean): void {
   explainIncremental(error);
   const { extensions } = error;
@@ -10,11 +10,11 @@ export function explainComplaint(error: GraphQLError, open: boolean): void {
   const code = String(extensions["code"]);
   const guide = documentGuides[code] ?? guideOf(isErrorCode(code) ? code : "value_error");
   for (const [name, text] of Object.entries(guide)) extensions[name] ??= text;
-  // A caller who may not read the schema must not guess it either.
+  // A caller who may not read the schema must not learn it from suggestions.
   if (!open) error.message = error.message.replace(/ Did you mean .*\?$/s, "");
 }
 
-/** By the codes that yoga gives. */
+/** By yoga's error codes. */
 const documentGuides: Record<string, ErrorGuide> = {
   GRAPHQL_PARSE_FAILED: {
     cause: "The text is no GraphQL document.",
@@ -38,7 +38,7 @@ const documentGuides: Record<string, ErrorGuide> = {
   },
 };
 
-/** Clients that know `@defer` and `@stream` are told that there is no incremental delivery, and what there is instead. */
+/** Tells clients that use `@defer` or `@stream` that there is no incremental delivery, and what to use instead. */
 function explainIncremental(error: GraphQLError): void {
   const [, directive] = /^Unknown directive "@(defer|stream)"/.exec(error.message) ?? [];
   if (directive === undefined) return;

@@ -11,7 +11,7 @@ const typeNames: Record<Member["kind"], string | [string]> = {
   texts: ["String"],
 };
 
-/** Fields of an object type whose values are members of its parent, as requests/answer-members.ts declares them. */
+/** Fields of an object type that are members of its parent, as declared in requests/answer-members.ts. */
 export function exposeMembers<T extends object>(t: ObjectFieldBuilder<Types, T>, members: MembersOf<T>) {
   const fields = (Object.entries(members) as [keyof T & string, Member][]).map(([name, { kind, doc, nullable }]) => {
     const options = { type: typeNames[kind], nullable: nullable ?? false, description: doc };

@@ -6,7 +6,7 @@ import { connectionOf, pageArgs, pageRequestOf, prices, specialCost } from "./co
 import { loadTogether } from "./load-together.ts";
 import { nftTypes } from "./nft-types.ts";
 
-/** Who holds which token of a contract, or one token: now, or as it was after a block. */
+/** The owners of a contract's tokens, or of one token: now, or after a past block. */
 export function addHolders(builder: Builder): void {
   const { contract, nft } = nftTypes(builder);
   const holder = builder.objectRef<Holder>("Holder").implement({
@@ -54,7 +54,7 @@ const holderArgs = oncePerBuilder((builder) => ({
 
 type HolderArgs = InputShapeFromFields<ReturnType<typeof holderArgs>>;
 
-/** Together with the same list of the objects beside. */
+/** Batched with the same list of other objects at this level. */
 async function read(context: GraphQLContext, chain: string, args: HolderArgs, key: HolderKey) {
   const last = 2n ** 63n - 1n;
   const atBlock = args.atBlock == null ? undefined : args.atBlock < last ? args.atBlock : last;

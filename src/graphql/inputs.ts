@@ -12,8 +12,8 @@ import {
 import type { Builder, Types } from "./builder.ts";
 
 /*
- * GraphQL's side of the members that requests/fields.ts declares: arguments and members of input types, and the values that a
- * use case gets for what was sent.
+ * The GraphQL side of the members declared in requests/fields.ts: arguments and input fields, and converting the values
+ * that were sent into a use case's input.
  */
 
 const typeNames: Record<Exclude<Kind, "word" | "words" | "items">, string | [string]> = {
@@ -35,10 +35,10 @@ const typeNames: Record<Exclude<Kind, "word" | "words" | "items">, string | [str
   flag: "Boolean",
 };
 
-/** Types that exist for one API only: enumerations of words, lists of them, and inputs of items, by member. */
+/** Types that only GraphQL has, by member: enums, lists of enums, and input types for items. */
 type OwnTypes = Record<string, unknown>;
 
-/** What Pothos' `t.field` and `t.arg` take for each member. */
+/** The options of Pothos' `t.field` and `t.arg` for each member. */
 function optionsOf(fields: Fields, types: OwnTypes) {
   return fieldsIn("graphql", fields).map(([name, field]) => {
     const { kind, default: given } = field;
@@ -62,20 +62,20 @@ export function inputTypeOf(builder: Builder, name: string, description: string,
   return type.implement({ description, fields: (t) => inputFields(t, fields, types) });
 }
 
-/** The same as arguments of a field. */
+/** The members as arguments of a field. */
 export function argsOf(t: { arg: (options: never) => unknown }, fields: Fields, types: OwnTypes = {}) {
   const all = optionsOf(fields, types).map(([name, options]) => [name, t.arg(options as never)]);
   return Object.fromEntries(all) as Record<string, ReturnType<ArgBuilder["string"]>>;
 }
 type ArgBuilder = Parameters<Parameters<Builder["queryField"]>[1]>[0]["arg"];
 
-/** The values of an enumeration of words. */
+/** The values of an enum. */
 export function enumValues<W extends string>(words: Readonly<Record<W, string>>) {
   const all = Object.entries<string>(words).map(([name, description]) => [name.toUpperCase(), { description }]);
   return Object.fromEntries(all) as Record<Uppercase<W>, { description: string }>;
 }
 
-/** What a use case gets for what was sent; null is as good as absent. */
+/** Converts the values that were sent into a use case's input; null counts as absent. */
 export function readInput<F extends Fields>(fields: F, given: object): InputOf<F> {
   const sent = given as Record<string, unknown>;
   const read = fieldsIn("graphql", fields).flatMap(([name, field]) => {

@@ -19,7 +19,7 @@ import { argsOf, readInput } from "./inputs.ts";
 import { type Payload, payloadType, withUserErrors } from "./user-errors.ts";
 import { viewerType } from "./viewer.ts";
 
-/** How an account begins, and its keys. Secrets are in the answer of the mutation that made them, and never again. */
+/** Sign-up and API keys. A secret appears only in the answer of the mutation that created it. */
 export function addKeys(builder: Builder): void {
   const scope = builder.enumType("Scope", {
     description: "What a key may be used for.",
@@ -128,7 +128,7 @@ function addSignUp(builder: Builder): void {
   );
 }
 
-/** A key's secret, in both its spellings. */
+/** A key's secret in both of its spellings. */
 function secretFields<T extends { key: string; legacyKey: string }>(t: ObjectFieldBuilder<Types, Payload<T>>) {
   return {
     key: t.string({

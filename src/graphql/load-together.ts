@@ -14,11 +14,11 @@ type Loader = DataLoader<Item, unknown, string>;
 const loaders = new WeakMap<GraphQLContext, Map<string, Loader>>();
 
 /**
- * Reads a field of many objects in one statement: the resolvers of a level come within one turn of the event loop, and what
- * they ask for with the same arguments is asked for together. Nothing is kept for later levels or events.
+ * Reads a field of many objects in one statement: resolvers of one level run within one turn of the event loop, and
+ * their reads with the same arguments are batched. Nothing is cached for later levels or events.
  *
- * @param read names the read with all that its statement depends on beside the key: field, chain, arguments, parts.
- * @param identity tells equal keys from others; equal ones are read once.
+ * @param read names the read and everything its statement depends on besides the key: field, chain, arguments, parts.
+ * @param identity distinguishes keys; equal ones are read once.
  * @throws ServiceError of this key.
  */
 export async function loadTogether<K, T>(
@@ -37,9 +37,9 @@ export async function loadTogether<K, T>(
 }
 
 /**
- * Reads a field of an object at an address, with the same field of the objects beside it.
+ * Reads a field of an object at an address, batched with the same field of other objects at this level.
  *
- * @param variant all that the statement depends on beside the address.
+ * @param variant everything the statement depends on besides the address.
  */
 export async function loadByAddress<T>(
   context: GraphQLContext,
@@ -63,7 +63,7 @@ function loaderOf(run: (keys: readonly unknown[]) => Promise<readonly Outcome<un
     {
       cacheKeyFn: ({ identity }) => identity,
       maxBatchSize: mostKeys,
-      // Resolvers of one level go on in several steps of one turn.
+      // Resolvers of one level continue in several steps of one turn.
       batchScheduleFn: (dispatch) => setImmediate(dispatch),
     },
   );

@@ -7,10 +7,10 @@ import { connectionCost, connectionOf, forwardArgs } from "./connection.ts";
 import { addCancel, requestFields } from "./request-fields.ts";
 import { viewerType } from "./viewer.ts";
 
-/** A contract, mint, update, burn or transfer of the account, from the request to the chain. */
+/** `MintRequest`: a product contract, mint, update, burn or transfer of the account, from acceptance to finality. */
 export const mintRequestType = oncePerBuilder((builder) => builder.objectRef<ProductRequest>("MintRequest"));
 
-/** Its fields, and how requests are read, listed, followed and cancelled. */
+/** Its fields, and how such requests are read, listed, followed and cancelled. */
 export function addMintRequests(builder: Builder): void {
   const request = mintRequestType(builder);
   addFields(builder);

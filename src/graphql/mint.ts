@@ -172,7 +172,7 @@ export function addMints(builder: Builder): void {
 /**
  * @param sent a `MintTokenInput`.
  * @param field the name of its `uri` in errors.
- * @returns the token, and of metadata that were sent what stores them.
+ * @returns the token and, if metadata was sent instead of a URI, a function that stores it.
  */
 function readToken(services: Services, caller: Caller, sent: object, field: string) {
   const token = readInput(mintFields, sent);
@@ -182,7 +182,7 @@ function readToken(services: Services, caller: Caller, sent: object, field: stri
   return { ...token, ...pinnedMetadata(services, caller, readMetadata(metadata)) };
 }
 
-// Pothos types a mutation's builder by its root; all that is used of it is how arguments are made.
+// Pothos types a mutation's builder by its root; only its argument builder is used here.
 type ArgBuilder = Parameters<Parameters<Builder["mutationField"]>[1]>[0];
 
 function requestPayload(builder: Builder) {
@@ -256,10 +256,10 @@ async function run(
   });
 }
 
-/** Of members of contracts and of tokens. */
+/** The GraphQL names of members of contracts and tokens. */
 const shortName = renamerOf("graphql", contractFields);
 
-/** What `mintBatch` answers: each token by itself. */
+/** The payload of `mintBatch`: one result for each token. */
 function batchType(builder: Builder) {
   const each = builder.objectRef<MintResult>("MintBatchResult").implement({
     description: "How one token of a list came out: its request, or what keeps it from being minted.",

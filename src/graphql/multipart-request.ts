@@ -14,16 +14,16 @@ import type { FileInput } from "../uploads/upload-record.ts";
 /** A browser sends this header across origins only after a preflight, which plain form posts never do. */
 const preflightHeader = "x-graphql-yoga-csrf";
 
-/** Beside the files: the operation, the map, and headers of 25,000 parts. */
+/** Bytes of the form that are not file content: the operation, the map, and the headers of 25,000 parts. */
 const formBytes = 32_000_000;
 
-/** Of the operation, and of the map: 25,000 files fit. */
+/** Bytes of `operations`, and of `map`: enough for 25,000 files. */
 const fieldBytes = 2_000_000;
 
 export interface MultipartRequest {
-  /** With an `UploadedFile` in each place that the map names (graphql-multipart-request-spec). */
+  /** The operation, with an `UploadedFile` at each path that the map names (graphql-multipart-request-spec). */
   operation: Record<string, unknown>;
-  /** Stops reading; what is left of the body is the caller's to drop. */
+  /** Stops reading; the caller drops the rest of the body. */
   close(): Promise<void>;
 }
 
@@ -32,11 +32,11 @@ export function isMultipart(c: Context): boolean {
 }
 
 /**
- * Reads a multipart request up to its files, which are read while the operation runs. The key and the account's
- * room are looked at before anything of the body.
+ * Reads a multipart request up to its first file; files are read while the operation runs. The key and the account's
+ * free storage are checked before the body is read.
  *
  * @throws ServiceError `value_error`, `unsupported_media_type`, `file_too_large`, `request_timeout`,
- *   `plan_limit_exceeded`.
+ * `plan_limit_exceeded`.
  */
 export async function readMultipartRequest(
   c: Context<AppEnv>,
@@ -54,7 +54,7 @@ export async function readMultipartRequest(
   await refuseOverQuota(services, account, announcedBytes(c.env.incoming), formBytes);
   const parts = readMultipart(c.env.incoming, {
     account: account.accountId,
-    // Some more than are allowed, so that the use case is the one to say so.
+    // Slightly more than allowed, so that the use case reports the excess.
     parts: directoryFiles + 100,
     bodyBytes: Math.max(fileBytes, directoryBytes) + formBytes,
   });
@@ -84,8 +84,8 @@ async function readField(parts: AsyncGenerator<Part>, name: string): Promise<str
 }
 
 /**
- * What the specification says of the two fields is graphql-upload-ts's to know: it reads and checks them, and puts
- * an `Upload` where the map points. It never sees the files: it would open a temporary file for each of ten thousand.
+ * graphql-upload-ts implements the specification: it validates the two fields and puts an `Upload` where the map
+ * points. It never gets the files, because it would open a temporary file for each of ten thousand.
  */
 async function placeUploads(c: Context, operations: string, map: string, maxFiles: number) {
   const form = new FormData();
@@ -107,7 +107,7 @@ async function placeUploads(c: Context, operations: string, map: string, maxFile
   }
 }
 
-/** An `Upload` becomes the file that is read when it is wanted. */
+/** Replaces an `Upload` by a file that is read on demand. */
 function replaceUpload(operation: Record<string, unknown>, path: string, file: UploadedFile): void {
   const steps = path.split(".");
   const last = steps.pop() ?? "";
@@ -127,12 +127,12 @@ function malformed(field: string, message: string): ServiceError {
   return new ServiceError("value_error", `the part ${field} of the form: ${message}`, { field });
 }
 
-/** Of all files together that come before the one that is wanted. */
+/** Bytes of buffered files, in all: those that arrive before the one that is being waited for. */
 const keptBytes = 1_048_576;
 
 /**
- * The files of a multipart request, read straight from the connection when the operation asks for them. One that
- * comes before its turn is kept in memory, if it is small: clients send files in the order of their variables.
+ * The files of a multipart request, read straight from the connection when the operation opens them. A small file that
+ * arrives early is buffered: clients send files in the order of their variables.
  */
 class MultipartFiles {
   readonly #parts: AsyncGenerator<Part>;
@@ -140,17 +140,17 @@ class MultipartFiles {
   readonly #seen = new Set<string>();
   readonly #used = new Set<string>();
   readonly #kept = new Map<string, FileInput>();
-  /** Begun while the end of the part before was looked for; null: the form has ended. */
+  /** The next part, found while looking for the end of the previous one; null: the form has ended. */
   #ahead: Part | null | undefined;
   #room = keptBytes;
 
-  /** @param names the parts that are files of the operation; others are passed over. */
+  /** @param names the parts that are files of the operation; other parts are skipped. */
   constructor(parts: AsyncGenerator<Part>, names: ReadonlySet<string>) {
     this.#parts = parts;
     this.#names = names;
   }
 
-  /** @throws ServiceError `value_error` for a file that does not come, comes twice or is used twice. */
+  /** @throws ServiceError `value_error` for a file that is missing, sent twice or used twice. */
   async open(name: string): Promise<FileInput> {
     if (this.#used.has(name)) throw wrong(name, "is used twice: send it as two parts");
     this.#used.add(name);
@@ -182,9 +182,9 @@ class MultipartFiles {
     return part;
   }
 
-  /** Ends when the form goes on behind the file, or ends well: what is cut off must not look like a whole file. */
+  /** Ends only once the form continues after the file or ends properly: a truncated file must not look complete. */
   async *#bytesOf({ stream }: Part): AsyncGenerator<Uint8Array> {
-    // A reader that stops early leaves the rest to be passed over, so that the next file is found.
+    // If the reader stops early, the rest is skipped, so that the next file can be found.
     yield* stream.iterator({ destroyOnReturn: false });
     this.#ahead = await this.#take();
   }
@@ -210,9 +210,9 @@ function wrong(name: string, what: string): ServiceError {
   return new ServiceError("value_error", `the file of part ${part} ${what}`, { fix });
 }
 
-/** A file of a multipart request, in the place of its variable. */
+/** A file of a multipart request, as the value of its variable. */
 export class UploadedFile {
-  /** Waits for the file and begins to read it; once. @throws ServiceError when it does not come. */
+  /** Waits for the file and starts reading it; may be called once. @throws ServiceError if the file is missing. */
   readonly open: () => Promise<FileInput>;
 
   constructor(open: () => Promise<FileInput>) {

@@ -12,7 +12,7 @@ import { connectionOf } from "./connection.ts";
 import { enumValues } from "./inputs.ts";
 import { loadTogether } from "./load-together.ts";
 
-/** The values of enums of token standards. */
+/** The values of the enum of token standards. */
 export const standardWords = enumValues(standards);
 
 /** A page of tokens; `total` is null where counting would cost more than the page. */
@@ -20,7 +20,10 @@ export interface NftPage extends Page<Nft> {
   total: bigint | null;
 }
 
-/** The types of token reads: what is of the token or contract itself. Their lists are added by the files of what they list. */
+/**
+ * The types of token reads, with the fields of the token or contract itself. Lists are added by the files that read
+ * them.
+ */
 export const nftTypes = oncePerBuilder(makeNftTypes);
 
 function makeNftTypes(builder: Builder) {
@@ -107,7 +110,7 @@ function makeNftTypes(builder: Builder) {
   return { standard, contract, nft, connection };
 }
 
-/** The GraphQL fields of a field table. @param refs of the types that are no scalars. */
+/** The GraphQL fields of a field table. @param refs the object types among their types. */
 function tableFields<Parent extends object>(
   t: ObjectFieldBuilder<Types, Parent>,
   table: Record<string, AnyField>,
@@ -124,21 +127,21 @@ function tableFields<Parent extends object>(
   return Object.fromEntries(made) as Record<string, ReturnType<typeof t.field>>;
 }
 
-/** A contract beside another object, with those beside the objects of the same level; null: the index does not know it. */
+/** The contract at an address, batched with other contracts at this level; null if the index does not know it. */
 export async function loadContract(context: GraphQLContext, chain: string, address: string) {
   return await loadTogether(context, ["contract", chain], { chain, address }, address, async (keys) =>
     getContracts(context.services, await context.caller(), keys, "listed"),
   );
 }
 
-/** The same of a token. */
+/** The token of a key, batched with other tokens at this level; null if the index does not know it. */
 export async function loadNft(context: GraphQLContext, key: { chain: string; contract: string; tokenId: bigint }) {
   return await loadTogether(context, ["nft", key.chain], key, `${key.contract}:${key.tokenId}`, async (keys) =>
     getNfts(context.services, await context.caller(), keys, { metadata: true, contract: true }),
   );
 }
 
-/** @throws ServiceError `value_error` for an id with something else in it. */
+/** @throws ServiceError `value_error` for a node id whose address part is malformed. */
 export function checkedAddress(text: string): string {
   if (/^0x[0-9a-fA-F]{40}$/.test(text)) return text.toLowerCase();
   throw noNode();

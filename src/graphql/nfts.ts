@@ -6,7 +6,7 @@ import { type Builder, chainArg, contractArg, present } from "./builder.ts";
 import { pageRequestOf, prices, shownParts, specialCost } from "./connection.ts";
 import { nftTypes } from "./nft-types.ts";
 
-/** Token reads, and the request to read metadata again. */
+/** Token reads, and the mutation that refreshes metadata. */
 export function addNfts(builder: Builder): void {
   const { nft } = nftTypes(builder);
 

@@ -30,7 +30,7 @@ const progressDescription =
 /** GraphQL writes enum values in capitals. */
 type StateName = Uppercase<ChainRequest["state"]>;
 
-/** The states of anything the relay sends: deployments and updates alike. */
+/** The states of everything that is sent to a chain: deployments and updates alike. */
 const stateType = oncePerBuilder((builder) =>
   builder.enumType("DeploymentState", {
     description: "How far a deployment, an update or a mint request is on its way to the chain.",
@@ -40,7 +40,7 @@ const stateType = oncePerBuilder((builder) =>
   }),
 );
 
-/** What every request shows, from the request to the chain. */
+/** The fields that every chain request has. */
 export function requestFields<R extends ChainRequest>(builder: Builder, t: ObjectFieldBuilder<Types, R>) {
   return {
     id: t.id({
@@ -90,7 +90,7 @@ export function progressField<R extends ChainRequest>(t: ObjectFieldBuilder<Type
   });
 }
 
-/** What a dry run shows of a transaction's cost. */
+/** The cost estimate that a dry run shows. */
 export function costFields<P extends PlannedCost>(t: ObjectFieldBuilder<Types, P>) {
   return {
     gas: t.field({
@@ -117,9 +117,9 @@ export function costFields<P extends PlannedCost>(t: ObjectFieldBuilder<Types, P
 }
 
 /**
- * Adds the mutation that takes a request of a family back.
+ * Adds the mutation that cancels a request of one kind.
  *
- * @param shown the member of the payload with the request.
+ * @param shown the payload member that has the request.
  */
 export function addCancel<R extends ChainRequest>(
   builder: Builder,

@@ -4,7 +4,7 @@ import { type Eligibility, getEligibility, type Ineligibility } from "../collect
 import { type PublicSale, watchSale } from "../collections/public-sale.ts";
 import { askerOf, type Builder, chainArg, chainField, present, sessionOf } from "./builder.ts";
 
-/** The counter of a minting page, told as it changes: from browsers, so it needs no key. */
+/** The live state of a sale for minting pages. Browsers read it, so it needs no key. */
 export function addSale(builder: Builder): void {
   const sale = builder.objectRef<PublicSale>("CollectionSale").implement({
     description: "Supply and sale of a collection, as its contract has them at one block.",
@@ -73,7 +73,7 @@ export function addSale(builder: Builder): void {
   );
 }
 
-/** The presale question of a wallet; minting pages ask it from browsers, so it needs no key. */
+/** Whether a wallet may mint in the presale. Browsers of minting pages ask it, so it needs no key. */
 export function addEligibility(builder: Builder): void {
   const reason = builder.enumType("IneligibilityReason", {
     description: "Why a wallet may not mint in a presale.",
@@ -123,7 +123,7 @@ export function addEligibility(builder: Builder): void {
       nullable: true,
       description:
         "Whether a wallet may mint in a collection's presale, with its proof. Needs no key; answers for one wallet at a time. What the contract says may be two seconds old.",
-      // Reads of a node. With the most aliases of a document it is still within the most of an operation.
+      // It reads from a node. Even with the most aliases of a document it stays within the operation's limit.
       complexity: 50,
       args: {
         chain: t.arg(chainArg),

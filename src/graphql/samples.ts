@@ -1,6 +1,6 @@
 import type { Chain } from "../chains.ts";
 
-/** What GraphiQL opens with: operations that work on any installation, each run by a test. */
+/** The operations that GraphiQL opens with. They work on any installation, and a test runs each of them. */
 export const samples = [
   `# How the service is. Needs no key.
 query Status {
@@ -40,7 +40,7 @@ query Deployments {
 `,
 ] as const;
 
-/** As text for GraphiQL: the first chain of this installation where a sample wants one. */
+/** The variables of a sample as JSON text: this installation's first chain, where the sample needs one. */
 export function sampleVariables(query: string, chains: readonly Chain[]): string {
   return query.includes("$chain") ? JSON.stringify({ chain: chains[0]?.name ?? "polygon" }, null, 2) : "{}";
 }

@@ -5,7 +5,7 @@ import { UploadedFile } from "./multipart-request.ts";
 
 const maxUint256 = 2n ** 256n - 1n;
 
-/** Scalars of the API. Whole numbers of chain size are decimal strings: JSON numbers end at 2^53. */
+/** The API's scalars. Chain-sized integers are decimal strings, because JSON numbers are exact only up to 2^53. */
 export function addScalars(builder: Builder): void {
   builder.scalarType("ChainName", {
     description:

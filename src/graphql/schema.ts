@@ -23,7 +23,7 @@ import { addUploads } from "./uploads.ts";
 import { addViewer } from "./viewer.ts";
 import { addWebhooks } from "./webhooks.ts";
 
-/** The whole API: Pothos' types, joined with the SDL-first status slice. */
+/** The whole schema: Pothos' types, merged with the SDL-first status types. */
 export function createSchema(): GraphQLSchema {
   const builder = createBuilder();
   addScalars(builder);
@@ -52,7 +52,7 @@ export function createSchema(): GraphQLSchema {
   return schema;
 }
 
-/** A root field is a use case, and so is one of the caller's account. */
+/** Every root field is a use case, and so is every field of `Viewer`. */
 function traceRootFields(schema: GraphQLSchema): void {
   for (const type of ["Query", "Mutation", "Viewer"].map((name) => schema.getType(name)))
     for (const field of Object.values(isObjectType(type) ? type.getFields() : {})) {

@@ -36,11 +36,11 @@ interface ServerContext {
   caller: () => Promise<Session>;
   multipart: MultipartRequest | null;
   freshness: Freshness;
-  /** Of a subscription that was let in, as soon as it was. Yoga works with a copy of the context. */
+  /** Set as soon as a subscription is admitted. An object, because yoga works with a copy of the context. */
   stream: { events: AsyncIterable<ExecutionResult> | null };
 }
 
-/** Larger operations are read by yoga, in its own way. */
+/** Yoga reads larger bodies itself. */
 const maxPlainBody = 100_000;
 
 const multipartParser: Plugin<Record<string, never>, ServerContext> = {
@@ -50,7 +50,7 @@ const multipartParser: Plugin<Record<string, never>, ServerContext> = {
   },
 };
 
-/** Names the request in each error, and logs with that name what was not raised on purpose. */
+/** Puts the request id into each error, and logs unexpected errors under that id. */
 function stampErrors(services: Services): Plugin<Record<string, never>, ServerContext> {
   return {
     onResultProcess({ result, serverContext }) {
@@ -67,7 +67,7 @@ function stampErrors(services: Services): Plugin<Record<string, never>, ServerCo
   };
 }
 
-/** Says with each answer what it cost and how far the index had come. */
+/** Adds the cost and the index's progress to each answer. */
 const stampFreshness: Plugin<Record<string, never>, ServerContext> = {
   onResultProcess({ result, serverContext }) {
     if (!("data" in result) || result.data == null) return;
@@ -77,7 +77,7 @@ const stampFreshness: Plugin<Record<string, never>, ServerContext> = {
   },
 };
 
-/** The GraphQL API: yoga with its multipart off, errors by code. */
+/** The GraphQL API: yoga without its own multipart support, with coded errors. */
 export function createGraphQLHandler(
   services: Services,
   front: PrecompiledOperations,
@@ -93,20 +93,20 @@ export function createGraphQLHandler(
     multipart: false,
     batching: false,
     parserAndValidationCache: { documentCache, errorCache },
-    // Presale lists of the largest size fit.
+    // Enough for the largest presale list.
     maxRequestBodySize: Math.min(services.config.limits.jsonBodyBytes, 2_000_000),
-    // The app answers for all paths alike; yoga's own would add credentials.
+    // The app sets CORS headers on every path; yoga's would allow credentials.
     cors: false,
     landingPage: false,
     logging: false,
     maskedErrors: { maskError },
     graphiql: {
       title: "Mintyard",
-      // Never a real key: any page in the same browser can read this one.
+      // Never a real key: any page in the same browser can read this page.
       headers: JSON.stringify({ Authorization: "<your API key>" }),
       defaultTabs: samples.map((query) => ({ query, variables: sampleVariables(query, services.chains) })),
     },
-    // With all it needs in the page itself. Five megabytes, so they are loaded for the first who looks.
+    // A self-contained page. It is five megabytes, so it is loaded on first use.
     renderGraphiQL: async (options) => (await import("@graphql-yoga/render-graphiql")).renderGraphiQL(options),
     context: ({ hono, caller }) => ({
       services,
@@ -130,7 +130,7 @@ export function createGraphQLHandler(
       rawTexts,
     ],
   });
-  // What is done to an answer is done to each event.
+  // Applied to every answer, and to every event of a stream.
   const finishers = [boundAnswer(maskError), stampErrors(services), rawTexts] as const;
   return async (c) => {
     const requestId = c.get("requestId");
@@ -178,7 +178,7 @@ export function createGraphQLHandler(
     return new Response(text, { status: 200, headers: response.headers });
   };
 
-  /** Of a subscription the events follow by themselves, and the response has nothing in it. */
+  /** For a subscription the response is empty; its events are written separately. */
   async function answer(request: Request, context: ServerContext): Promise<Response> {
     const response = await yoga.handleRequest(request, context);
     const { hono, stream } = context;
@@ -202,21 +202,21 @@ export function createGraphQLHandler(
 }
 
 /**
- * GraphiQL comes in one page with its code and styles in it, and its editor starts workers of its own text. Nothing of it
- * may be loaded from, or sent to, anywhere but this server: a key is typed into it.
+ * GraphiQL's page contains its code and styles, and its editor starts workers from its own text. Nothing may be loaded
+ * from, or sent to, any other server: users type a key into it.
  */
 const pagePolicy =
   "default-src 'none'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; worker-src 'self' blob:; " +
   "style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** Whether a request's body is one small JSON text. */
+/** Whether the request's body is one small JSON text. */
 export function isPlainPost({ method, headers }: IncomingMessage): boolean {
   const length = Number(headers["content-length"] ?? Number.NaN);
   return method === "POST" && /^application\/json\b/i.test(headers["content-type"] ?? "") && length <= maxPlainBody;
 }
 
-/** What needs no key is asked in few words: reading two megabytes of JSON would cost more than answering. */
+/** Keyless operations are short: parsing two megabytes of JSON would cost more than the answer. */
 function refuseLargeWithoutKey({ method, headers }: IncomingMessage): void {
   if (method !== "POST" || headers.authorization !== undefined) return;
   const length = Number(headers["content-length"] ?? Number.POSITIVE_INFINITY);
@@ -227,7 +227,7 @@ function refuseLargeWithoutKey({ method, headers }: IncomingMessage): void {
     );
 }
 
-/** What yoga sees of a multipart request: its body has been read already. */
+/** The multipart request as yoga sees it, without a body: it was read already. */
 function emptyPost(request: Request): Request {
   const headers = new Headers(request.headers);
   headers.set("content-type", "application/json");
@@ -236,13 +236,13 @@ function emptyPost(request: Request): Request {
 }
 
 /**
- * What leaves the server of an error: failures raised on purpose by code and text, GraphQL's own
- * complaints about the document as they are, anything else without its message.
+ * What clients see of an error: the code and message of failures raised on purpose, GraphQL's own errors about the
+ * document as they are, and anything else without its message.
  */
 function maskError(error: unknown): GraphQLError {
   const thrown = error instanceof GraphQLError ? error.originalError : error;
   const original = asUnavailable(thrown) ?? thrown;
-  // Raised before any field ran: then there is no data beside it.
+  // Raised before any field ran, so the answer has no `data`.
   const whole = !(error instanceof GraphQLError);
   const place = error instanceof GraphQLError ? { nodes: error.nodes ?? null, path: error.path ?? null } : {};
   if (original instanceof ServiceError) {

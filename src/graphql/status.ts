@@ -4,8 +4,8 @@ import { readStatus } from "../accounts/read-status.ts";
 import type { GraphQLContext } from "./builder.ts";
 
 /**
- * The slice that monitors read, written SDL-first: its text is the contract with dashboards, and it
- * needs neither a key nor any type of the rest of the schema.
+ * The types that monitors read, written SDL-first: dashboards depend on this text, and it needs neither a key nor any
+ * other type of the schema.
  */
 const statusTypeDefs = /* GraphQL */ `
   type Query {

@@ -14,10 +14,10 @@ import type { Services } from "../services.ts";
 type ToError = (error: Error) => GraphQLError;
 
 /**
- * Takes the events of a subscription away from yoga, whose stream is read outside of the request: without its tenant, and
- * until the subscription's own end when the client leaves.
+ * Takes over a subscription's events from yoga, which would read the stream outside the request: without its tenant,
+ * and up to the subscription's own end even if the client has left.
  *
- * @param toError makes what a failure becomes in an answer.
+ * @param toError turns a failure into an error of the answer.
  */
 export function takeEvents(
   toError: ToError,
@@ -30,7 +30,7 @@ export function takeEvents(
         setResultProcessor(() => new Response(null), "text/event-stream");
         return;
       }
-      // The client takes no form in which events can be sent: nobody will read them.
+      // The client accepts no format for events: nobody will read them.
       void result[Symbol.asyncIterator]().return?.();
       const refusal = toError(
         new ServiceError("value_error", "a subscription is answered as a stream: send Accept: text/event-stream", {
@@ -44,7 +44,9 @@ export function takeEvents(
   };
 }
 
-/** What began no stream has no data either: without a status of its own it would be answered as a fault of the server. */
+/**
+ * A subscription that did not start has no `data`: without an explicit status it would be answered as a server error.
+ */
 function giveStatus(result: ExecutionResult): void {
   if ("data" in result) return;
   for (const { originalError, extensions } of result.errors ?? [])
@@ -55,12 +57,12 @@ interface Answer {
   services: Services;
   streams: EventStreams;
   events: AsyncIterable<ExecutionResult>;
-  /** What is done to every answer before it becomes text. */
+  /** Applied to every answer before it is serialized. */
   finish(event: ExecutionResult): void;
   toError: ToError;
 }
 
-/** Sends the events of a subscription on Node's own response. @returns what tells Hono that there is nothing left to send. */
+/** Streams a subscription's events on Node's own response. @returns a response that tells Hono to send nothing. */
 export function answerSubscription(c: Context<AppEnv>, answer: Answer): Response {
   const { services, streams, events, finish, toError } = answer;
   const requestId = c.get("requestId");
@@ -86,7 +88,7 @@ export function answerSubscription(c: Context<AppEnv>, answer: Answer): Response
   });
 }
 
-/** Status and headers are for yoga; an event has none. */
+/** Status and headers are for yoga; an event has neither. */
 function withoutHttp(error: GraphQLError): object {
   const { extensions, ...shown } = error.toJSON();
   const { http: _, ...more } = extensions ?? {};

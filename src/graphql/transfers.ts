@@ -21,7 +21,7 @@ const words = {
   TRANSFER_TO: "transfer_to",
 } as const satisfies Record<string, TransferWord>;
 
-/** What moved: of a chain, a contract, a token or an account. */
+/** Transfers of a chain, a contract, a token or an account. */
 export function addTransfers(builder: Builder): void {
   const { contract, nft } = nftTypes(builder);
   const { connection } = transferTypes(builder);
@@ -80,7 +80,7 @@ const transferArgs = oncePerBuilder((builder) => {
 
 type TransferArgs = InputShapeFromFields<ReturnType<typeof transferArgs>>;
 
-/** Together with the same list of the objects beside. */
+/** Batched with the same list of other objects at this level. */
 async function read(context: GraphQLContext, chain: string, args: TransferArgs, key: TransferKey) {
   const request = {
     chain,
@@ -170,7 +170,7 @@ const transferTypes = oncePerBuilder((builder) => {
   return { kind, connection: connectionOf<Transfer, Page<Transfer>>(builder, "Transfer", transfer) };
 });
 
-/** No chain has a block beyond 2^63, and no column could hold its number. */
+/** No chain has a block beyond 2^63, and no column could store its number. */
 function blockOf(block: bigint | null | undefined): bigint | undefined {
   if (block == null) return undefined;
   return block < 2n ** 63n ? block : 2n ** 63n - 1n;

@@ -23,10 +23,10 @@ import { addCancel, costFields, progressField, requestFields } from "./request-f
 import { payloadType, withUserErrors } from "./user-errors.ts";
 import { viewerType } from "./viewer.ts";
 
-/** Of a dry run its plan, otherwise the update and its key. */
+/** The plan of a dry run; otherwise the update and its key. */
 type Outcome = Partial<UpdateCollectionResult> & { plan?: UpdatePlan };
 
-/** Reveal, mint starts, presale list, royalties and the freeze of a collection that stands. */
+/** Updates of a deployed collection: reveal, mint starts, presale list, royalties and freeze. */
 export function addUpdateCollection(builder: Builder): void {
   const update = builder.objectRef<CollectionUpdate>("CollectionUpdate").implement({
     description: "A change of a collection's settings, from the request to the chain.",
@@ -136,7 +136,7 @@ export function addUpdateCollection(builder: Builder): void {
   );
 }
 
-/** What an update changes; what it leaves as it is, is null. */
+/** What an update changes; null: unchanged. */
 function changedFields(t: ObjectFieldBuilder<Types, CollectionUpdate>) {
   const timeOf = (seconds: bigint | undefined) => (seconds === undefined ? null : new Date(Number(seconds) * 1_000));
   return {

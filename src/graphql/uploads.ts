@@ -108,7 +108,7 @@ async function* opened(files: readonly UploadedFile[]): AsyncGenerator<FileInput
   for (const file of files) yield await file.open();
 }
 
-/** A metadata document as an input, of uploads and mints. */
+/** A metadata document as an input of uploads and mints. */
 export const metadataInputType = oncePerBuilder((builder: Builder) => {
   const displayType = builder.enumType("TraitDisplayType", {
     description: "How marketplaces show a trait that is a number (`display_type` in the metadata).",
@@ -152,7 +152,9 @@ export const metadataInputType = oncePerBuilder((builder: Builder) => {
 type GivenMetadata = ReturnType<typeof metadataInputType>["$inferInput"];
 type GivenTrait = NonNullable<GivenMetadata["attributes"]>[number];
 
-/** What the use case takes. @throws ServiceError `invalid_type` for what the schema cannot say. */
+/**
+ * Converts the input for the use case. @throws ServiceError `invalid_type` for faults that the schema cannot express.
+ */
 export function readMetadata(input: GivenMetadata): MetadataInput {
   return {
     name: input.name,
@@ -181,7 +183,7 @@ function customFieldsOf(value: unknown): Record<string, unknown> | null {
   throw new ServiceError("invalid_type", "customFields must be an object", { field: "input.customFields", fix });
 }
 
-/** One upload and the words about it. */
+/** `StoredUpload` and its enums. */
 function addStoredUpload(builder: Builder) {
   const kind = builder.enumType("UploadKind", {
     description: "What was uploaded.",
@@ -244,7 +246,7 @@ function addStoredUpload(builder: Builder) {
 
 type StoredUpload = ReturnType<typeof addStoredUpload>["upload"];
 
-/** What uploads of files and documents answer. */
+/** The payload of file and document uploads. */
 function uploadPayload(builder: Builder, upload: StoredUpload) {
   return payloadType<{ upload: Upload }>(builder, "UploadPayload", "`uploadFile` and `uploadMetadata`", (t) => ({
     upload: t.expose("upload", {
@@ -255,7 +257,7 @@ function uploadPayload(builder: Builder, upload: StoredUpload) {
   }));
 }
 
-/** What uploads of directories answer. */
+/** The payload of directory uploads. */
 function directoryPayload(builder: Builder, upload: StoredUpload) {
   const warning = builder.objectRef<DirectoryWarning>("DirectoryWarning").implement({
     description: "A rule that files of a directory break; the directory is stored all the same.",

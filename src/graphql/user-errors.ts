@@ -4,17 +4,17 @@ import { type ErrorCode, errorTable, isErrorCode, ServiceError } from "../errors
 import { asUnavailable } from "../errors/unavailable.ts";
 import { type Builder, oncePerBuilder, type Types } from "./builder.ts";
 
-/** A failure that the person behind a mutation can mend. */
+/** A failure that the caller of a mutation can correct. */
 export interface UserError {
   code: string;
-  /** The input member at fault; null when it is none in particular. */
+  /** The input member at fault; null if no single one is. */
   field: string | null;
   message: string;
-  /** What to do about it, where more is known than the code's guide says. */
+  /** What to do about it, if more specific than the code's guide. */
   fix?: string | undefined;
 }
 
-/** The type of `userErrors`, which each mutation's payload shows. */
+/** The type of `userErrors` in every mutation's payload. */
 export const userErrorType = oncePerBuilder((builder) =>
   builder.objectRef<UserError>("UserError").implement({
     description: "A failure of a mutation that the caller can mend. Everything else is in the answer's `errors`.",
@@ -36,10 +36,13 @@ export const userErrorType = oncePerBuilder((builder) =>
   }),
 );
 
-/** What a mutation answers: the members of its result, or why there is none. */
+/** A mutation's payload: its result, or the errors that prevented it. */
 export type Payload<T> = Partial<T> & { userErrors: readonly UserError[] };
 
-/** The type of a mutation's payload: the given fields, and `userErrors`. @param mutations those that answer with it, in words. */
+/**
+ * The type of a mutation's payload: the given fields and `userErrors`. @param mutations the mutations that return it,
+ * in words.
+ */
 export function payloadType<T extends object>(
   builder: Builder,
   name: string,
@@ -63,10 +66,10 @@ export function payloadType<T extends object>(
 }
 
 /**
- * Runs a mutation's use case for an account and sorts its failures: what the caller can mend comes back as user
- * errors, one for each problem; authentication, limits and outages are thrown on.
+ * Runs a mutation's use case for an account and sorts its failures: those that the caller can correct become user
+ * errors, one for each problem; authentication, limits and outages are thrown.
  *
- * @param ofRefusal what the payload shows of a failure beside its user errors.
+ * @param ofRefusal payload members to return with the user errors.
  */
 export async function withUserErrors<A, T extends object>(
   account: A | Promise<A>,
@@ -89,7 +92,7 @@ function isMendable(error: ServiceError): boolean {
   return status > 401 && status < 500 && !retryable && !refused.includes(error.code);
 }
 
-/** One for each problem of a failure. */
+/** One user error for each problem of the failure. */
 export function toUserErrors({ code, field, message, details, fix }: ServiceError): UserError[] {
   const problems = details?.["problems"];
   if (Array.isArray(problems)) {

@@ -2,12 +2,12 @@ import { type Account, type ChainUsage, type Charge, getAccount, listCharges } f
 import type { Plan } from "../auth/plan.ts";
 import { type Builder, type GraphQLContext, oncePerBuilder, sessionOf } from "./builder.ts";
 
-/** The caller; its account is read once, and only where a field shows it. */
+/** The caller. Its account is read once, and only if a field needs it. */
 interface Viewer {
   account(): Promise<Account>;
 }
 
-/** The account behind the request's key; files of what is the account's own add their fields. */
+/** The account behind the request's key. Other files add fields for what the account owns. */
 export const viewerType = oncePerBuilder((builder) => builder.objectRef<Viewer>("Viewer"));
 
 function viewerOf(context: GraphQLContext): Viewer {
@@ -20,7 +20,7 @@ function viewerOf(context: GraphQLContext): Viewer {
   };
 }
 
-/** The caller's account: its plan, what it has used, and what it owes. */
+/** The caller's account: its plan, usage and charges. */
 export function addViewer(builder: Builder): void {
   const plan = builder.objectRef<Plan>("Plan").implement({
     description: "What the account's plan allows; null is no limit. Mints and contracts count for each chain.",

@@ -43,7 +43,7 @@ const tryType = oncePerBuilder((builder) =>
   }),
 );
 
-/** Endpoints of the caller's account, as `/v1/webhooks` has them. Changing them needs the scope ADMIN. */
+/** Webhook endpoints of the caller's account, as in `/v1/webhooks`. Changing them needs the scope ADMIN. */
 export function addWebhooks(builder: Builder): void {
   addTypes(builder);
   addReads(builder);

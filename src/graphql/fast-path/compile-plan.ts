@@ -34,13 +34,12 @@ import type { Services } from "../../services.ts";
 import { encodeId } from "../builder.ts";
 import { type ConnectionArgs, pageRequestOf } from "../connection.ts";
 
-/** An operation that is answered without executing it: its reads make the text of `data`. */
+/** An operation that is answered without graphql-js: its reads write the text of `data`. */
 export interface CompiledPlan {
   /**
-   * What the costs of a call depend on; null: these variables are not for the plan.
+   * Prepares a call. `size` names everything its cost depends on. Null: these variables do not fit the plan.
    *
-   * @returns the coerced arguments with it.
-   * @throws what graphql-js finds wrong with them.
+   * @throws the errors of graphql-js' variable coercion.
    */
   prepare(variables: Record<string, unknown>): { size: string; run: Run } | null;
 }
@@ -48,14 +47,14 @@ export interface CompiledPlan {
 type Run = (services: Services, caller: Caller) => Promise<JsonText>;
 type Args = ConnectionArgs & Record<string, unknown>;
 
-/** Fields of the root that an operation may have for a plan: each is a statement of its own. */
+/** The most root fields of a planned operation: each is a statement of its own. */
 const maxRoots = 5;
 
 /**
- * Makes the plan of a valid operation, when it is reads of tokens only: `account { nfts }`, `chain { latestNfts }`, `nft`,
- * `contract` with or without `nfts`, with whatever selection of those, but no directives.
+ * Compiles a valid operation that only reads tokens: `account { nfts }`, `chain { latestNfts }`, `nft`, `contract` with
+ * or without `nfts`, with any selection of their fields but no directives.
  *
- * @returns null for every other operation; those are executed.
+ * @returns null for every other operation; graphql-js executes those.
  */
 export function compilePlan(
   schema: GraphQLSchema,
@@ -74,7 +73,7 @@ export function compilePlan(
   if (planned.length < answers.length) return null;
   return {
     prepare(variables) {
-      // One fault is enough: a list of faults would be made before anything is counted.
+      // One error is enough: a list of them would be built before the request is counted.
       const wanted = operation.variableDefinitions ?? [];
       const { coerced: values, errors } = getVariableValues(schema, wanted, variables, { maxErrors: 1 });
       if (errors) throw errors[0];
@@ -148,7 +147,7 @@ function planChain(schema: GraphQLSchema, root: Member, fragments: Fragments): P
   };
 }
 
-/** The members of an object of which at most one is a list of tokens, under the given name. */
+/** The fields of an object that has at most one token list, under the given name. */
 function membersWithList(root: Member, type: string, name: string, fragments: Fragments) {
   const members = root.node.selectionSet && flatten(root.node.selectionSet, type, fragments);
   const lists = members?.filter(({ field }) => field === name) ?? [];
@@ -203,7 +202,7 @@ function planContract(schema: GraphQLSchema, root: Member, fragments: Fragments)
       const [before = "", after = ""] = page.contract?.take().split(listMark) ?? [];
       return new JsonText().add(before).add(write.text(page)).add(after);
     };
-    // What its conditions cost was looked at with as many of them.
+    // A known cost applies only to filters with the same number of conditions.
     return { size: `${sizeOf(args)}/${countConditions(traits)}`, run };
   };
 }
@@ -278,19 +277,19 @@ function object(members: readonly Member[], values: Record<string, Value | (() =
 
 export type Fragments = Record<string, FragmentDefinitionNode>;
 
-/** A field of a selection, by the name that it has in the answer. */
+/** A selected field and its response name. */
 export interface Member {
   name: string;
   field: string;
   node: FieldNode;
 }
 
-/** Members that are no fields of the table under their GraphQL names. */
+/** GraphQL fields that are not in the field table under the same name. */
 const tokenNames: Record<string, NftMember> = { id: "id", __typename: "nftTypename" };
 const contractNames: Record<string, ContractMemberName> = {
   id: "id",
   __typename: "contractTypename",
-  // The list's reader puts its text there.
+  // The list's reader inserts its text here.
   nfts: "listMark",
 };
 const fileNames: Record<string, FileMember> = {
@@ -300,7 +299,7 @@ const fileNames: Record<string, FileMember> = {
   __typename: "fileTypename",
 };
 
-/** The members of a token's object; null: the selection is not for a plan. */
+/** The members of a token object; null: the selection does not fit a plan. */
 function nftShape(set: SelectionSetNode | undefined, fragments: Fragments): JsonMember[] | null {
   const members = set && flatten(set, "Nft", fragments);
   if (!members) return null;
@@ -321,7 +320,7 @@ function nftShape(set: SelectionSetNode | undefined, fragments: Fragments): Json
   return whole.length === shape.length ? whole : null;
 }
 
-/** The same of a contract's. */
+/** The members of a contract object; null: the selection does not fit a plan. */
 function contractMembersOf(node: FieldNode, fragments: Fragments): ContractMember[] | null {
   return namedMembers(node, "Contract", contractNames, fragments, contractFields);
 }
@@ -346,7 +345,7 @@ function memberNamed<F extends string>(name: string, names: Record<string, F>, f
   return Object.hasOwn(names, name) ? names[name] : undefined;
 }
 
-/** The fields of a selection with those of its fragments; null where directives or other types are. */
+/** The fields of a selection, fragments expanded; null if it has directives or other types. */
 function flatten(set: SelectionSetNode, type: string, fragments: Fragments): Member[] | null {
   const members: Member[] = [];
   for (const selection of set.selections) {
@@ -361,6 +360,6 @@ function flatten(set: SelectionSetNode, type: string, fragments: Fragments): Mem
     if (!inner) return null;
     members.push(...inner);
   }
-  // Fields that come twice are merged by an executor.
+  // An executor would merge fields that are selected twice.
   return new Set(members.map(({ name }) => name)).size === members.length ? members : null;
 }

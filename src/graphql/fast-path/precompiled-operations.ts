@@ -15,7 +15,7 @@ import type { Services } from "../../services.ts";
 import { PersistedQueries } from "../persisted-queries.ts";
 import { type CompiledPlan, compilePlan } from "./compile-plan.ts";
 
-/** What a client posts. */
+/** The body that a client posts. */
 export interface Operation {
   query: string;
   operationName: string | null;
@@ -24,13 +24,13 @@ export interface Operation {
 
 interface Known {
   plan: CompiledPlan;
-  /** Page sizes whose cost was found bearable when the operation was executed with them, and that cost. */
+  /** The page sizes that the operation was executed with and accepted, and the cost of each. */
   sizes: Map<string, KnownCost>;
   contentType: string;
   name: OperationName | null;
 }
 
-/** What an execution without an error was like. */
+/** What is remembered of an execution without errors. */
 interface Executed extends Pick<Known, "contentType" | "name"> {
   cost: OperationCost;
 }
@@ -41,30 +41,29 @@ const maxQueryLength = 10_000;
 /** What an operation cost when it was executed. */
 interface KnownCost {
   cost: OperationCost;
-  /** The same as JSON. */
+  /** `cost` as JSON. */
   costText: string;
 }
 
-/** An operation that can be answered by its plan. */
+/** An operation that its plan can answer. */
 export interface KnownCall extends KnownCost {
   contentType: string;
   name: OperationName | null;
-  /** The text of `data`. */
+  /** Gives the text of `data`. */
   run: (services: Services, caller: Caller) => Promise<JsonText>;
 }
 
 /**
- * Detects operations that were parsed, validated, priced and executed once without an error, and
- * answers them from then on by their plan, with the same bytes. Whatever the plan cannot do, or fails
- * at, takes the ordinary way.
+ * Recognizes operations that were parsed, validated, priced and executed once without errors. From then on their plan
+ * answers them with the same bytes. Whatever the plan cannot do or fails at goes to graphql-js.
  */
 export class PrecompiledOperations {
   readonly persisted = new PersistedQueries();
   readonly #known = new LRUCache<string, Known>({ max: maxKnown });
 
   /**
-   * Reads a request's body as one plain operation; null for anything else. Of `extensions` only a known document's hash
-   * counts: what else clients write there, such as their own name, is nobody's.
+   * Reads a request's body as one plain operation; null for anything else. Of `extensions` only the hash of a known
+   * document matters; other members, such as the client's own name, are ignored.
    */
   read(body: string): Operation | null {
     let value: unknown;
@@ -82,7 +81,7 @@ export class PrecompiledOperations {
     return text === null ? null : { query: text, operationName, variables: variables ?? {} };
   }
 
-  /** @returns null: execute it. */
+  /** @returns null: execute the operation. */
   find(accept: string, operation: Operation): KnownCall | null {
     const known = this.#known.get(keyOf(accept, operation));
     if (!known) return null;
@@ -92,12 +91,12 @@ export class PrecompiledOperations {
       const { contentType, name } = known;
       return call && cost !== undefined ? { ...cost, contentType, name, run: call.run } : null;
     } catch {
-      // The ordinary way finds the same fault and knows how it is told.
+      // The ordinary path finds the same fault and reports it properly.
       return null;
     }
   }
 
-  /** Takes note of an operation that was executed without an error. */
+  /** Remembers an operation that was executed without errors. */
   learn(schema: GraphQLSchema, accept: string, operation: Operation, { cost, contentType, name }: Executed): void {
     if (operation.query.length > maxQueryLength) return;
     const key = keyOf(accept, operation);
@@ -109,7 +108,7 @@ export class PrecompiledOperations {
     } catch {
       return;
     }
-    // What was not used for longest goes first: an attacker's many documents then only cost the ordinary way.
+    // Evicts the least recently used entry: an attacker's many documents then only take the ordinary path.
     this.#known.set(key, known);
   }
 }
