@@ -3,27 +3,27 @@ import { perDay, type RateBudget } from "../auth/rate-limit.ts";
 import type { Services } from "../services.ts";
 import { type Admission, tooFast } from "./admit.ts";
 
-/** Questions without a key from one address: a minting page asks one or two for each visitor. */
+/** Keyless questions from one address: a minting page asks one or two for each visitor. */
 export const questions: RateBudget = { perSecond: 5, burst: 60 };
 /**
- * And 750 in a day: two calls of a node for each are a bill of some cents (docs/limits.md). An address may be that of the two hundred
- * visitors of a launch, who ask three each within an hour; hence so many at once.
+ * The daily budget, 750: each question may take two node calls, which cost money (docs/limits.md). Many are allowed at
+ * once, because one address may serve two hundred visitors of a launch who each ask three questions within an hour.
  */
 export const questionsOfDay: RateBudget = { burst: 600, perSecond: 150 / 86_400 };
-/** The same of an account, where its plan counts days. An account that needs more takes another plan. */
+/** The daily budget of an account on a plan with daily limits. An account that needs more takes another plan. */
 export const questionsOfAccount = perDay(400);
 /**
- * Calls of nodes that pages of an address may cause in a day, and those of an account in the console: one comes back each minute, which
- * is what a mint page of a quiet collection takes all day, and 200 are there beside them.
+ * Node calls per day that the pages of an address, or an account in the console, may cause. One comes back each minute,
+ * which is what the mint page of a quiet collection takes all day; 200 more are available at once.
  */
 export const readingsOfDay: RateBudget = { burst: 200, perSecond: 1 / 60 };
 
 /**
- * Lets questions in that need no key, by the address they come from: all processes together give it no more.
+ * Admits keyless questions, by the client's address; the budget is shared by all processes.
  *
  * @param address of the client; null: the connection has gone, and nobody reads the answer.
- * @param cost questions of the request.
- * @param ofDay those of them that cost something: nodes of local chains do not.
+ * @param cost questions in the request.
+ * @param ofDay those of them that cost money; questions to local chains do not.
  * @throws ServiceError `rate_limit_exceeded`.
  */
 export async function admitAddress(
@@ -43,15 +43,15 @@ export async function admitAddress(
   await admitDay(services, `open-day:${address}`, questionsOfDay, ofDay);
 }
 
-/** An account that pays for itself. */
+/** An account that pays for its own reads. */
 export type Payer = Pick<Session, "accountId" | "plan">;
 
 /**
- * The same for what an open page makes this server ask again and again. Its day is one of its own: a page that is open for
- * hours must not keep its visitor from the question whether a wallet may mint.
+ * Admits the reads that an open page repeats. They have a daily budget of their own: a page that stays open for hours
+ * must not use up the questions that tell its visitor whether a wallet may mint.
  *
- * @param who an address, or an account that has signed in and takes nothing from its address then.
- * @param calls of a node.
+ * @param who an address, or a signed-in account, which then pays instead of its address.
+ * @param calls node calls.
  */
 export async function admitReading(services: Services, who: string | Payer | null, calls: number): Promise<void> {
   if (who === null || !services.config.rateLimits) return;
@@ -63,14 +63,14 @@ export async function admitReading(services: Services, who: string | Payer | nul
   await admitDay(services, `page-day:${name}`, readingsOfDay, calls);
 }
 
-/** Whether all nodes that this installation asks are its own: then a question costs nothing, whichever of them is asked. */
+/** Whether all nodes that this installation reads are its own. Then questions cost nothing, whichever node answers. */
 export function asksLocalChainsOnly({ chains }: Pick<Services, "chains">): boolean {
   return chains.every(({ local, rpcUrls }) => local || rpcUrls.length === 0);
 }
 
 /**
- * The same for what an account asks of nodes with a key, where its plan counts days: its reads alone would be a bill, since
- * each may ask about thirty wallets.
+ * Admits what an account with a key asks of nodes, on plans with daily limits. Its reads alone could cost too much,
+ * because each may ask about thirty wallets.
  *
  * @throws ServiceError `rate_limit_exceeded`.
  */

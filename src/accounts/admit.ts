@@ -5,12 +5,12 @@ import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
 import type { Operation } from "./operations.ts";
 
-/** What a reply says about its account's bucket, or its address's (`open`); null: this plan has no such limit. */
+/** The state of the account's bucket, or of its address's (`open`), for the reply; null: the plan has no such limit. */
 export type Admission = (RateAnswer & { bucket: Bucket | "open" }) | null;
 
 /**
- * Lets a request in, or not: its key's scopes, then the rate and the month's quota of the account, which all its
- * keys share: a further key is no further rate.
+ * Admits or refuses a request by its key's scopes, then by the account's rate and monthly quota. All keys of an account
+ * share these, so a further key adds no rate.
  *
  * @param cost 1 for a REST request; by its complexity for a GraphQL operation.
  * @param report gets the state of the bucket before a refusal is thrown, so that the refusal shows it too.
@@ -30,9 +30,9 @@ export async function admit(
 }
 
 /**
- * The same for a read whose rate is known in this process, without waiting.
+ * `admit` for a read whose bucket this process can decide without waiting.
  *
- * @returns whether it was let in; otherwise nothing was done yet.
+ * @returns whether it was admitted; if not, nothing was taken or counted.
  */
 export function admitRead(
   services: Services,
@@ -69,7 +69,7 @@ function checkRate(operation: Operation, answer: RateAnswer | null, report: (adm
   if (answer && !answer.allowed) throw tooFast(answer.retryAfterSeconds, `more than ${answer.limit} at once`);
 }
 
-/** Counts the request, unless the month's are used. */
+/** Counts the request, unless the month's quota is used up. */
 function checkMonth({ auth: { usage } }: Services, session: Session, operation: Operation): void {
   const { requestsPerMonth } = session.plan;
   if (operation.bucket === "read" && requestsPerMonth !== null) {
@@ -94,7 +94,7 @@ export function requireScope(session: Session, operation: Operation): void {
   });
 }
 
-/** What the day's requests of a plan include; reads are counted by the month, in memory. */
+/** Takes from the plan's daily requests. Reads are counted per month instead, in memory. */
 async function admitDay(
   { auth, config }: Services,
   { plan, accountId }: Session,

@@ -6,16 +6,16 @@ import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
 import { tooFast } from "./admit.ts";
 
-/** Guesses of one address: a person mistypes a few times, a scanner does not stop. */
+/** Wrong keys from one address: a person mistypes a few times, a scanner does not stop. */
 const guesses = { perSecond: 0.5, burst: 30 };
 
 /**
- * Finds out who asks, before anything else of a request is looked at.
+ * Authenticates a request, before anything else of it is looked at.
  *
  * @param authorization every value of the request's `Authorization` headers.
- * @param address of the client; its wrong keys are counted. Null: not known, nothing is counted.
+ * @param address of the client, whose wrong keys are counted. Null: unknown, nothing is counted.
  * @throws ServiceError `authorization_missing`, `invalid_api_key`, `invalid_credentials`, `account_suspended`,
- *   `rate_limit_exceeded` for an address that keeps guessing.
+ * `rate_limit_exceeded` for an address that keeps guessing.
  */
 export async function authenticate(
   services: Services,
@@ -26,7 +26,7 @@ export async function authenticate(
   const key = parseAuthorization(authorization);
   const { keys, limiter } = services.auth;
   const bucket = address !== null && services.config.rateLimits ? `auth:${address}` : null;
-  // A key that works goes on working behind an address where somebody else guesses.
+  // A valid key keeps working from an address where somebody else guesses.
   const blocked = bucket && !keys.knows(key) ? limiter.blockedSeconds(bucket) : 0;
   if (blocked > 0) throw tooFast(Math.ceil(blocked), "this address sent too many keys that do not work");
   try {
@@ -43,8 +43,8 @@ export async function authenticate(
 }
 
 /**
- * The session of a key that worked when it was last used here; null for every other one, which has to go
- * through `authenticate`. What is asked with it is not bound to the account: for reads of the index only.
+ * The session of a key that worked when it was last used here; null for any other key, which has to go through
+ * `authenticate`. Statements run with it are not bound to the account, so use it for index reads only.
  */
 export function cachedSession(
   services: Services,
@@ -58,7 +58,10 @@ export function cachedSession(
   return keys.knows(key) ? keys.owner(key).then((found) => ({ ...found, requestId })) : null;
 }
 
-/** The account whose key or session comes with a request of a page; null without one that works: it is shown all the same. */
+/**
+ * The account whose key or session comes with a page's request; null without a valid one: the page is shown all the
+ * same.
+ */
 export async function payerOf(services: Services, authorization: readonly string[]): Promise<KeyOwner | null> {
   if (authorization.length === 0) return null;
   try {
@@ -69,13 +72,15 @@ export async function payerOf(services: Services, authorization: readonly string
   }
 }
 
-/** Whose the key of a request is, if it worked when it was last used here; null: not known. It opens nothing. */
+/**
+ * The owner of a request's key, if the key worked when it was last used here; null: unknown. This authorizes nothing.
+ */
 export function lastOwnerOf(services: Services, authorization: readonly string[]): KeyOwner | null {
   if (authorization.length === 0) return null;
   try {
     return services.auth.keys.lastOwner(parseAuthorization(authorization));
   } catch {
-    // What is wrong with it is reported when it is read.
+    // A malformed header is reported when it is read for authentication.
     return null;
   }
 }

@@ -9,45 +9,48 @@ import { everybody, TimeBuckets, type TimeBudget, timeOfDay } from "./time-budge
 const ofAccount: TimeBudget = { perSecond: 200, most: 2_000 };
 export const ofAddress: TimeBudget = { perSecond: 50, most: 500 };
 export const ofAddresses: TimeBudget = { perSecond: 200, most: 2_000 };
-/** What comes in a second, all day, is a bill (docs/limits.md). */
+/** The per-second budget, used all day, would cost too much (docs/limits.md). */
 export const documentsOfDay = timeOfDay(200_000);
-/** A document costs that at least: what was not measured has its price too. */
+/** The least that a document costs, because part of its work is not measured. */
 const leastMs = 0.5;
-/** After a document as many times what it took pass before the next one: so much of the process stays for others. */
+/** After each document the process pauses for this many times the time it took, to leave time for other requests. */
 const pauseTimes = 3;
 const maxPauseMs = 100;
-/** So long pass between the beginnings of two at least: reading a request and writing its answer are not measured. */
+/**
+ * The least time between the starts of two documents, because reading a request and writing its answer are not
+ * measured.
+ */
 const aroundMs = 3;
-/** From an owner that has used so much of its time at once, the next document comes that late at the earliest. */
+/** Once an owner has used this much of its time, its next documents start at least this far apart. */
 const [atOnceMs, betweenMs] = [20, 5];
-/** And costs so much more: what reading its request and writing its answer take. */
+/** Such a document also costs this much more, for reading its request and writing its answer. */
 const aroundCostMs = 1;
 const maxWaiting = 128;
-/** A refusal comes that late: whoever sends on at once would have this process do little else than refuse. */
+/** Refusals are delayed by this: a client that resends at once would keep this process busy with refusing. */
 const refusedAfterMs = 250;
 const maxRefused = 100;
 
 /**
- * Bounds what GraphQL documents that nobody has sent before may take of this process: who sends them pays for the time
- * that parsing and validation take, and they are looked at one by one, between which other requests are answered.
- * Documents that are known cost nothing here.
+ * Bounds the time that GraphQL documents new to this process may take of it. The sender pays for parsing and
+ * validation, and documents are processed one at a time, with other requests answered in between. Known documents cost
+ * nothing here.
  */
 export class DocumentBudget {
   readonly #limited: boolean;
   readonly #buckets = new TimeBuckets(
     { account: ofAccount, address: ofAddress, addresses: ofAddresses, day: documentsOfDay },
-    // When the owner's next document may be looked at.
+    // When the owner's next document may start.
     () => ({ nextAt: 0 }),
   );
   readonly #waiting = new FairQueue<() => void>(maxWaiting);
   #scheduled = false;
-  /** Until when documents wait, by this process's clock. */
+  /** Documents wait until then, by `performance.now()`. */
   #pausedUntil = 0;
   #nextAt = 0;
-  /** Refusals that are held back now. */
+  /** Refusals that are being delayed. */
   #refused = 0;
 
-  /** @param limited false: a gateway in front limits rates; documents are still looked at one by one. */
+  /** @param limited false: a gateway in front limits rates; documents are still processed one at a time. */
   constructor(limited: boolean) {
     this.#limited = limited;
   }
@@ -70,11 +73,11 @@ export class DocumentBudget {
         );
       this.#schedule();
     });
-    // Those in front of it may have used the time up.
+    // Documents ahead of it may have used the time up.
     await this.#check(owner);
   }
 
-  /** @param ms of processor time that a document of this owner took. */
+  /** @param ms processor time that a document of this owner took. */
   charge(owner: string, ms: number): void {
     const cost = Math.max(ms, leastMs);
     for (const bucket of this.#buckets.allOf(owner)) bucket.left -= cost;
@@ -98,7 +101,7 @@ export class DocumentBudget {
     this.#refused -= 1;
   }
 
-  /** One document in each turn of long work: what else has come is answered in between. */
+  /** Processes one document in each turn of long work; other requests are answered in between. */
   #schedule(): void {
     if (this.#scheduled || this.#waiting.length === 0) return;
     this.#scheduled = true;
@@ -115,7 +118,7 @@ export class DocumentBudget {
     else take();
   }
 
-  /** Many cheap documents of one owner come at a pace; whoever else sends one goes in between. */
+  /** Spaces out many cheap documents of one owner; documents of others go in between. */
   #mayBegin(owner: string): boolean {
     const now = performance.now();
     const bucket = this.#buckets.of(owner);
@@ -128,10 +131,10 @@ export class DocumentBudget {
 }
 
 /**
- * Whose time a document takes.
+ * The owner who pays for a document.
  *
  * @param authorization every value of the request's `Authorization` headers.
- * @returns an account whose key worked when it was last used here, else the address.
+ * @returns the account whose key worked when it was last used here, otherwise the address.
  */
 export function documentOwner(services: Services, authorization: readonly string[], address: string | null): string {
   const owner = lastOwnerOf(services, authorization);

@@ -1,48 +1,48 @@
 import { perDay } from "../auth/rate-limit.ts";
 
-/** Of one owner in a day; then one is begun as often as they come back. */
+/** Per owner and day; once used up, requests start at the rate at which they come back. */
 export const uncountedOfDay = perDay(30_000);
-/** Requests that come back in a second, and how many there are at most. */
+/** Requests that come back per second, and the most that accumulate. */
 const perSecond = 25;
 const most = 100;
-/** Of these so many are begun as they come, and one every so many milliseconds from then on. */
+/** This many start as they arrive; further ones start this many milliseconds apart. */
 const [atOnce, betweenMs] = [20, 8];
-/** Requests of one owner that wait for their turn: with those in front of it the last waits two seconds. */
+/** Waiting requests per owner: the last of them waits two seconds. */
 const maxWaiting = 50;
 const maxWaitingInAll = 1_000;
 const maxOwners = 20_000;
 
 interface Owner {
   left: number;
-  /** Of the day's. */
+  /** Left of the day's budget. */
   leftToday: number;
   at: number;
-  /** When the next one may begin. */
+  /** When the next request may start. */
   nextAt: number;
   waiting: (() => void)[];
-  /** Ever. */
+  /** Over the owner's whole time in memory. */
   charged: number;
 }
 
 /**
- * Slows down whoever sends what no rate counts: requests that fail before they are counted (a rate that is used up, a
- * wrong key, a document that is refused) and questions that cost nothing. Such a request takes about a millisecond of the
- * process, and a client that repeats it without a pause sends the next one as soon as it is answered. From an owner that
- * sent twenty of them, one request is begun every 8 ms, after a hundred one every 40 ms, and after the day's one every
- * 5.8 s; what is counted costs nothing here.
+ * Slows down clients whose requests no rate limit counts: requests that fail before they are counted (rate used up,
+ * wrong key, refused document) and questions that cost nothing. Such a request takes about a millisecond of the
+ * process, and a client that loops sends the next one as soon as it is answered. After an owner's first twenty,
+ * requests start every 8 ms; after a hundred, every 40 ms; after the day's budget, every 5.8 s. Requests that a rate
+ * limit counts cost nothing here.
  */
 export class FailureThrottle {
   readonly #owners = new Map<string, Owner>();
-  /** Those of them for whom requests wait, in the order in which they came. */
+  /** Owners with waiting requests, in order of arrival. */
   readonly #queues = new Set<Owner>();
   #waiting = 0;
   #timer: NodeJS.Timeout | undefined;
 
   /**
-   * Lets a request begin, now or when its turn has come.
+   * Starts a request now or when its turn comes.
    *
    * @param owner see `documentOwner`.
-   * @returns false: too many wait already; it is refused.
+   * @returns false: too many wait already, so it is refused.
    */
   begin(owner: string, start: () => void): boolean {
     const known = this.#owners.get(owner);
@@ -50,7 +50,7 @@ export class FailureThrottle {
       start();
       return true;
     }
-    // Whoever has requests left may have as many more waiting.
+    // An owner with requests left may have that many more waiting.
     const room = maxWaiting + Math.max(0, this.#fill(known));
     if (known.waiting.length >= room || this.#waiting >= maxWaitingInAll) return false;
     known.waiting.push(start);
@@ -60,7 +60,7 @@ export class FailureThrottle {
     return true;
   }
 
-  /** Says that a request of this owner was counted by nothing else. */
+  /** Records that nothing else counted a request of this owner. */
   charge(owner: string): void {
     const known = this.#owners.get(owner) ?? {
       left: most,
@@ -70,18 +70,18 @@ export class FailureThrottle {
       waiting: [],
       charged: 0,
     };
-    // One that has requests under way when it is used up owes a second at most.
+    // An owner whose running requests exceed its budget goes at most one second into debt.
     known.left = Math.max(this.#fill(known) - 1, -perSecond);
     known.leftToday = Math.max(known.leftToday - 1, -1);
     known.charged += 1;
-    // A Map keeps the order of insertion: the last used stands at the end.
+    // A Map keeps insertion order, so the most recently used owner is last.
     this.#owners.delete(owner);
     this.#owners.set(owner, known);
     const [oldest] = this.#owners.size > maxOwners ? this.#owners : [];
     if (oldest && oldest[1].waiting.length === 0) this.#owners.delete(oldest[0]);
   }
 
-  /** Requests of this owner that nothing else counted, as long as it is remembered. */
+  /** Requests of this owner that nothing else counted, while the owner is remembered. */
   charged(owner: string): number {
     return this.#owners.get(owner)?.charged ?? 0;
   }
@@ -95,7 +95,7 @@ export class FailureThrottle {
     return owner.left;
   }
 
-  /** Takes the owner's turn, if it has one now. */
+  /** Takes the owner's turn, if it is due. */
   #mayBegin(owner: Owner): boolean {
     const left = this.#fill(owner);
     const isUsedUp = owner.leftToday <= 0;
@@ -106,7 +106,7 @@ export class FailureThrottle {
     return true;
   }
 
-  /** One of each owner that has its turn. */
+  /** Starts one request of each owner whose turn is due. */
   #next(): void {
     for (const owner of this.#queues) {
       if (!this.#mayBegin(owner)) continue;

@@ -1,11 +1,11 @@
 import type { Services } from "../services.ts";
 
-/** How far the index of a chain has come, when the answer was begun: the answer has at least this block. */
+/** How far the index of a chain had come when the answer was started: the answer includes at least this block. */
 export interface ChainFreshness {
   block: string;
-  /** The block's hash, as the indexer's journal of the chain has it; null where there is no journal. */
+  /** The block's hash from the indexer's journal of the chain; null if there is no journal. */
   hash: string | null;
-  /** The block's own time, RFC 3339. */
+  /** The block's own timestamp, RFC 3339. */
   timestamp: string;
   lagSeconds: number;
 }
@@ -14,35 +14,35 @@ export type Freshness = Record<string, ChainFreshness>;
 
 type HeadRow = { chain_id: number; block_number: bigint; block_timestamp: bigint; hash: string | null };
 
-/** What answers say at a second of the clock. */
+/** The freshness that answers show within one second of the clock. */
 export interface ShownFreshness {
   second: number;
   freshness: Freshness;
-  /** The same as JSON text, for `extensions.freshness`. */
+  /** The freshness as JSON text, for `extensions.freshness`. */
   text: string;
 }
 
 interface Kept {
-  /** What was read last, and when it was asked for. */
+  /** The last read, and when it was started. */
   rows: HeadRow[];
   askedAt: number;
   asking: Promise<void> | null;
-  /** Of `rows`. */
+  /** Made from `rows`. */
   shown: ShownFreshness | null;
 }
 
-/** An older head is still a true lower bound, so it need not be read for every answer. */
+/** An older head is still a valid lower bound, so it is not read for every answer. */
 const keptMs = 500;
-/** From this age on it is read again beside the requests, so that none waits for it. */
+/** From this age it is re-read in the background, so that no request waits for it. */
 const renewedMs = 250;
 const kept = new WeakMap<Services, Kept>();
 
-/** Per chain of this installation that is indexed. Never fails: without a database it is empty. */
+/** The freshness of each indexed chain of this installation. Never fails: without a database it is empty. */
 export async function readFreshness(services: Services): Promise<Freshness> {
   return (await readShownFreshness(services)).freshness;
 }
 
-/** The same without waiting; null: it has to be read. */
+/** The freshness if it is known without waiting; null: it has to be read. */
 export function knownFreshness(services: Services): ShownFreshness | null {
   const heads = headsOf(services);
   const age = performance.now() - heads.askedAt;
@@ -50,7 +50,7 @@ export function knownFreshness(services: Services): ShownFreshness | null {
   return age >= keptMs ? null : shownAt(services, heads);
 }
 
-/** How an answer of `/v0` says it. */
+/** The freshness as headers of `/v0`. */
 export function indexedHeaders(head: ChainFreshness | undefined): Record<string, string> {
   if (!head) return {};
   const { block, hash, timestamp, lagSeconds } = head;
@@ -62,7 +62,7 @@ export function indexedHeaders(head: ChainFreshness | undefined): Record<string,
   };
 }
 
-/** With its text. */
+/** `readFreshness` with its JSON text. */
 export async function readShownFreshness(services: Services): Promise<ShownFreshness> {
   const known = knownFreshness(services);
   if (known) return known;
@@ -103,7 +103,7 @@ async function ask(services: Services, heads: Kept): Promise<void> {
   heads.shown = null;
 }
 
-/** The least head of each chain among the servers: whichever of them answers a read has that block. */
+/** The lowest head of each chain among the database servers: whichever of them answers a read has that block. */
 function leastOf([first = [], ...others]: readonly HeadRow[][]): HeadRow[] {
   return first.flatMap((head) => {
     const same = others.map((rows) => rows.find((row) => row.chain_id === head.chain_id));

@@ -7,22 +7,22 @@ import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
 import { accountDayWei, accountMonthScope, accountMonthWei, accountScope } from "../transactions/submit/budget.ts";
 
-/** What an account did on one chain; failed and expired requests do not count. */
+/** An account's activity on one chain; failed and expired requests do not count. */
 export interface ChainUsage {
   chain: string;
   contractsTotal: number;
   contractsThisPeriod: number;
   mintsTotal: number;
   mintsThisPeriod: number;
-  /** What its transactions of today (UTC) cost or have reserved, and may cost, in wei. */
+  /** Gas of its transactions of today (UTC), spent or reserved, and the limit, in wei. */
   gasTodayWei: bigint;
   maxGasPerDayWei: bigint;
   gasThisMonthWei: bigint;
-  /** Null: no limit but the day's. */
+  /** Null: only the daily limit applies. */
   maxGasPerMonthWei: bigint | null;
 }
 
-/** The caller's account: what it is, may do and has used. A period is a calendar month, UTC. */
+/** The caller's account: its identity, limits and usage. A period is a calendar month, UTC. */
 export interface Account {
   id: string;
   name: string;
@@ -32,14 +32,14 @@ export interface Account {
   plan: Plan;
   periodStart: Date;
   periodEnd: Date;
-  /** Data requests of the period; up to a second old. */
+  /** Data requests in the period; up to a second old. */
   requestsThisPeriod: number;
   /** Bytes of all uploads, the same content counted once. */
   storedBytes: bigint;
-  /** Deployments and updates on all chains, without those that ended before they had a nonce; a day is one of UTC. */
+  /** Deployments and updates on all chains, except those that ended before they had a nonce. Days are UTC. */
   transactionsToday: number;
   transactionsThisPeriod: number;
-  /** Endpoints, and messages that they were sent today (UTC). */
+  /** Endpoints, and messages sent to them today (UTC). */
   webhooks: number;
   webhookTriesToday: number;
   usage: ChainUsage[];
@@ -55,7 +55,7 @@ export interface Charge {
   createdAt: Date;
 }
 
-/** One statement: account, month and counts per chain. */
+/** One statement reads the account, the month and the counts per chain. */
 export async function getAccount(services: Services, caller: Session): Promise<Account> {
   const scopes = services.chains.flatMap(({ id }) =>
     [accountScope, accountMonthScope].map((scopeOf) => scopeOf(caller.accountId, id)),

@@ -13,7 +13,7 @@ import { date, type InputOf, int, text, words } from "../requests/fields.ts";
 import type { Services } from "../services.ts";
 import { checkName } from "./sign-up.ts";
 
-/** One key of an account, without its spellings: those were shown once. */
+/** A key of an account, without its secret spellings, which are shown only once. */
 export interface ApiKey {
   id: string;
   name: string;
@@ -42,7 +42,7 @@ export const keyMembers: MembersOf<Omit<ApiKey, "scopes">> = {
 
 export interface CreatedKey {
   apiKey: ApiKey;
-  /** `mty_live_…`, the only time it can be seen. */
+  /** `mty_live_…`, shown only now. */
   key: string;
   /** The same key for clients that can only send a UUID. */
   legacyKey: string;
@@ -90,9 +90,9 @@ export async function listKeys(services: Services, caller: Session): Promise<Api
 }
 
 /**
- * Makes a further key of the caller's account.
+ * Creates a further key for the caller's account.
  *
- * @throws ServiceError `scope_missing` for a scope that the caller's key has not, `value_error`.
+ * @throws ServiceError `scope_missing` for a scope that the caller's key lacks, `value_error`.
  */
 export async function createKey(
   services: Services,
@@ -112,14 +112,12 @@ export async function createKey(
 }
 
 /**
- * Replaces a key: a new one with the same name and scopes, while the old one works for `overlapSeconds`
- * more, so that every client can be moved over first.
- *
- * One transaction: a rotation that is refused leaves the old key as it was.
+ * Replaces a key by a new one with the same name and scopes. The old one works for `overlapSeconds` more, so that every
+ * client can be moved over first. One transaction: if the rotation is refused, the old key stays as it was.
  *
  * @param overlapSeconds 0 to 2,592,000 (30 days); default a day.
- * @throws ServiceError `not_found` for a key that is not the account's or works no more, `value_error`,
- *   `scope_missing` for a key that may do more than the caller's, `plan_limit_exceeded` at the limit of keys.
+ * @throws ServiceError `not_found` for a key that is not the account's or no longer works, `value_error`,
+ * `scope_missing` for a key with more scopes than the caller's, `plan_limit_exceeded` at the limit of keys.
  */
 export async function rotateKey(
   services: Services,
@@ -138,7 +136,7 @@ export async function rotateKey(
       .selectAll()
       .where("id", "=", input.id)
       .where("account_id", "=", caller.accountId)
-      // A session is signed in anew; it is no secret that a client could be given.
+      // Sessions cannot be rotated: the browser signs in again, and no client could be given their secret.
       .where("wallet", "is", null)
       .where(works)
       .forUpdate()
@@ -148,16 +146,16 @@ export async function rotateKey(
     if (beyond.length > 0) throw new ServiceError("scope_missing", `this key cannot hand on ${beyond.join(", ")}`);
     await transaction
       .updateTable("service.api_key")
-      // A key that would have ended earlier still does.
+      // A key that would have expired earlier still does.
       .set({ expires_at: sql<Date>`least(expires_at, clock_timestamp() + make_interval(secs => ${seconds}))` })
       .where("id", "=", old.id)
       .execute();
-    // Refused here, for the number of keys, the transaction takes the old key's end back.
+    // If this is refused for the number of keys, the transaction rolls the old key's expiry back.
     return await addKey(transaction, services, caller, { name: old.name, scopes: old.scopes }, "rotate", old.id);
   });
 }
 
-/** Ends a key, in every process within a second. Doing it again changes nothing. @throws ServiceError `not_found`. */
+/** Revokes a key, in every process within a second. Idempotent. @throws ServiceError `not_found`. */
 export async function revokeKey(services: Services, caller: Session, id: string): Promise<ApiKey> {
   if (!keyId.test(id)) throw noKey();
   return await services.db.transaction().execute(async (transaction) => {
@@ -183,7 +181,7 @@ async function addKey(
   replaces?: string,
 ): Promise<CreatedKey> {
   const { secret, uuid } = newSpellings();
-  // Two that make a key at once see each other: the second counts when the first one's is there.
+  // Serializes concurrent creations: the second one counts after the first has inserted.
   await transaction
     .selectFrom("service.account")
     .select("id")

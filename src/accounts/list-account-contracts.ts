@@ -23,13 +23,13 @@ export interface HeldContract {
 }
 
 export interface HeldContractPage extends Page<HeldContract> {
-  /** Contracts of all pages. */
+  /** Contracts on all pages. */
   total: bigint;
 }
 
 /**
- * The contracts of which an account holds a token, by address. The index is skipped through from
- * contract to contract, so a page costs its contracts, not the account's tokens.
+ * The contracts of which an account owns a token, by address. An index skip scan goes from contract to contract, so a
+ * page costs its contracts, not the account's tokens.
  */
 export async function listAccountContracts(
   services: Services,
@@ -39,7 +39,7 @@ export async function listAccountContracts(
   return single(await listContractsOfEachAccount(services, caller, input, [input.account]));
 }
 
-/** The same for several accounts, in one statement. */
+/** `listAccountContracts` for several accounts, in one statement. */
 export async function listContractsOfEachAccount(
   services: Services,
   _caller: Caller,

@@ -11,11 +11,11 @@ import { type Outcome, pagesForEach, readForEach } from "../nfts/read-for-each.t
 import type { Services } from "../services.ts";
 
 export interface ListAcquiredNftsInput {
-  /** Names of chains; empty: all of this installation. */
+  /** Chain names; empty: all chains of this installation. */
   chains: readonly string[];
   /** Any letter case, like `contracts`. */
   account: string;
-  /** Only tokens of these contracts; empty: of all. */
+  /** Only tokens of these contracts; empty: all contracts. */
   contracts: readonly string[];
   exclude: readonly Standard[];
   page: PageRequest;
@@ -33,12 +33,12 @@ interface AcquiredRow extends NftRow {
   batch_index: number;
 }
 
-/** The total is never counted. */
+/** The total is not counted. */
 export type AcquiredPage = Page<Nft> & { total: null };
 
 /**
- * What accounts hold on several chains, last acquired first, in one statement: an account's incoming movements, each kept
- * when it is the last that brought its token and the token is still held.
+ * Tokens that accounts own on several chains, last acquired first, in one statement: each incoming transfer of an
+ * account, if it is the last one that brought the token and the account still owns it.
  */
 export async function listAcquiredOfEach(
   services: Services,
@@ -124,7 +124,9 @@ function acquiredBy(
     ORDER BY ${order}`;
 }
 
-/** Behind a position of the merged list: on the position's own chain by place, on the others by time. */
+/**
+ * The rows beyond a position of the merged list: on the position's own chain by log position, on other chains by time.
+ */
 function beyond(chainId: number, position: Buffer | null, backward: boolean): RawBuilder<unknown> {
   if (!position) return sql`true`;
   const [timestamp = 0n, chain = 0n, block, log, batch] = unpackPosition(shape, position);
@@ -132,7 +134,7 @@ function beyond(chainId: number, position: Buffer | null, backward: boolean): Ra
     return sql`(x.block_number, x.log_index, x.batch_index) ${sql.raw(backward ? ">" : "<")}
       (${block}::bigint, ${log}::integer, ${batch}::integer)`;
   }
-  // Equal times are ordered by chain id.
+  // Ties in time are ordered by chain id.
   const same = backward ? BigInt(chainId) > chain : BigInt(chainId) < chain;
   const operator = sql.raw(`${backward ? ">" : "<"}${same ? "=" : ""}`);
   const inwards = sql.raw(backward ? "ASC" : "DESC");

@@ -5,44 +5,44 @@ import { openCursor, sealCursor } from "../db/cursor.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
 
-/** Which requests of an account are asked for. */
+/** Filters an account's requests. */
 export interface RequestFilter {
-  /** Those alone that were answered with an error. */
+  /** Only those answered with an error. */
   failed: boolean;
-  /** Id of the key that they were sent with. */
+  /** Id of the key they were sent with. */
   key?: string | undefined;
-  /** A part of the route, the path, the operation, its fields, the error's code or the request's id, in any letter case. */
+  /** Part of the route, path, operation, fields, error code or request id, in any letter case. */
   search?: string | undefined;
-  /** Where the page before ended. */
+  /** The cursor of the previous page. */
   before?: string | undefined;
 }
 
-/** What is kept of a request, without anything that was sent in its body or headers. */
+/** The stored facts of a request, without anything from its body or headers. */
 interface Kept {
   at: Date;
   method: string;
-  /** Its template: `/v0/nfts/{contract_address}`. */
+  /** Its route template: `/v0/nfts/{contract_address}`. */
   route: string;
-  /** What was asked for, with `…` for what is not kept. */
+  /** The requested path, with `…` for parts that are not stored. */
   path: string;
-  /** Of GraphQL: kind and name, and the root fields. */
+  /** GraphQL: the operation's kind and name, and its root fields. */
   operation: string | null;
   fields: string | null;
   status: number;
   code: string | null;
   /** Milliseconds. */
   ms: number;
-  /** How many of the account until then are not in the log: they came too fast. */
+  /** Requests of the account before this one that are not in the log, because they came too fast. */
   skipped: number;
 }
 
-/** A request of the last day. */
+/** A request of the last 24 hours. */
 export interface ListedRequest extends Kept {
   id: string;
   requestId: string;
-  /** Of the key; null: it was the session of a browser. */
+  /** The key that was used; null: a browser session. */
   key: { id: string; name: string } | null;
-  /** The wallet of a session that is known still, 0x and 40 hex digits. */
+  /** The wallet of a session, if the session is still stored: 0x and 40 hex digits. */
   wallet: string | null;
 }
 
@@ -51,9 +51,9 @@ const keyId = /^key_[0-9a-f]{32}$/;
 const maxSearch = 100;
 
 /**
- * The requests of the caller's account within the last day, newest first.
+ * The requests of the caller's account in the last 24 hours, newest first.
  *
- * @returns a page of 50, and `before` of the next one; null: there is none.
+ * @returns a page of 50, with `before` for the next one; null: there is none.
  * @throws ServiceError `value_error` for a wrong key or search, `invalid_continuation_string`.
  */
 export async function listRequests(
@@ -65,7 +65,7 @@ export async function listRequests(
     throw new ServiceError("value_error", "key must be the id of a key: key_ and 32 hex digits", { field: "key" });
   if (search !== undefined && search.length > maxSearch)
     throw new ServiceError("value_error", `search must be at most ${maxSearch} characters`, { field: "search" });
-  // PostgreSQL has no text with such a character, so nothing is like it.
+  // No PostgreSQL text contains a NUL, so nothing can match it.
   const wanted = search?.replaceAll("\0", "\ufffd").toLowerCase() ?? "";
   const list = `requests ${accountId}`;
   const position = before === undefined ? null : readPosition(config.keyPepper, list, before);
@@ -99,7 +99,7 @@ function requestOfRow({ id, key_id, request_id, name, wallet, ...row }: Row): Li
   const { at, method, route, path, operation, fields, status, code, ms, skipped } = row;
   return {
     ...{ id: String(id), at, method, route, path, operation, fields, status, code, ms, skipped, requestId: request_id },
-    // Keys stay when they are revoked; sessions go when newer ones come.
+    // Revoked keys stay in the table; sessions are removed when newer ones come.
     key: name === null || wallet ? null : { id: key_id, name },
     wallet: wallet && toHex(wallet),
   };

@@ -7,17 +7,20 @@ const ofAccount: TimeBudget = { perSecond: 400, most: 4_000 };
 export const workOfAddress: TimeBudget = { perSecond: 200, most: 2_000 };
 export const workOfAddresses: TimeBudget = { perSecond: 400, most: 4_000 };
 /**
- * In a day: a rented core is paid by the time it works (docs/limits.md). Two hundred visitors of a launch behind one
- * router take 210 s in two hours, which ask for a sale every two seconds; hence most of it is there at once.
+ * Per day: a rented core is paid by its working time (docs/limits.md). Two hundred visitors of a launch behind one
+ * router, who ask for a sale every two seconds, take 210 s in two hours; hence most of it is available at once.
  */
 export const workOfDay: TimeBudget = { most: 260_000, perSecond: 140_000 / 86_400 };
-/** A pool of connections owes that many milliseconds at most: who comes from there later waits no longer. */
+/**
+ * The most milliseconds that an owner's many connections can put it into debt. It bounds how long later visitors from
+ * there wait.
+ */
 const mostOwed = 5_000;
-/** Requests of one owner that wait before they begin, and all that wait, answers under way included. */
+/** Waiting requests of one owner that have not started; and everything that waits, including answers under way. */
 const maxBeginning = 64;
 const maxWaiting = 8_000;
 const everyMs = 5;
-/** A part of an answer that takes longer has a turn of long work. */
+/** A part of an answer that takes longer waits for a turn of long work. */
 const longMs = 1;
 
 interface Waiting {
@@ -27,14 +30,15 @@ interface Waiting {
 }
 
 /**
- * Bounds what content and pages, which need no key, may take of this process: each request and each part of a long answer
- * has a price in milliseconds, and whoever has used up what it may waits. Nobody else does: owners take turns.
+ * Bounds the time that content and pages, which need no key, may take of this process. Each request and each part of a
+ * long answer has a price in milliseconds; an owner that has used up its budget waits. Other owners do not: owners take
+ * turns.
  */
 export class OpenWork {
   readonly #limited: boolean;
   readonly #buckets = new TimeBuckets(
     { account: ofAccount, address: workOfAddress, addresses: workOfAddresses, day: workOfDay },
-    // Milliseconds that were paid ever, and requests that wait before they begin.
+    // Milliseconds charged so far, and waiting requests that have not started.
     () => ({ paid: 0, beginning: 0 }),
   );
   readonly #waiting = new FairQueue<Waiting>(maxWaiting);
@@ -46,11 +50,11 @@ export class OpenWork {
   }
 
   /**
-   * Pays for a request that begins, when its turn has come.
+   * Charges a request before it starts, when its turn has come.
    *
    * @param owner see `documentOwner`.
-   * @returns nothing for one that may begin at once.
-   * @throws ServiceError `rate_limit_exceeded` when too many of this owner wait.
+   * @returns nothing if it may start at once.
+   * @throws ServiceError `rate_limit_exceeded` when too many requests of this owner wait.
    */
   begin(owner: string, ms: number): Promise<void> | undefined {
     if (this.takeNow(owner, ms)) return undefined;
@@ -62,21 +66,21 @@ export class OpenWork {
     });
   }
 
-  /** Pays for the next part of an answer, when its turn has come; other requests are looked at in between. */
+  /** Charges the next part of an answer, when its turn has come; other requests are served in between. */
   async goOn(owner: string, ms: number): Promise<void> {
     if (!this.takeNow(owner, ms)) await this.#wait(owner, ms);
     if (ms > longMs) await turnOf(owner);
     else await new Promise((done) => setImmediate(done));
   }
 
-  /** Pays, if that is possible without waiting. */
+  /** Charges, if that is possible without waiting. */
   takeNow(owner: string, ms: number): boolean {
     if (this.#limited && !this.#mayTake(owner)) return false;
     this.charge(owner, ms);
     return true;
   }
 
-  /** Pays for what was done already. @param ms negative: gives back. */
+  /** Charges for work already done. @param ms negative: refunds. */
   charge(owner: string, ms: number): void {
     for (const bucket of this.#buckets.allOf(owner)) {
       bucket.left = Math.max(bucket.left - ms, -mostOwed);
@@ -84,7 +88,7 @@ export class OpenWork {
     }
   }
 
-  /** Milliseconds that this owner has paid, as long as it is remembered. */
+  /** Milliseconds charged to this owner, while it is remembered. */
   paid(owner: string): number {
     return this.#buckets.of(owner).paid;
   }

@@ -1,7 +1,7 @@
 import type { Bucket } from "../auth/plans.ts";
 import type { Scope } from "../db/tables/accounts.ts";
 
-/** What a request needs of its key: the one table that both APIs ask. */
+/** What a request needs of its key. Both APIs use this one table. */
 export interface Operation {
   scope: Scope;
   bucket: Bucket;
@@ -12,10 +12,10 @@ const upload: Operation = { scope: "upload", bucket: "upload" };
 const deploy: Operation = { scope: "deploy", bucket: "deploy" };
 const admin: Operation = { scope: "admin", bucket: "deploy" };
 
-/** Reads sent by POST, because they carry a file or a list. */
+/** Reads that are sent by POST, because they carry a file or a list. */
 const readingPosts = /^\/v0\/(recommendations|duplicates)\//;
 
-/** What a request of the REST API is. Paths are those of the whole server, `/v0/…`. */
+/** The operation of a REST request. Paths are those of the whole server, `/v0/…`. */
 export function operationOfRoute(method: string, path: string): Operation {
   if (/^\/v0\/me\/keys(\/|$)/.test(path)) return admin;
   if (/^\/v1\/webhooks(\/|$)/.test(path) && method !== "GET") return admin;
@@ -24,14 +24,14 @@ export function operationOfRoute(method: string, path: string): Operation {
   return deploy;
 }
 
-/** Rows that a page number skips for the price of one request. */
+/** Rows that a page number may skip for the price of one request. */
 const skippedForOne = 10_000;
 const skippedForEachMore = 100_000;
 
 /**
- * What a read of the REST API takes of the rate, in requests: by the rows that its statement may touch.
+ * The cost of a REST read, in requests: by the rows its statement may touch.
  *
- * @param url path and query, as the request has them.
+ * @param url path and query of the request.
  */
 export function costOfRoute(url: string): number {
   const at = url.indexOf("?");
@@ -42,16 +42,19 @@ export function costOfRoute(url: string): number {
   if (query.has("continuation")) return own;
   const skipped = (Number(query.get("page_number")) - 1) * Number(query.get("page_size") ?? 50);
   if (!(skipped > skippedForOne)) return own;
-  // Deeper pages are refused.
+  // Deeper pages are refused anyway.
   return own + Math.ceil(Math.min(skipped, 1_000_000) / skippedForEachMore);
 }
 
 const keyFields = new Set(["createKey", "rotateKey", "revokeKey", "viewer.keys"]);
 
-/** Whoever makes an endpoint has the account's events sent to it. */
+/** Webhooks receive the account's events, so managing them needs the scope admin. */
 const webhookFields = /Webhook|^(sendTestEvent|replayEvents)$/;
 
-/** What a root field of the GraphQL API is, or `viewer.` and a field of the caller's account. A mutation nobody thought of needs the right to spend. */
+/**
+ * The operation of a root field of the GraphQL API, or of `viewer.` and a field of `Viewer`. An unlisted mutation needs
+ * the right to spend.
+ */
 export function operationOfField(kind: "query" | "mutation" | "subscription", field: string): Operation {
   if (keyFields.has(field) || (kind === "mutation" && webhookFields.test(field))) return admin;
   if (kind !== "mutation" || /^refresh/.test(field)) return read;
@@ -68,11 +71,11 @@ export const openFields: ReadonlySet<string> = new Set([
   "__type",
 ]);
 
-/** Subscriptions that need no key, and ask a chain's node. Their names are also those of fields that need one. */
+/** Subscriptions that need no key and read from a chain's node. Query fields of the same names do need a key. */
 export const openSubscriptions: ReadonlySet<string> = new Set(["collection"]);
 
 /**
- * Root fields that need no key and ask the database or a chain's node: each of their aliases is a question of its own,
- * and is counted for the address of a caller without a key.
+ * Root fields that need no key and read the database or a chain's node. Each alias counts as a question, for a caller
+ * without a key against its address.
  */
 export const countedFields: ReadonlySet<string> = new Set(["status", "eligibility"]);

@@ -6,10 +6,10 @@ import type { ChargeState, Scope, Tier } from "../db/tables/accounts.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
 
-/** What an operator's commands need; they run without the rest of the service. */
+/** The services that operator commands need; they run without the rest of the service. */
 export type OperatorServices = Pick<Services, "db" | "config">;
 
-/** An account with its first key, of any tier. */
+/** Creates an account of any tier with its first key. */
 export async function openAccount(
   { db, config }: OperatorServices,
   actor: string,
@@ -38,7 +38,7 @@ export async function listAccounts({ db }: OperatorServices) {
     .execute();
 }
 
-/** Changes an account's tier, or blocks and unblocks it; in force everywhere within a second. */
+/** Changes an account's tier, suspends or reinstates it; in force everywhere within a second. */
 export async function changeAccount(
   { db }: OperatorServices,
   actor: string,
@@ -59,7 +59,7 @@ export async function changeAccount(
   });
 }
 
-/** A further key of an account. */
+/** Adds a key to an account. */
 export async function addAccountKey(
   { db, config }: OperatorServices,
   actor: string,
@@ -84,7 +84,7 @@ export async function listAccountKeys({ db }: OperatorServices, accountId: strin
     .execute();
 }
 
-/** Ends a key, or with `spelling` only its UUID, which legacy clients send. */
+/** Revokes a key, or with `spelling` only its UUID, which legacy clients send. */
 export async function endKey(
   { db }: OperatorServices,
   actor: string,
@@ -116,7 +116,7 @@ export async function listAllCharges({ db }: OperatorServices, state: ChargeStat
     .execute();
 }
 
-/** What an operator may do with a charge, and from which state. */
+/** The state changes that an operator may make to a charge. */
 export const chargeMoves = {
   settle: { from: "open", to: "settled" },
   void: { from: "open", to: "void" },

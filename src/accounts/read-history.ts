@@ -2,21 +2,21 @@ import { sql } from "kysely";
 import type { Services } from "../services.ts";
 import { samplePeriodSeconds } from "./take-samples.ts";
 
-/** Of one line: as many periods of five minutes as a day has. */
+/** Points per line: a day has that many periods of five minutes. */
 const mostPoints = 288;
 
-/** All who ask within this time get the same answer, so that a crowd costs one statement. */
+/** Callers within this time share one answer, so that a crowd costs one statement. */
 const keptMs = 10_000;
 const kept = new WeakMap<Services, { until: number; text: Promise<string> }>();
 
 /**
- * The last 24 hours of every chain that has an endpoint, for plots: what workers wrote down (`takeSamples`), and what mined
- * transactions cost. Ten seconds old at most. It has nothing of any account.
+ * The last 24 hours of every chain that has an endpoint, for plots: the samples of workers (`takeSamples`) and the cost
+ * of mined transactions. At most ten seconds old. It contains nothing of any account.
  *
- * @returns JSON: `now`, and `chains`, each with `chain`, `chainId`, `everySeconds` (from one point to the next), `points` (`at`,
- *   `lagSeconds`, `lagBlocks`, `waiting`, `oldestSeconds`), `wallets` (`wallet`, and `points` of `at` and `wei`) and `spending` (`hour`, `wei`; hours
- *   without any are left out). Times are Unix seconds, amounts decimal text. A point has the highest value since the one
- *   before it; the last point is the newest sample.
+ * @returns JSON: `now`, and `chains`, each with `chain`, `chainId`, `everySeconds` (between points), `points` (`at`,
+ * `lagSeconds`, `lagBlocks`, `waiting`, `oldestSeconds`), `wallets` (`wallet`, and `points` of `at` and `wei`) and
+ * `spending` (`hour`, `wei`; hours without any are left out). Times are Unix seconds, amounts decimal text. A point has
+ * the highest value since the previous one; the last point is the newest sample.
  */
 export async function readHistory(services: Services): Promise<string> {
   const known = kept.get(services);
@@ -28,7 +28,7 @@ export async function readHistory(services: Services): Promise<string> {
   return await text;
 }
 
-/** One statement. A span that has more samples than a plot has room for is divided into as many parts. */
+/** One statement. A span with more samples than a plot has points is divided into that many parts. */
 async function askHistory({ db, chains }: Services): Promise<string> {
   const shown = chains.filter(({ rpcUrls }) => rpcUrls.length > 0);
   const { rows } = await sql<{ text: string }>`

@@ -11,84 +11,91 @@ import type { ChainTrouble } from "./troubles.ts";
 export interface ChainStatus {
   chain: string;
   chainId: number;
-  /** Last block the index has taken in; null before the first. */
+  /** The last indexed block; null before the first. */
   indexedBlock: string | null;
   indexedAt: string | null;
-  /** Since that block's time; 0 while the index has its node's head, since nothing is missing then. */
+  /**
+   * Seconds since that block's timestamp; 0 while the index has reached its node's head, because nothing is missing
+   * then.
+   */
   lagSeconds: number | null;
-  /** Blocks between the index and its node's head; null while no node tells it. */
+  /** Blocks between the index and its node's head; null while no node reports its head. */
   lagBlocks: number | null;
-  /** Since the indexer looked last. */
+  /** Since the indexer last polled. */
   checkedSecondsAgo: number | null;
-  /** Since a node reported its head last. */
+  /** Since a node last reported its head. */
   nodeSeenSecondsAgo: number | null;
-  /** Since the index took in a block last; 0 while it has its node's head. */
+  /** Since the index last took in a block; 0 while it has reached its node's head. */
   standsSeconds: number | null;
-  /** What an index that stands waits for; null while it moves. `indexer`: nothing that can be seen. */
+  /** Why a stalled index does not move; null while it moves. `indexer`: no cause outside the indexer is visible. */
   waitsFor: "processor" | "nodes" | "database" | "indexer" | null;
   /**
-   * What of the chain's headers proves nothing, so that its index believes endpoints that agree: `blooms` (logsBloom), `receipts`
-   * (receiptsRoot), `positions` (transaction indexes have gaps).
+   * Parts of the chain's headers that cannot prove logs, so that the index relies on agreeing endpoints instead:
+   * `blooms` (logsBloom), `receipts` (receiptsRoot), `positions` (transaction indexes have gaps).
    */
   unproven: ("blooms" | "receipts" | "positions")[];
   /**
-   * The index's endpoints in the order of `RPC_URL_<CHAIN>`, without websockets. `rests`: it failed and is asked last. `contradicts`: it
-   * serves another chain or history. `blocksOfLogs`: it gives logs of so many blocks at a time; null: of all that were asked for.
+   * The index's endpoints in the order of `RPC_URL_<CHAIN>`, without websockets. `rests`: it failed and is asked last.
+   * `contradicts`: it serves another chain or history. `blocksOfLogs`: the most blocks it gives logs of at a time;
+   * null: no limit seen.
    */
   endpoints: {
     state: "used" | "rests" | "contradicts";
     blocksOfLogs: number | null;
-    /** In the node's words, without addresses and keys. The classes are in docs/indexing.md. */
+    /** The node's message, without addresses and keys. The classes are in docs/indexing.md. */
     lastFault: { class: string; at: string; words: string } | null;
   }[];
-  /** Final blocks of the index that were compared with another endpoint's logs, and how many logs it lacks, in which of them. */
+  /**
+   * Final blocks of the index that were compared with another endpoint's logs, and the logs the index lacks, with the
+   * first and last such block.
+   */
   sampled: { blocks: number; missingLogs: number; firstBlock: string | null; lastBlock: string | null };
-  /** Endpoints that have to agree on a block before a deployment counts as final. */
+  /** How many endpoints must agree on a block before a deployment counts as final. */
   quorum: number;
   walletStates: { wallet: string; state: string; nextNonce: string; open: number }[];
   /**
-   * Those that are configured here. `hasRole` is null while no worker has read it in the last minute;
-   * `externalTransactions` counts what another installation sent.
+   * The wallets configured here. `hasRole` is null if no worker has read it in the last minute; `externalTransactions`
+   * counts those sent by another installation.
    */
   wallets: { wallet: string; hasRole: boolean | null; externalTransactions: number }[];
-  /** Deployments and updates that are not final, by state. */
+  /** Deployments and updates that are not final yet, by state. */
   queue: Record<string, number>;
-  /** Of them those that wait for something, by its name: `fee`, `budget`, `balance`, `wallet` and so on. */
+  /** Those of them that wait, by reason: `fee`, `budget`, `balance`, `wallet` and so on. */
   held: Record<string, number>;
   oldestWaitingSeconds: number | null;
   /**
-   * What the chain's logs reported and the index does not list, over 100,000 contracts at most: tokens of withheld ranges,
-   * blocks of a contract that moved too much in them, and logs that cannot be read.
+   * What the chain's logs reported but the index does not list, over at most 100,000 contracts: tokens of withheld
+   * ranges, blocks in which a contract moved too many tokens, and undecodable logs.
    */
   leftOut: { withheldTokens: number; suspendedBlocks: number; undecodableLogs: number };
   troubles: ChainTrouble[];
 }
 
 export interface ServiceStatus {
-  /** Refused: it answers, and does not let this process read; the log says what is missing. */
+  /** Refused: it answers but denies this process access; the log says what is missing. */
   database: "ok" | "unreachable" | "refused";
   /** By how many seconds this process's clock is ahead of the database's, and whether that is too much. */
   clock: { aheadSeconds: number | null; wrong: boolean };
   /**
-   * Where the workers have transactions signed, and what is wrong with it. Without a kind: no worker that signs has reported in the
-   * last minute.
+   * What signs the workers' transactions, and its trouble. Without a kind: no signing worker has reported in the last
+   * minute.
    */
   signer: { kind: "in_process" | "signer" | "web3signer" | null; trouble: SignerTrouble | null };
-  /** Standbys this process reads from; one with a trouble gets no reads, and the others or the primary answer. */
+  /** Standbys this process reads from. One with a trouble gets no reads; the others or the primary answer. */
   replicas: ReplicaStatus[];
   chains: ChainStatus[];
-  /** Tokens whose metadata waits or failed; 100000 stands for more. */
+  /** Tokens whose metadata is pending or failed; 100000 means that many or more. */
   metadata: Record<string, number>;
   /** Uploads that are not pinned. */
   pins: Record<string, number>;
 }
 
-/** An indexer reports every few seconds. */
+/** An indexer reports every few seconds, so this long without a report is a stall. */
 const stalledSeconds = 120;
 const stuckSeconds = 600;
-/** A node that answers is asked every few seconds. */
+/** A healthy node is polled every few seconds. */
 const unseenSeconds = 10;
-/** Whose flags are added up for one answer. */
+/** The most contracts whose flags one answer sums up. */
 const mostContracts = 100_000;
 
 interface Row {
@@ -124,11 +131,11 @@ interface Row {
   pins: { state: string; items: number }[];
 }
 
-/** Whoever asks within this time gets the same answer, so that anybody may ask without a key. */
+/** Callers within this time share one answer, so that anybody may ask without a key. */
 const keptMs = 1_000;
 const kept = new WeakMap<Services, { until: number; status: Promise<ServiceStatus> }>();
 
-/** How the service is: for operators and load balancers; holds nothing of any account. A second old at most. */
+/** The service's status, for operators and load balancers; contains nothing of any account. At most a second old. */
 export async function readStatus(services: Services): Promise<ServiceStatus> {
   const known = kept.get(services);
   const now = performance.now();
@@ -241,7 +248,7 @@ function chainStatus(
     standsSeconds: fresh ? Math.max(0, Math.round(fresh.stands)) : null,
     waitsFor: fresh?.waits_for ?? null,
     unproven: fresh?.unproven ?? [],
-    // Their hosts are for the operator: `mintyard doctor` has them.
+    // Hosts are for the operator only: `mintyard doctor` shows them.
     endpoints: (fresh?.endpoints ?? []).map(({ state, blocksOfLogs, lastFault }) => ({
       state,
       blocksOfLogs,
@@ -278,7 +285,7 @@ function chainStatus(
     ? troublesOf(status, services.relay.nodes(chain), services.config.maxIndexLagBlocks, fresh ?? null)
     : [];
   if (shared.some(({ wallet, recent }) => recent && wallets.includes(wallet))) troubles.push("wallet_shared");
-  // A local chain's time is moved on purpose.
+  // A local chain's clock is moved on purpose.
   if (row && !chain.local && timestamp !== null && timestamp - row.now > clockToleranceSeconds)
     troubles.push("block_from_future");
   if (isDeployable(chain)) troubles.push(...signerTroubles(row, signer));
@@ -290,12 +297,14 @@ function signerTroubles(row: Row | null, { kind, trouble }: ServiceStatus["signe
   return row && kind === null ? ["worker_missing"] : [];
 }
 
-/** A right, a schema, a database or a password that is missing (classes 28, 3D, 3F and 42 of PostgreSQL's error codes). */
+/** A privilege, schema, database or password is missing (classes 28, 3D, 3F and 42 of PostgreSQL's error codes). */
 function isRefusal(error: unknown): boolean {
   return /^(28|3D|3F|42)/.test(String((error as { code?: unknown }).code ?? ""));
 }
 
-/** None where their keys cannot be read: requests and the worker say why, and the rest of the status is reported. */
+/**
+ * Empty if the wallets' keys cannot be read: requests and the worker report why; the rest of the status still works.
+ */
 function walletsOf(services: Services, chain: Services["chains"][number]): string[] {
   try {
     return isDeployable(chain) ? services.relay.signers(chain).map(({ address }) => address.toLowerCase()) : [];

@@ -3,26 +3,26 @@ import { readTimeout } from "../db/pool/read-errors.ts";
 import { type Answer, RequestEnd, requestEnd, withReadScope, withTenantScope } from "../db/tenancy/tenant.ts";
 
 /**
- * Runs what serves one request; the database shows it the rows of the account that `authenticate` finds within.
+ * Runs the handling of one request. The database shows it the rows of the account that `authenticate` finds inside.
  *
- * @param answer of the request: when its client goes away, statements under way are cancelled.
+ * @param answer of the request: when its client leaves, running statements are cancelled.
  */
 export function inRequestScope<T>(run: () => T, answer: Answer | null = null): T {
   return withTenantScope(run, new RequestEnd(answer));
 }
 
-/** Runs reads of the index for an account, until the client goes away. They see no tenant's rows. */
+/** Runs index reads for an account, until the client leaves. They see no tenant's rows. */
 export function inReadScope<T>({ accountId: account, tier }: Caller, answer: Answer, run: () => T): T {
   return withReadScope({ account, tier }, new RequestEnd(answer), run);
 }
 
-/** A timer may come that much early. */
+/** A timer may fire this much early. */
 const leastLookMs = 5;
 
 /**
- * Runs a query of several reads, for as long as one of them may take.
+ * Runs a query of several reads within the time limit of a single read.
  *
- * @param limitMs from then on its statements are cancelled. The time in which one waits for a connection does not count.
+ * @param limitMs after which its statements are cancelled. Time spent waiting for a connection does not count.
  * @throws ServiceError `read_timeout`.
  */
 export async function withinTime<T>(limitMs: number, run: () => T): Promise<Awaited<T>> {
@@ -37,7 +37,7 @@ export async function withinTime<T>(limitMs: number, run: () => T): Promise<Awai
         return;
       }
       const over = readTimeout(limitMs);
-      // First of all the answer: what is cancelled then fails with nobody left to hear it.
+      // Reject the answer first, so that nobody is left to see the cancelled statements fail.
       failed(over);
       end?.end(over);
     };

@@ -6,8 +6,8 @@ const keptMs = 10_000;
 const queues = ["deployment", "update", "metadata"] as const;
 
 /**
- * Ages of queues, sizes, replication, row-level security and the last backup, by one statement every ten seconds at
- * most. While the database is away there are none: nothing known is no reason to say that all is well.
+ * Gauges of queue ages, sizes, replication, row-level security and the last backup, read by one statement at most every
+ * ten seconds. While the database is away they are absent: missing data must not look healthy.
  */
 export function watchService(metrics: Metrics, services: Services): void {
   const gauge = gaugesOf(
@@ -76,44 +76,44 @@ export function watchService(metrics: Metrics, services: Services): void {
 }
 
 function ageOf({ queues: all }: ServiceFigures, queue: string, chainId: number | null): number {
-  // Several kinds of requests are one queue here.
+  // Several kinds of requests share one queue here.
   return Math.max(
     0,
     ...all.filter((item) => item.queue === queue && item.chain_id === chainId).map(({ seconds }) => seconds),
   );
 }
 
-/** What `service.figures()` and `service.event_figures()` give, and whether policies bind this process. */
+/** The results of `service.figures()` and `service.event_figures()`, and whether policies bind this process. */
 export interface ServiceFigures {
-  /** Age of the oldest item that waits; none waits where there is no entry. `chain_id` is null for pins. */
+  /** Age of the oldest waiting item; without an entry none waits. `chain_id` is null for pins. */
   queues: { queue: "deployment" | "update" | "metadata" | "pin"; chain_id: number | null; seconds: number }[];
-  /** Bytes of uploads and presale lists, by tier of their accounts. */
+  /** Bytes of uploads and presale lists, by account tier. */
   stored: Record<string, number>;
   databaseBytes: number;
   standbys: number;
-  /** A commit waits for a standby. */
+  /** Whether a commit waits for a standby. */
   synchronous: boolean;
-  /** Bytes that a standby has not applied, by its application_name; none where the login may not know. */
+  /** Bytes that a standby has not applied, by its application_name; none if the login may not know. */
   lags: Record<string, number>;
-  /** Since the moment that the last backup shows; without one, since the database was made. */
+  /** Seconds since the moment the last backup covers; without a backup, since the database was created. */
   backupSeconds: number;
   backedUp: boolean;
   events: {
-    /** Endpoints by state; `failing` are those whose last try failed. */
+    /** Endpoints by state; `failing`: the last try failed. */
     webhooks: Record<string, number>;
-    /** How long what is due has waited, of endpoints that answer; null: nothing is due. */
+    /** How long due messages have waited, for endpoints that answer; null: nothing is due. */
     dueSeconds: number | null;
-    /** Age of the oldest event that was not compared with endpoints yet. */
+    /** Age of the oldest event not yet matched with endpoints. */
     unmatchedSeconds: number | null;
   };
-  /** Relations with policies that show this process the rows of every account. */
+  /** Relations whose policies do not bind this process: it sees every account's rows in them. */
   unbound: string[];
   /** The last try of PostgreSQL to archive a part of its log failed; false where it archives none. */
   archiveFails: boolean;
 }
 
 /**
- * Reads them by one statement, under the role of this process.
+ * Reads the figures by one statement, under this process's role.
  *
  * @returns null while the database does not answer.
  */

@@ -11,26 +11,26 @@ import type { Services } from "../services.ts";
 import { revokeKey } from "./keys.ts";
 import type { ProvenWallet } from "./wallet-accounts.ts";
 
-/** What a page knows of its session. */
+/** A session as its page knows it. */
 export interface SessionInfo {
   accountId: string;
   /** Lower case. */
   wallet: Address;
-  /** To be sent with each write, in `X-CSRF-Token`. */
+  /** Sent with each write, in `X-CSRF-Token`. */
   csrfToken: string;
   expiresAt: Date;
 }
 
 export interface OpenedSession extends SessionInfo {
-  /** What the cookie holds; it can be seen only now. */
+  /** The cookie's value; visible only now. */
   secret: string;
-  /** The account was opened by this. */
+  /** The account was created by this sign-in. */
   isNew: boolean;
 }
 
-/** Seconds. The end is fixed: a session that is used does not grow longer. */
+/** Seconds. The end is fixed: using a session does not extend it. */
 export const sessionSeconds = 86_400;
-/** Browsers of one account; a further one ends the oldest session. */
+/** Sessions per account; a further one ends the oldest. */
 const maxSessions = 20;
 
 /** Opens a session. @throws ServiceError `account_suspended`. */
@@ -44,7 +44,7 @@ export async function openSession(
   const { keyPepper } = services.config;
   const secret = newSessionSecret();
   const expiresAt = await services.db.transaction().execute(async (transaction) => {
-    // Two that sign in at once see each other's session.
+    // Concurrent sign-ins wait here, so that each sees the other's session.
     const account = await transaction
       .selectFrom("service.account")
       .select(["suspended", sql<Date>`clock_timestamp() + make_interval(secs => ${sessionSeconds})`.as("end")])
@@ -83,7 +83,7 @@ export async function openSession(
 }
 
 /**
- * What a page that was loaded anew has to know of its session.
+ * The session, for a page that was reloaded.
  *
  * @param secret of the cookie.
  * @throws ServiceError `invalid_credentials` for a session that has ended, `account_suspended`.
@@ -116,19 +116,19 @@ export async function endSession(services: Services, secret: string, requestId: 
 }
 
 /**
- * What a page of ours sends with each write of a session. It follows from the session, so nothing is stored; a page of
- * another site can neither read nor compute it.
+ * The CSRF token that our pages send with each write of a session. It is derived from the session, so nothing is
+ * stored; a page of another site can neither read nor compute it.
  */
 function csrfTokenOf(pepper: string, session: string): string {
   return createHmac("sha256", pepper).update(`csrf ${session}`).digest("base64url");
 }
 
-/** Whether a key that has worked is that of a browser's session. */
+/** Whether a valid key is that of a browser session. */
 export function isSessionSecret(key: string): boolean {
   return key.startsWith(sessionPrefix);
 }
 
-/** Whether a write with a session's cookie comes from a page that knows the session's token. */
+/** Whether a write with a session cookie comes from a page that knows the session's CSRF token. */
 export function isWriteOfSession({ config }: Services, secret: string, csrfToken: string): boolean {
   const wanted = Buffer.from(csrfTokenOf(config.keyPepper, secret));
   const given = Buffer.from(csrfToken);

@@ -21,22 +21,22 @@ import { admitAddress, asksLocalChainsOnly } from "./admit-address.ts";
 import { type OpenedSession, openSession } from "./sessions.ts";
 import { accountOfWallet, joinWallet, openWalletAccount } from "./wallet-accounts.ts";
 
-/** What the wallet shows to the person who signs (EIP-4361, `statement`). */
+/** The statement that the wallet shows to the signer (EIP-4361, `statement`). */
 export const signInStatement = "Sign in to Mintyard. This costs nothing and sends no transaction.";
 
-/** How long a nonce and the message around it hold. */
+/** How long a nonce, and the message with it, is valid. */
 export const signInMs = 300_000;
-/** What the clock of a visitor's machine may be ahead of this one. */
+/** How far the clock of a visitor's machine may be ahead of ours. */
 const clockMs = 60_000;
 const maxMessageLength = 2_000;
 
-/** Who asks, as far as that is known without an account. */
+/** The client, as far as it is known without an account. */
 export interface SignInRequest {
   address: string | null;
   requestId: string;
 }
 
-/** What a wallet needs for a message to sign. */
+/** What a wallet needs to compose the message. */
 export interface SignInChallenge {
   /** 128 bits in letters and digits. */
   nonce: string;
@@ -45,35 +45,38 @@ export interface SignInChallenge {
 }
 
 export interface SignInInput {
-  /** The EIP-4361 message, letter by letter as it was signed. */
+  /** The EIP-4361 message exactly as it was signed. */
   message: string;
   signature: Hex;
   /** The secret that the browser got with its nonce. */
   browser: string;
-  /** An account that the caller has opened with a key already: the wallet opens it from now on. */
+  /** The account that the caller has opened with a key; from now on the wallet signs in to it. */
   joinTo?: string | undefined;
 }
 
-/** A signature of a contract wallet has the bytes that its contract takes; more than this is none. */
+/** A contract wallet's signature may have any length its contract accepts; this is the limit. */
 const maxSignature = 16_384;
 
-/** Of one verification: a wallet that is deployed for it, and then checks several signatures, needs two thirds of it. */
+/**
+ * Gas of one verification: two thirds of it are enough for a wallet that is deployed first and then checks several
+ * signatures.
+ */
 const verificationGas = 1_500_000;
-/** Of the readers' budget: a node works as long for that as for so many calls of a collection. */
+/** What a verification takes of the readers' budget: it costs a node as much as this many collection calls. */
 const verificationCalls = 10;
 
-/** Which chain a contract wallet is on is known later. */
+/** The chain of a contract wallet is not known yet at this point. */
 const questionsOf = (services: Services, cost: number) => ({ cost, ofDay: asksLocalChainsOnly(services) ? 0 : cost });
 
 const sha256Of = (text: string) => createHash("sha256").update(text).digest();
 
-/** The secret of a browser that asks for a nonce. */
+/** A secret for a browser that requests a nonce. */
 export function newBrowser(): string {
   return randomBytes(24).toString("base64url");
 }
 
 /**
- * Makes a nonce that one message may use once, within five minutes, from the browser that asked for it.
+ * Creates a nonce that one message may use once, within five minutes, from the browser that requested it.
  *
  * @param browser a secret of that browser; at least 128 random bits.
  * @throws ServiceError `rate_limit_exceeded`.
@@ -99,11 +102,11 @@ export async function newChallenge(
 }
 
 /**
- * Opens a session for the wallet that signed. A wallet that never came before opens a free account where sign-up is
- * open. A nonce is used up by its first message, also by one whose signature is wrong.
+ * Opens a session for the wallet that signed. A wallet that is new here gets a free account if sign-up is open. The
+ * first message uses the nonce up, even if its signature is wrong.
  *
- * @throws ServiceError `value_error` for a message that does not hold, `invalid_credentials` for a used nonce or a
- *   wrong signature, `sign_up_closed`, `account_suspended`, `rate_limit_exceeded`.
+ * @throws ServiceError `value_error` for an invalid message, `invalid_credentials` for a used nonce or a wrong
+ * signature, `sign_up_closed`, `account_suspended`, `rate_limit_exceeded`.
  */
 export async function signIn(services: Services, input: SignInInput, request: SignInRequest): Promise<OpenedSession> {
   await admitAddress(services, request.address, questionsOf(services, 2), () => undefined);
@@ -119,7 +122,7 @@ export async function signIn(services: Services, input: SignInInput, request: Si
     .returning("digest")
     .executeTakeFirst();
   if (!used) throw new ServiceError("invalid_credentials", "this nonce was used, has expired, or is another browser's");
-  // The chain tells contract wallets apart; a private key is the same on each.
+  // Contract wallets are distinguished by chain; a private key is the same on every chain.
   const chainId = (await signedByKey(claim.address, input))
     ? 0
     : await signedByContract(services, claim, input, `address:${request.address ?? ""}`);
@@ -140,11 +143,11 @@ async function signedByKey(address: Address, { message, signature }: SignInInput
 }
 
 /**
- * ERC-1271, and ERC-6492 for a wallet that does not stand yet. The contract is whoever's who signs in, so it gets so much gas and
- * no more, and its node is asked as readers ask.
+ * Verifies by ERC-1271, or ERC-6492 for a wallet that is not deployed yet. The contract is under the caller's control,
+ * so its gas is bounded, and its node calls take turns with those of readers.
  *
  * @returns the chain that the contract is on.
- * @throws ServiceError `invalid_credentials`; `service_unavailable` when readers have asked too much.
+ * @throws ServiceError `invalid_credentials`; `service_unavailable` when readers have used up their calls.
  */
 async function signedByContract(
   services: Services,
@@ -164,7 +167,7 @@ async function signedByContract(
     await services.relay
       .nodes(chain)
       .first((node) => node.ask([{ method: "eth_call", params: [call, "latest"] }]))
-      // A node that does not answer counts as a contract that says no.
+      // A node that does not answer counts as an invalid signature.
       .catch(() => []);
   const [answer] = await services.readerCalls.alone(chain, owner, verificationCalls, ask);
   if (answer && "result" in answer && /^0x0*1$/.test(String(answer.result))) return chain.id;
@@ -174,7 +177,7 @@ async function signedByContract(
   );
 }
 
-/** What a signed message says, checked as far as that is possible without the signature. */
+/** The content of a signed message, checked as far as possible without the signature. */
 interface SignInClaim {
   /** Lower case. */
   address: Address;
@@ -183,10 +186,11 @@ interface SignInClaim {
 }
 
 /**
- * Reads an EIP-4361 message strictly: it must be letter by letter what its parts make, so that nothing stands in it
- * that the wallet showed and this does not see.
+ * Parses an EIP-4361 message strictly: it must equal, character by character, the message composed from its parts, so
+ * that it contains nothing that the wallet displayed and this parser missed.
  *
- * @param publicUrl where browsers find this server. The header `Host` is whatever the sender wrote, so it proves nothing.
+ * @param publicUrl the URL at which browsers reach this server. The `Host` header is chosen by the sender, so it proves
+ * nothing.
  * @param now milliseconds.
  * @throws ServiceError `value_error` naming the part that is wrong.
  */
@@ -202,7 +206,7 @@ function readSignInMessage(
   if (scheme !== undefined && `${scheme}:` !== here.protocol) throw wrongMessage("its scheme is not this site's");
   if (new URL(uri).origin !== here.origin) throw wrongMessage("its URI is of another site");
   if (statement !== signInStatement) throw wrongMessage("its statement is not this service's");
-  // What a wallet shows as further rights, nobody here grants or knows of.
+  // The wallet shows resources as further permissions, but this service grants none.
   if (parts.resources !== undefined) throw wrongMessage("it lists resources");
   const chain = chains.find(({ id }) => id === chainId);
   if (!chain) throw wrongMessage(`this installation does not serve chain ${chainId}`);
@@ -224,7 +228,7 @@ function isExact(parts: ReturnType<typeof parseSiweMessage>, text: string): part
   }
 }
 
-/** A loopback server has a second name, which browsers take for another site. */
+/** A loopback server has a second name, which browsers treat as another site. */
 function originsOf(publicUrl: string): URL[] {
   const url = new URL(publicUrl);
   if (!isLoopback(url.hostname)) return [url];

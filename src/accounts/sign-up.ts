@@ -16,7 +16,7 @@ export const signUpFields = {
   email: text({ doc: "An e-mail address, up to 254 characters; none when absent." }),
 };
 
-/** The only time the key can be seen. */
+/** The key is shown only here. */
 export interface SignedUp {
   accountId: string;
   tier: Tier;
@@ -26,14 +26,14 @@ export interface SignedUp {
   legacyKey: string;
 }
 
-/** One block of addresses may open a twentieth of a day's accounts: a farm of keys has to own many blocks. */
+/** One address block may open a twentieth of a day's accounts, so that a farm of accounts has to own many blocks. */
 const blocksOfDay = 20;
 
 /**
- * Opens a free account with its first key. Counted are the client's block of addresses (whoever has one IPv6 address
- * has billions), and all of them together by day.
+ * Opens a free account with its first key. Sign-ups are limited per address block (a single IPv6 client has billions of
+ * addresses) and per day in total.
  *
- * @param address of the client; null is counted with all others of which none is known.
+ * @param address of the client; clients with an unknown address (null) share one block.
  * @throws ServiceError `sign_up_closed`, `storage_full`, `value_error`, `rate_limit_exceeded`.
  */
 export async function signUp(
@@ -68,8 +68,8 @@ function requireOpen({ config }: Services): void {
 }
 
 /**
- * Whether a client may open one more account. Takes from all buckets or from none: a refusal by one costs nothing of the
- * others.
+ * Admits one more sign-up of a client. Takes from all buckets or from none: a refusal by one leaves the others as they
+ * were.
  *
  * @throws ServiceError `sign_up_closed`, `storage_full`, `rate_limit_exceeded`.
  */
@@ -93,7 +93,7 @@ export async function admitSignUp(services: Services, address: string | null): P
   }
 }
 
-/** A name that people read: no control characters, no lone surrogates, which the database would refuse. */
+/** Checks a display name: no control characters, and no lone surrogates, which the database would refuse. */
 export function checkName(text: string, field: string): string {
   const name = text.trim();
   if (name.length >= 1 && name.length <= 100 && name.isWellFormed() && !/\p{Cc}/u.test(name)) return name;
@@ -108,11 +108,10 @@ function checkEmail(text: string | undefined): string | null {
 }
 
 /**
- * The block of addresses that one client is taken to have: an IPv4 /24, an IPv6 /48. An IPv4 address in an IPv6 one is
- * an IPv4 address.
+ * The address block attributed to one client: an IPv4 /24 or an IPv6 /48. An IPv4-mapped IPv6 address counts as IPv4.
  *
- * @param address as the socket or a trusted proxy names it; null: not known.
- * @returns `192.0.2.0/24`, `2001:db8:1::/48`, or `?` for what is no address.
+ * @param address from the socket or a trusted proxy; null: unknown.
+ * @returns `192.0.2.0/24`, `2001:db8:1::/48`, or `?` for anything that is no address.
  */
 export function addressBlock(address: string | null): string {
   if (address === null || !ipaddr.isValid(address)) return "?";

@@ -5,11 +5,11 @@ import { isDeployable } from "../transactions/chain/context.ts";
 import { readStatus, type ServiceStatus } from "./read-status.ts";
 
 const keptMs = 5_000;
-/** Reasons that are shown while nothing waits for them, too: an alert asks for them. */
+/** Reasons that are reported even while nothing waits for them, because an alert queries them. */
 const heldFor = { fee: 0, budget: 0, balance: 0, wallet: 0 };
 const allStates = ["open", "paused_funds", "reconcile", "halted"];
 
-/** What `/status` says, as gauges. Every process shows the same: read them with `max`. */
+/** The content of `/status` as gauges. Every process reports the same values: aggregate them with `max`. */
 export function watchStatus(metrics: Metrics, services: Services): void {
   const { registry } = metrics;
   const read = readCached(keptMs, () => readStatus(services));
@@ -26,7 +26,7 @@ export function watchStatus(metrics: Metrics, services: Services): void {
   );
   const signs = services.chains.some(isDeployable);
   gauge("mintyard_signer_up", "1 while what signs for the workers' wallets does.", ["kind"], (set, { signer }) => {
-    // Without a worker that signs nothing is signed either.
+    // Without a signing worker nothing is signed either.
     const up = signer.kind === null ? !signs : signer.trouble === null;
     set(up ? 1 : 0, { kind: signer.kind ?? "none" });
   });
@@ -178,7 +178,7 @@ export function watchStatus(metrics: Metrics, services: Services): void {
     set(freeBytes),
   );
   const { disk } = services.config;
-  // A mark that is not set has no series: nothing can be compared with it.
+  // An unset limit has no series, so that nothing is compared with it.
   const mark = (name: string, help: string, bytes: number) => {
     if (bytes > 0) new Gauge({ name, help, registers: [registry] }).set(bytes);
   };

@@ -9,15 +9,15 @@ import { undecidedStates } from "../transactions/lifecycle.ts";
 import { pollBalances } from "../transactions/track/watch.ts";
 import { type ChainStatus, readStatus } from "./read-status.ts";
 
-/** Seconds from one sample to the next. On a local chain somebody looks for some minutes, and wants to see them. */
+/** Seconds between samples. Local chains are sampled more often, because developers watch them for minutes only. */
 export const samplePeriodSeconds = ({ local }: Pick<Chain, "local">) => (local ? 30 : 300);
 
-/** How long samples are kept: twice as long as a plot goes back. */
+/** How long samples are kept: twice the range of a plot. */
 const keptHours = 48;
 
 /**
- * Writes down how each chain and each paying wallet is, at once and then once in each period, until the signal. Several workers
- * write one sample of a period between them.
+ * Samples each chain and each paying wallet, at once and then once per period, until the signal. Several workers share
+ * one sample per period.
  */
 export async function runSampling(services: Services, rounds: Rounds): Promise<void> {
   const { log } = services;
@@ -36,8 +36,8 @@ export async function runSampling(services: Services, rounds: Rounds): Promise<v
 }
 
 /**
- * One sample of each chain, and of the wallets of those of which nobody else has taken it in this period. Nodes are asked for
- * the wallets' balances alone.
+ * Samples the chains, and the wallets of those chains that no other worker has sampled in this period. Nodes are asked
+ * only for the wallets' balances.
  *
  * @param seconds of the period.
  * @throws Error while the database does not answer.
@@ -62,7 +62,9 @@ export async function takeSamples(services: Services, chains: readonly Chain[], 
   );
 }
 
-/** @returns those that this call wrote, with the begin of their period. What is too old goes in the same statement. */
+/**
+ * @returns the chains that this call sampled, with the start of their period. The same statement deletes old samples.
+ */
 async function writeChains({ db }: Services, figures: readonly ChainStatus[], seconds: number) {
   const column = <T>(of: (figure: ChainStatus) => T) => figures.map(of);
   const { rows } = await sql<{ chain_id: number; at: string }>`
@@ -78,7 +80,7 @@ async function writeChains({ db }: Services, figures: readonly ChainStatus[], se
   return rows;
 }
 
-/** Requests whose outcome is not known: neither confirmed nor ended. */
+/** Requests without an outcome yet: neither confirmed nor ended. */
 function waitingOf({ queue }: ChainStatus): number {
   return undecidedStates.reduce((sum, state) => sum + (queue[state] ?? 0), 0);
 }

@@ -2,26 +2,26 @@ import { LRUCache } from "lru-cache";
 import { perDay } from "../auth/rate-limit.ts";
 import { entryBound } from "../cache-bounds.ts";
 
-/** Milliseconds of this process's time: how many come back in a second, and how many there are at most. */
+/** Milliseconds of this process's time: how many come back per second, and the most that accumulate. */
 export interface TimeBudget {
   perSecond: number;
   most: number;
 }
 
-/** A budget of so many milliseconds in any 24 hours: half at once, and the other half as the day goes on. */
+/** A budget of that many milliseconds in any 24 hours: half of it at once, the other half spread over the day. */
 export function timeOfDay(ms: number): TimeBudget {
   const { perSecond, burst } = perDay(ms);
   return { perSecond, most: burst };
 }
 
 export interface TimeBudgets {
-  /** Of an account whose key worked when it was last used here. */
+  /** For an account whose key worked when it was last used here. */
   account: TimeBudget;
-  /** Of an address, for other accounts and visitors that come from it. */
+  /** For an address: other accounts and visitors that come from it. */
   address: TimeBudget;
-  /** Of all addresses together: many of them cannot take more. */
+  /** For all addresses together, so that many addresses cannot take more. */
   addresses: TimeBudget;
-  /** Of each account and address in a day. */
+  /** For each account and each address, per day. */
   day: TimeBudget;
 }
 
@@ -32,11 +32,11 @@ interface TimeBucket {
 }
 
 const maxBuckets = 40_000;
-/** The owner of what all addresses share. */
+/** The owner of the bucket that all addresses share. */
 export const everybody = "";
 const day = "day of ";
 
-/** What owners (see `documentOwner`) have left of their budgets, each with what `fresh` gives to a new one. */
+/** What owners (see `documentOwner`) have left of their budgets; `fresh` gives the additional state of a new bucket. */
 export class TimeBuckets<More extends object> {
   readonly #budgets: TimeBudgets;
   readonly #fresh: () => More;
@@ -47,7 +47,7 @@ export class TimeBuckets<More extends object> {
     this.#fresh = fresh;
   }
 
-  /** The bucket of what an owner may take at once, filled up to now. */
+  /** An owner's short-term bucket, refilled up to now. */
   of(owner: string): TimeBucket & More {
     const budget = this.#budgetOf(owner);
     const now = performance.now();
@@ -58,7 +58,9 @@ export class TimeBuckets<More extends object> {
     return bucket;
   }
 
-  /** All that an owner pays from: that one, the day's, and for an address that of all addresses. */
+  /**
+   * All buckets that an owner pays from: its own, its daily one, and for an address the one that all addresses share.
+   */
   allOf(owner: string): (TimeBucket & More)[] {
     const shared = owner.startsWith("account ") ? [] : [everybody];
     return [owner, `${day}${owner}`, ...shared].map((name) => this.of(name));

@@ -3,20 +3,20 @@ import { readOwnWrites } from "../db/tenancy/tenant.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
 
-/** Longer than a block of most chains takes to be indexed, shorter than clients wait for an answer. */
+/** Longer than most chains' blocks take to be indexed, shorter than clients wait for an answer. */
 const timeoutMs = 5_000;
 const pauseMs = 50;
 
-/** A request waits here for its own write to be in the index; so many may do so at once. */
+/** The most requests that may wait for a block at once. */
 const maxWaiting = 200;
 let waiting = 0;
 
 /**
- * Waits until the index of a chain has taken in a block: read your own writes.
+ * Waits until the index of a chain has a block, so that clients can read their own writes.
  *
  * @param minBlock `<chain>:<block number>`, as in the header `X-Min-Block`.
- * @throws ServiceError `value_error` for another text; `service_unavailable` when the block does not
- *   come in time, with what the index has.
+ * @throws ServiceError `value_error` for any other text; `service_unavailable` with the index's current block if the
+ * block does not arrive in time.
  */
 export async function waitForBlock(services: Services, minBlock: string): Promise<void> {
   const match = /^([a-z0-9_-]{1,40}):(\d{1,18})$/.exec(minBlock);

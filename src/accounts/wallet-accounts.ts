@@ -10,15 +10,15 @@ import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
 import { admitSignUp } from "./sign-up.ts";
 
-/** A wallet that has proven itself. */
+/** A wallet whose signature was verified. */
 export interface ProvenWallet {
   /** Lower case. */
   address: Address;
-  /** Of a contract wallet; 0 for a private key, which is the same on each chain. */
+  /** The chain of a contract wallet; 0 for a private key, which is the same on every chain. */
   chainId: number;
 }
 
-/** @returns the account that a wallet opens; null: it never came before. */
+/** @returns the account that a wallet signs in to; null: the wallet is new. */
 export async function accountOfWallet(services: Services, wallet: ProvenWallet): Promise<string | null> {
   const { rows } = await sql<{ account: string | null }>`
     SELECT service.account_of_wallet(${toBytes(wallet.address)}, ${wallet.chainId}) AS account`.execute(services.db);
@@ -26,7 +26,7 @@ export async function accountOfWallet(services: Services, wallet: ProvenWallet):
 }
 
 /**
- * Opens a free account for a wallet, counted like every other sign-up. It has no key until its owner makes one.
+ * Creates a free account for a wallet, limited like every other sign-up. It has no key until its owner creates one.
  *
  * @throws ServiceError `sign_up_closed`, `storage_full`, `rate_limit_exceeded`.
  */
@@ -49,7 +49,7 @@ export async function openWalletAccount(
       },
     );
   } catch (error) {
-    // Signed in twice at once: the other request has opened it.
+    // In a concurrent sign-in the other request has created it.
     const other = (error as { code?: string }).code === "23505" ? await accountOfWallet(services, wallet) : null;
     if (other === null) throw error;
     return other;
@@ -57,9 +57,9 @@ export async function openWalletAccount(
 }
 
 /**
- * Lets a wallet open an account that the caller has opened with a key. Doing it again changes nothing.
+ * Lets a wallet sign in to an account that the caller opened with a key. Idempotent.
  *
- * @throws ServiceError `value_error` for a wallet that opens another account.
+ * @throws ServiceError `value_error` for a wallet that belongs to another account.
  */
 export async function joinWallet(
   services: Services,
