@@ -5,7 +5,7 @@ import { JsonText } from "../json/json-text.ts";
 export interface Source {
   readonly bytes: Buffer;
   readonly words: DataView;
-  /** Of all its bytes. */
+  /** Capacity of `bytes`, in bytes. */
   readonly size: number;
 }
 
@@ -13,16 +13,16 @@ export function sourceOf(bytes: Buffer): Source {
   return { bytes, words: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), size: bytes.length };
 }
 
-/** A short text that is written again and again, with one character for each byte. */
+/** A short constant text that is written often; latin1, one character per byte. */
 export class Fixed implements Source {
   readonly bytes: Buffer;
   readonly words: DataView;
   readonly size: number;
-  /** Of the text. */
+  /** Length of the text. */
   readonly length: number;
 
   constructor(text: string) {
-    // Whole words, and one more.
+    // Padded to whole words plus one, because copies read whole words.
     this.bytes = Buffer.alloc(text.length + 8 - (text.length % 4));
     this.bytes.write(text, "latin1");
     this.words = new DataView(this.bytes.buffer, this.bytes.byteOffset, this.bytes.byteLength);
@@ -31,13 +31,13 @@ export class Fixed implements Source {
   }
 }
 
-/** Puts bytes together in memory that is used again and again: a page makes nothing that has to be collected but its result. */
+/** Assembles bytes in reused memory: of a whole page only the result has to be garbage collected. */
 export class ByteWriter {
   #bytes: Buffer = Buffer.allocUnsafeSlow(usualSize);
   #words: DataView = new DataView(this.#bytes.buffer);
   #at = 0;
 
-  /** How much there is. */
+  /** Bytes written so far. */
   get length(): number {
     return this.#at;
   }
@@ -51,8 +51,8 @@ export class ByteWriter {
     if (this.#at + length + wordBytes > this.#bytes.length) this.#reserve(length + wordBytes);
     const at = this.#at;
     this.#at += length;
-    // A call costs as much as a hundred bytes do in words. The last word may have bytes behind the end, which the next
-    // ones replace.
+    // A call to `copy` costs as much as copying a hundred bytes by words. The last word may write past the end; the
+    // next write replaces those bytes.
     if (length > fewBytes || end + wordBytes > from.size) {
       from.bytes.copy(this.#bytes, at, start, end);
       return;
@@ -62,7 +62,7 @@ export class ByteWriter {
       into.setInt32(at + done, words.getInt32(start + done, true), true);
   }
 
-  /** Puts what is there from one place to another behind it once more. */
+  /** Appends a range of what was written once more. */
   again(start: number, end: number): void {
     this.#reserve(end - start);
     this.#bytes.copyWithin(this.#at, start, end);
@@ -74,20 +74,20 @@ export class ByteWriter {
     this.#bytes[this.#at++] = value;
   }
 
-  /** A number below 100 in two digits. */
+  /** Appends a number below 100 as two digits. */
   twoDigits(value: number): void {
     this.#reserve(2);
     this.#words.setUint16(this.#at, digits[value] as number);
     this.#at += 2;
   }
 
-  /** @param text with one character for each byte. */
+  /** @param text latin1, one character per byte. */
   latin1(text: string): void {
     this.#reserve(text.length);
     this.#at += this.#bytes.write(text, this.#at, "latin1");
   }
 
-  /** All of it, in memory of the pool where it is long; the writer is empty then. */
+  /** Returns everything written, a long result in pooled memory, and empties the writer. */
   take(): JsonText {
     const length = this.#at;
     const pooled = length >= pooledBytes;
@@ -98,7 +98,7 @@ export class ByteWriter {
     return new JsonText([taken], pooled ? () => pageMemory.give(taken) : undefined);
   }
 
-  /** Forgets what a failed page left. */
+  /** Discards what a failed page left behind. */
   reset(): void {
     this.#at = 0;
   }
@@ -117,29 +117,29 @@ export class ByteWriter {
 }
 
 const usualSize = 256 * 1024;
-/** Both digits of each number below 100 as one word. */
+/** The two digits of each number below 100 as one 16-bit word. */
 const digits = Array.from(
   { length: 100 },
   (_, value) => ((0x30 + Math.floor(value / 10)) << 8) | (0x30 + (value % 10)),
 );
 const wordBytes = 4;
 const fewBytes = 100;
-/** A page may have some megabytes; most have some dozen kilobytes. */
+/** A page may have several megabytes; most have a few dozen kilobytes. */
 const mostKept = 2 * 1024 * 1024;
 
-/** Of seconds until the year 5138. */
+/** Digits of Unix seconds until the year 5138. */
 const mostDigits = 11;
 const [zero, colon] = [0x30, 0x3a];
-/** `2026-01-01T` by the number of the day since 1970. There were some 4,000 days since the first block. */
+/** `2026-01-01T` by day number since 1970. Some 4,000 days have passed since the first block. */
 const dates = new Map<number, string>();
 const mostDates = 5_000;
 
 /**
- * Writes a Unix time as `2026-01-01T00:00:00`, from the digits of its seconds: the tokens of a page have one each, and a Date
- * for each costs a tenth of the page.
+ * Writes a Unix time as `2026-01-01T00:00:00`, straight from its digits: each token of a page has one, and creating a
+ * Date for each costs a tenth of the page.
  *
- * @param end of the digits, which begin at `start`.
- * @returns false: nothing was written, because these are no digits or a year has not four.
+ * @param end of the digits, which start at `start`.
+ * @returns false: nothing was written, because these are no digits or the year does not have four.
  */
 export function writeIsoSeconds(out: ByteWriter, digits: Buffer, start: number, end: number): boolean {
   if (end - start > mostDigits) return false;

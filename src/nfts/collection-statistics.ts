@@ -7,22 +7,25 @@ import { unknownContract } from "./not-indexed.ts";
 import { type Outcome, readForEach, single } from "./read-for-each.ts";
 
 export interface CollectionStatistics {
-  /** Units alive: minted minus burned. Of ERC-721 the tokens, of ERC-1155 the amounts. */
+  /** Live units: minted minus burned. ERC-721: tokens; ERC-1155: amounts. */
   totalSupply: bigint;
   totalMinted: bigint;
-  /** Distinct holders now. */
+  /** Distinct current owners. */
   ownerCount: bigint;
-  /** Token ids with a supply above zero, from the counter. */
+  /** Token ids with a supply above zero, from the contract's counter. */
   tokenCount: bigint;
   transferCount: bigint;
-  /** Tokens of ERC-2309 ranges beyond the index's allowances: only those that moved otherwise are listed and counted. */
+  /**
+   * Tokens of ERC-2309 ranges beyond the index's allowance: only those that moved in another way are listed and
+   * counted.
+   */
   withheldTokens: bigint;
-  /** Microseconds of Unix time. */
+  /** Unix time in microseconds. */
   computedAtMicros: bigint;
 }
 
 /**
- * What can be said of a collection from the chain alone.
+ * A collection's statistics from the chain alone.
  *
  * @throws ServiceError `not_found` for a contract the index has never seen.
  */
@@ -34,7 +37,7 @@ export async function getCollectionStatistics(
   return single(await getStatisticsOfEach(services, caller, input.chain, [input.contract]));
 }
 
-/** The same for several contracts of a chain, in one statement. */
+/** The statistics of several contracts of a chain, in one statement. */
 export async function getStatisticsOfEach(
   services: Services,
   _caller: Caller,
@@ -56,18 +59,18 @@ export async function getStatisticsOfEach(
 export interface MetadataProgress {
   total: number;
   fresh: number;
-  /** To be read, for the first time or again. Counted up to 100,000. */
+  /** Waiting to be read, for the first time or again. Counted up to 100,000. */
   pending: number;
   /** Counted up to 100,000. */
   failed: number;
-  /** Why tokens failed, the most frequent reason first. */
+  /** Error codes of the failed tokens, the most frequent first. */
   faults: readonly { code: string; count: number }[];
 }
 
 /**
- * How many tokens of contracts of a chain have their metadata, wait for it, and could not be read. One statement.
+ * For contracts of a chain, how many tokens have their metadata, wait for it, or failed. One statement.
  *
- * @returns for a contract that the index has never seen ServiceError `not_found`.
+ * @returns ServiceError `not_found` for a contract that the index has never seen.
  */
 export async function getProgressOfEach(
   services: Services,
@@ -85,7 +88,7 @@ export async function getProgressOfEach(
   return await reportOfEach(services, chainName, contracts, progressOf, toProgress, { current: true });
 }
 
-/** A report of each contract, whose collections count as asked for. */
+/** One report per contract. Each counts as demand for the collection. */
 async function reportOfEach<R, T>(
   services: Services,
   chainName: string,

@@ -19,12 +19,12 @@ import type { LiveName } from "./item-sql.ts";
 import type { PageNeeds } from "./select-page.ts";
 
 /*
- * Answers are put together as bytes from the parts that statements give: what was rendered when metadata was stored is copied
- * as it is, whichever members a request asks for, and is never a text of its own. Texts are what most of a page's memory
- * would be.
+ * Answers are assembled as bytes from the parts that statements return. Text that was rendered when metadata was stored
+ * is copied as it is, whichever members a request asks for, and never becomes a JavaScript string: strings would be
+ * most of a page's memory.
  */
 
-/** A member of an object: its name, and which value it has. An API says which members it wants under which names. */
+/** A member of an object: its name and its value's source. Each API chooses the members and their names. */
 export interface JsonMember<F extends string = NftMember> {
   name: string;
   field: F | JsonGroup;
@@ -36,53 +36,53 @@ type JsonGroup =
   | { group: "contractTexts"; members: readonly ContractMember[] }
   | { group: "fileInformation"; members: readonly JsonMember<FileMember>[] };
 
-/** An API keeps each of its shapes as one object: what a shape comes to is made once. */
+/** Each API keeps every shape as a single object, because what is derived from a shape is cached by identity. */
 export type NftShape = readonly JsonMember[];
 export type ContractMember = JsonMember<ContractMemberName>;
 
-/** A field, or one written in another way; `null` is always null. */
+/** A field, or a field in another notation; `null` is always null. */
 export type NftMember = TokenField | "id" | "mintDate" | "updatedDate" | "null" | "nftTypename";
 export type ContractMemberName = ContractField | "id" | "contractTypename" | "listMark";
 export type FileMember = "width" | "height" | "sizeBytes" | "fileTypename";
 
-/** Where the text of a list goes into that of its object: no JSON text has this character in it. */
+/** Marks where a list's text goes inside its object's text: no JSON text contains this character. */
 export const listMark = "\u0002";
 
-/** Items, and what they show beside their own parts. */
+/** The items of a page, and what their members need in addition. */
 interface PageBytes {
   items: ItemBytes;
   contracts: ContractBytes;
-  /** In bytes. */
+  /** Text as latin1 of UTF-8 bytes. */
   facts: Facts;
 }
 
-/** Writes items of a page, from `first` (0) to the one before `end`, with commas between them. */
+/** Writes the items of a page from `first` (default 0) up to but excluding `end`, separated by commas. */
 export type WriteItems = (page: PageBytes, end: number, first?: number) => JsonText;
 
-/** Writes a contract's record. @param address hex digits, without 0x. */
+/** Writes a contract record. @param address hex digits, without 0x. */
 type WriteRecord = (contracts: ContractBytes, address: string, facts: Facts) => JsonText;
 
-/** Writes a member, its name included. */
+/** Writes a member with its name. */
 type Write<T> = (value: T) => void;
 
-/** The item that is open. */
+/** The item being written. */
 interface OpenItem extends PageBytes {
-  /** No other item was written before it. */
+  /** It is the first item of this call. */
   isFirst: boolean;
 }
 
-/** A contract whose parts are open. */
+/** A contract being written. */
 interface OpenContract {
-  /** What has its address, in hex digits from `start`. */
+  /** The bytes with its address, as hex digits from `start`. */
   source: Source;
   start: number;
   standard: Standard;
-  /** Null: nothing is known of its metadata. */
+  /** Null: its metadata is unknown. */
   record: ItemBytes | null;
   facts: Facts;
 }
 
-/** Whatever is written is written at once, so one is enough. */
+/** Writing is synchronous, so one writer is enough. */
 const out = new ByteWriter();
 const [comma, closing] = [0x2c, 0x7d];
 const linkedByte = linkedMark.charCodeAt(0);
@@ -97,7 +97,7 @@ function kept<K extends object, V>(known: WeakMap<K, V>, key: K, make: () => V):
   return value;
 }
 
-/** What a statement has to give for a shape. */
+/** What a statement has to return for a shape. */
 export function needsOfShape(shape: NftShape): PageNeeds {
   return kept(needs, shape, () => makeNeeds(shape));
 }
@@ -114,14 +114,14 @@ function makeNeeds(shape: NftShape): PageNeeds {
   };
 }
 
-/** The field whose value a member shows; null: it has one of its own. */
+/** The field that a member shows; null if it shows none. */
 function fieldOf(member: NftMember): TokenField | null {
   if (member === "mintDate") return "mintedAt";
   if (member === "updatedDate") return "metadataUpdatedAt";
   return Object.hasOwn(tokenFields, member) ? (member as TokenField) : null;
 }
 
-/** @returns how to write items of this shape. */
+/** @returns a function that writes items of this shape. */
 export function itemsWriter(shape: NftShape, layout: Layout): WriteItems {
   const ofShape = kept(itemWriters, shape, () => new WeakMap<Layout, WriteItems>());
   return kept(ofShape, layout, () => {
@@ -140,7 +140,7 @@ export function itemsWriter(shape: NftShape, layout: Layout): WriteItems {
   });
 }
 
-/** The same of a contract alone. */
+/** @returns a function that writes a contract record with these members. */
 export function recordWriter(members: readonly ContractMember[]): WriteRecord {
   return kept(recordWriters, members, () => {
     const write = objectWriter(members, contractMember);
@@ -192,7 +192,7 @@ function itemMember({ field }: JsonMember, name: string, layout: Layout): Write<
   return ({ items, facts }) => write(items, facts);
 }
 
-/** Writes a value from a part of the open item; an empty part is null. */
+/** Writes a value from a part of the open item; an empty part becomes null. */
 type WriteValue = (items: ItemBytes, facts: Facts) => void;
 
 function writeValue(member: string, name: string, field: AnyField, part: number): WriteValue {
@@ -218,7 +218,7 @@ function copied(name: string, part: number, [before, after, cut = 0]: NonNullabl
   };
 }
 
-/** The URL of a preview: that of our own copy, else that of the token where its metadata links to a picture. */
+/** Writes a preview's URL: of our own copy, or the token's preview URL if its metadata links to a picture. */
 function previewWriter(name: string, layout: Layout): Write<OpenItem> {
   const part = layout.at("thumbnailUrl");
   const [address, tokenId] = [layout.at("contractAddress"), layout.at("tokenId")];
@@ -236,7 +236,9 @@ function previewWriter(name: string, layout: Layout): Write<OpenItem> {
   };
 }
 
-/** The URL of our own copy: the part is its path as a JSON string, another text without one. */
+/**
+ * Writes the URL of our own copy. The part is the copy's path as a JSON string, or any other text if there is no copy.
+ */
 function ownCopy(name: string, part: number, base: "cachedBase" | "thumbnailBase"): WriteValue {
   const start = byFacts((facts) => `${name}"${facts[base]}`);
   const nothing = new Fixed(`${name}null`);
@@ -249,7 +251,7 @@ function ownCopy(name: string, part: number, base: "cachedBase" | "thumbnailBase
   };
 }
 
-/** @param zoned with parts of a second and the zone, as GraphQL shows it. */
+/** @param zoned with milliseconds and zone, as GraphQL shows times. */
 function minted(name: string, part: number, zoned: boolean): WriteValue {
   const [start, nothing] = [new Fixed(`${name}"`), new Fixed(`${name}null`)];
   const [end, quote] = [new Fixed(zoned ? '.000Z"' : '"'), new Fixed('"')];
@@ -273,7 +275,7 @@ function fileGroup(members: readonly JsonMember<FileMember>[], name: string, par
   });
 }
 
-/** The contract of an item. Tokens of one contract mostly stand beside each other: it is written once for them. */
+/** Writes an item's contract. Tokens of one contract are mostly adjacent, so its bytes are repeated for them. */
 function contractGroup(members: readonly ContractMember[], name: string, part: number): Write<OpenItem> {
   const before = new Fixed(name);
   const write = objectWriter(members, contractMember);
@@ -319,7 +321,7 @@ function contractMember({ field }: ContractMember, name: string): Write<OpenCont
     const [single, multi] = [new Fixed(`${name}"ERC721"`), new Fixed(`${name}"ERC1155"`)];
     return ({ standard }) => out.put(standard === "ERC721" ? single : multi);
   }
-  // The address is the first part of a record.
+  // A record's first part is the address.
   const write = writeValue(field, name, contractFields[field], 1 + storedContractNames.indexOf(field));
   const nothing = new Fixed(`${name}null`);
   return ({ record, facts }) => (record ? write(record, facts) : out.put(nothing));
@@ -335,7 +337,9 @@ function chainWriter(name: string): Write<{ facts: Facts }> {
   return ({ facts }) => out.put(chain(facts));
 }
 
-/** A text that depends on what is known before the statement runs: the same for a page, and mostly for the next one. */
+/**
+ * A text that depends only on `facts`, which are the same for a page and mostly for the next one: the last one is kept.
+ */
 function byFacts(text: (facts: Facts) => string): (facts: Facts) => Fixed {
   let last: { facts: Facts; fixed: Fixed } | null = null;
   return (facts) => {
@@ -344,7 +348,7 @@ function byFacts(text: (facts: Facts) => string): (facts: Facts) => Fixed {
   };
 }
 
-/** @param text with one character for each byte. */
+/** @param text latin1, one character per byte. */
 function textWriter<T>(name: string, text: (value: T) => string): Write<T> {
   const before = new Fixed(name);
   return (value) => {
@@ -353,7 +357,7 @@ function textWriter<T>(name: string, text: (value: T) => string): Write<T> {
   };
 }
 
-/** As the GraphQL API names nodes. */
+/** The GraphQL API's node id. */
 function nodeId(type: string, { chain }: Facts, address: string, ...more: string[]): string {
   const text = [type, JSON.parse(chain), `0x${address}`, ...more].join(":");
   return `"${Buffer.from(text).toString("base64url")}"`;

@@ -1,50 +1,50 @@
 import type { Standard } from "../db/tables/nft.ts";
 
 /*
- * Every member of a token and of a contract, once: where its value comes from, what it is in GraphQL, and how both APIs
- * write it. Statements (item-sql.ts), the rendered texts of metadata (rendered.ts), records, GraphQL types, the shapes of
- * /v0 and their OpenAPI schemas are made from these tables.
+ * Every member of a token and of a contract, declared once: the source of its value, its GraphQL type, and how both
+ * APIs write it. Statements (item-sql.ts), rendered metadata (rendered.ts), records, GraphQL types, the shapes of /v0
+ * and their OpenAPI schemas are made from these tables.
  */
 
-/** What is known of a value before the statement runs. Texts are in the bytes of UTF-8, one character for each. */
+/** Values known before the statement runs. Texts are UTF-8 bytes as latin1, one character per byte. */
 export interface Facts {
-  /** The chain's name as the request spelled it, as JSON. */
+  /** The chain's name as spelled in the request, as JSON. */
   chain: string;
-  /** The base of the URLs of our own copies, with a slash behind it, as the inside of a JSON string. */
+  /** The base URL of our own copies, with a trailing slash, as the inside of a JSON string. */
   cachedBase: string;
-  /** The same of their previews. */
+  /** The base URL of previews of our own copies, likewise. */
   thumbnailBase: string;
-  /** The same of previews of pictures elsewhere, up to the contract's hex digits; empty where none are made. */
+  /** The base URL of previews of external pictures, up to the contract's hex digits; empty if none are made. */
   linkedThumbnailBase: string;
 }
 
 /**
- * Where a value comes from: `request`: it is known before the statement runs; `key`: every item has it; `live`: the index, or
- * the row of the metadata beside its texts; `document`: the document itself; `stored`: the rendered text.
+ * The source of a value. `request`: known before the statement runs; `key`: in every item; `live`: the index, or a
+ * column of the metadata row that is not rendered; `document`: the document itself; `stored`: the rendered text.
  */
 type Origin = "request" | "key" | "live" | "document" | "stored";
 
 export interface Field<V> {
   from: Origin;
-  /** Of a stored value: its JSON text, an expression over the row of the metadata; `whole`: however long it is. */
+  /** For a stored value: its JSON text, as an SQL expression over the metadata row. `whole`: of any length. */
   sql?: (row: string, whole: boolean) => string;
-  /** Of a text that lists leave out where it is too long: the condition for that. */
+  /** For a text that lists leave out if it is too long: the SQL condition for that. */
   tooLong?: (row: string) => string;
-  /** The value as JSON, from the item's part. @param of the part of another field. */
+  /** The value as JSON, from the item's part. @param of gives the part of another field. */
   json: (part: string, facts: Facts, of: (name: "contractAddress" | "tokenId") => string) => string;
   /**
-   * What `json` puts around a part that is not empty, where it does nothing else but to leave out so many of its last
-   * characters; `null` stands for an empty one.
+   * The text before and after a part that is not empty, if `json` adds nothing else, and how many of the part's last
+   * characters it cuts. An empty part becomes `null`.
    */
   around?: readonly [before: string, after: string, cut?: number] | undefined;
-  /** The part is the path of our own copy as a JSON string, another text without one; `json` makes it our URL. */
+  /** The part is our copy's path as a JSON string, or any other text if there is no copy; `json` makes it a URL. */
   copy?: true;
-  /** Of a stored value: it is made from the part of this field, and has none of its own. */
+  /** For a stored value without a part of its own: the field whose part it is made from. */
   partOf?: string;
-  /** The value itself, from the item's part in characters; absent: it is that of `json`. */
+  /** The value itself, from the part as text; if absent, the value of `json`. */
   value?: (part: string, facts: Facts) => V;
   graphql: { type: GraphQLType; nullable?: boolean; description?: string; deprecationReason?: string };
-  /** Its name in /v0, and the group of members that comes and goes together there; without it, /v0 does not show it. */
+  /** Its name in /v0, and the group of members that it is shown with; without it, /v0 does not show it. */
   v0?: { name: string; group: V0Group };
 }
 
@@ -75,25 +75,25 @@ export type GraphQLType =
   | "MetadataStatus"
   | "FileInformation";
 
-/** A longer document is shown by the details of its token only: it bounds a page to some megabytes. */
+/** A longer document is shown only in its token's details, so that a page stays within a few megabytes. */
 export const listedDocumentBytes = 65_536;
-/** The same for each other text of a token or a contract, which may be a `data:` URI as long as a document. */
+/** The same limit for each other text of a token or a contract; it may be a `data:` URI as long as a document. */
 const listedTextBytes = 16_384;
 
-/** Format of to_char: UTC without a zone, to microseconds. */
+/** A to_char format: UTC without a zone, in microseconds. */
 const naive = 'YYYY-MM-DD"T"HH24:MI:SS.US';
 
-/** @param seconds of Unix time. @returns as JavaScript writes a date: `2026-01-01T00:00:00.000Z`. */
+/** @param seconds Unix time. @returns JavaScript's ISO format: `2026-01-01T00:00:00.000Z`. */
 export function toIso(seconds: string): string {
   return new Date(Number(seconds) * 1000).toISOString();
 }
 
-/** `toIso` without parts of a second and without a zone, as /v0 writes it. */
+/** `toIso` without milliseconds and zone, as /v0 writes times. */
 export function toNaiveSeconds(seconds: string): string {
   return toIso(seconds).slice(0, 19);
 }
 
-/** A part that is JSON but for what stands around it. */
+/** A field whose part becomes JSON by adding a prefix and a suffix. */
 function surrounded(before: string, after: string, cut = 0) {
   const json = (text: string) => (text === "" ? "null" : `${before}${cut ? text.slice(0, -cut) : text}${after}`);
   return { json, around: [before, after, cut] as const };
@@ -102,7 +102,7 @@ const jsonOr = surrounded("", "");
 const quoted = surrounded('"', '"');
 const address = surrounded('"0x', '"');
 
-/** A text of a third party. Lists leave it out where it is too long: its part is empty then. */
+/** Third-party text. Lists leave it out if it is too long: its part is empty then. */
 function text(column: string, description: string): Field<string | null> {
   const json = (row: string) => `coalesce(to_json(${row}.${column})::text, 'null')`;
   const tooLong = (row: string) => `octet_length(${row}.${column}) > ${listedTextBytes}`;
@@ -113,7 +113,7 @@ function text(column: string, description: string): Field<string | null> {
   };
 }
 
-/** A whole number of a column. */
+/** An integer column. */
 function count(column: string, description: string): Field<number | null> {
   return {
     ...{ from: "stored", ...jsonOr, sql: (row) => `coalesce(${row}.${column}::text, '')` },
@@ -126,24 +126,30 @@ function inV0<V>(name: string, group: V0Group, field: Field<V>): Field<V> {
   return { ...field, v0: { name, group } };
 }
 
-/** A text of our own, which is short. */
+/** Text of our own, which is always short. */
 function shortText(column: string, description: string): Field<string | null> {
   const { tooLong: _, ...field } = text(column, description);
   return { ...field, sql: (row) => `coalesce(to_json(${row}.${column})::text, 'null')` };
 }
 
-/** The URL of our own copy: what is stored is its path. */
+/** The URL of our own copy. Its path is stored. */
 function copyUrl(column: string, description: string): Field<string | null> {
   const json = (part: string, facts: Facts) => (part.startsWith('"') ? `"${facts.cachedBase}${part.slice(1)}` : "null");
   return { ...shortText(column, description), json, around: undefined, copy: true };
 }
 
-/** In place of the path of our own copy: there is none, and previews are made of what the metadata links to. */
+/**
+ * Stands in the place of our copy's path if there is no copy, but previews are made of the picture that the metadata
+ * links to.
+ */
 export const linkedMark = "link";
-/** How a link begins that previews are made of. Of a drawing of a megabyte nothing else is looked at. */
+/**
+ * The schemes of links that previews are made of. Only the first characters are compared: a link may be a megabyte of
+ * data.
+ */
 const linkStart = "^(ipfs|https?|ar|data):";
 
-/** Our own copy of the picture, or whether previews are made of what the metadata links to. */
+/** The path of our own copy of the picture, or whether previews are made of the one that the metadata links to. */
 function pictureSql(row: string): string {
   const linked = `CASE WHEN left(${row}.image, 6) ~* '${linkStart}' THEN '${linkedMark}' ELSE 'null' END`;
   return `coalesce(to_json(${row}.cached_image)::text, ${linked})`;
@@ -165,7 +171,7 @@ const liveAddress = (description: string): Field<string | null> => ({
   ...{ from: "live", ...address, graphql: { type: "Address", nullable: true, description } },
 });
 
-/** `PENDING` also before the worker has seen the token. */
+/** `PENDING` also if the worker has not seen the token yet. */
 export type MetadataStatus = "PENDING" | "FRESH" | "FAILED";
 
 export interface FileInformation {
@@ -319,7 +325,7 @@ export const tokenFields = {
   metadataUpdatedAt: {
     from: "stored",
     sql: (row) => `coalesce(to_char(${row}.fetched_at AT TIME ZONE 'UTC', '${naive}'), '')`,
-    // Kept to microseconds, shown to milliseconds.
+    // Stored in microseconds, shown in milliseconds.
     ...surrounded('"', 'Z"', 3),
     value: (part) => (part === "" ? null : new Date(`${part.slice(0, -3)}Z`)),
     graphql: { type: "DateTime", nullable: true, description: "When the shown metadata was read; null until then." },
@@ -376,17 +382,17 @@ export type ContractField = keyof typeof contractFields;
 /** A field of either table, whatever its value is. */
 // biome-ignore lint/suspicious/noExplicitAny: what it is, is known where it is read by its name.
 export type AnyField = Field<any>;
-/** The values of a table's fields, by name. */
+/** The values of a table's fields by name. */
 export type ValuesOf<T extends Record<string, AnyField>> = {
   [K in keyof T]: T[K] extends Field<infer V> ? V : never;
 };
 
-/** The fields of a group of /v0, by their names in the table; in its order. */
+/** The fields of a group of /v0 by their names in the table, in its order. */
 export function v0Fields(table: Record<string, AnyField>, group: V0Group): [name: string, field: AnyField][] {
   return Object.entries(table).filter(([, { v0 }]) => v0?.group === group);
 }
 
-/** The names of a table's stored fields: the order of the parts of a rendered text. */
+/** The names of a table's stored fields, in the order of the parts of a rendered text. */
 export function storedNames(table: Record<string, AnyField>): string[] {
   return Object.keys(table).filter((name) => table[name]?.from === "stored" && !table[name].partOf);
 }

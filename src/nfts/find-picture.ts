@@ -10,16 +10,16 @@ import type { NftKey } from "./get-nfts.ts";
 
 /** Where a token's picture is. */
 export type TokenPicture =
-  /** What `/ipfs/` has in front of it. It need not be stored here. */
+  /** The path below `/ipfs/`. The content need not be stored here. */
   | { kind: "content"; path: string }
-  /** As the metadata has it, a data: URI of a megabyte too. */
+  /** As in the metadata; it may be a data: URI of a megabyte. */
   | { kind: "link"; link: string };
 
-/** No longer link names content. */
+/** A longer link is never looked up as IPFS content. */
 const mostIpfsLink = 2_048;
 
 /**
- * Looks up the picture that a token's metadata names.
+ * Finds the picture that a token's metadata names.
  *
  * @returns null: the metadata names none, or has not been read.
  * @throws ServiceError `not_found` for a token the index has never seen, and what `findChain` throws.
@@ -37,14 +37,14 @@ export async function findPicture(
   if (own !== null) return { kind: "content", path: own.split("/").map(encodeURIComponent).join("/") };
   if (link === null) return null;
   const locations = /^ipfs:/i.test(link) && link.length <= mostIpfsLink ? parseIpfsUri(link) : null;
-  // Browsers would follow a name of dots out of the content.
+  // Browsers would resolve `.` and `..` to a path outside the content.
   if (!locations || locations[0].path.some((name) => name === "." || name === "..")) return { kind: "link", link };
-  // It may have been stored here after the metadata was read.
+  // The content may have been stored here after the metadata was read.
   const stored = await ownContent(services, locations);
   return { kind: "content", path: stored?.cid ?? gatewayPath(locations[0]) };
 }
 
-/** Metadata of a token that a reorganisation took away may still be there. */
+/** The token must exist in the index: metadata of a token that a reorg removed may remain. */
 function textOf(chainId: number): string {
   const withheld = withheldToken({ chainId: String(chainId), contract: "$1", tokenId: "$2::numeric" });
   return cachedStatement(

@@ -16,10 +16,10 @@ export interface ContractKey {
 }
 
 /**
- * Contracts with NFTs: one result for each key, in the keys' order; null for one the index has never seen. A contract all of
- * whose tokens are withheld has no record in the index, and only its address here.
+ * Contracts with NFTs: one result for each key, in the keys' order; null for one the index has never seen. A contract
+ * with only withheld tokens has no record in the index, and only its address here.
  *
- * @param texts `whole` for the details of a contract, `listed` where many are shown.
+ * @param texts `whole` for a contract's details, `listed` for lists.
  * @throws ServiceError `value_error` for more keys than a page has.
  */
 export async function getContracts(
@@ -48,7 +48,7 @@ export async function getContracts(
   const found = new Map(rows.map((row) => [row.place, row]));
   return keys.map(({ chain, address }, index) => {
     const row = found.get(index);
-    // A contract beside a token of a list was not asked for.
+    // Only a contract that was asked for itself counts as demand, not one shown with a listed token.
     if (row && texts === "whole") services.demand.contract(chainIds[index] ?? 0, address);
     return row ? recordOfRow(factsOf(services.config, chain, false), address, row) : null;
   });

@@ -29,7 +29,7 @@ export interface NftKey {
 }
 
 /**
- * One token with its contract. Burned tokens are found too; they have no owner.
+ * One token with its contract. Burned tokens are included; they have no owner.
  *
  * @throws ServiceError `not_found` for a contract or token the index has never seen.
  */
@@ -48,8 +48,8 @@ export async function getNft(
 }
 
 /**
- * Many tokens at once: one result for each key, in the keys' order; null for a token the index has
- * never seen. Texts are bounded as in lists.
+ * Many tokens at once: one result for each key, in the keys' order; null for a token the index has never seen. Texts
+ * are bounded as in lists.
  *
  * @throws ServiceError `value_error` for more keys than a page has.
  */

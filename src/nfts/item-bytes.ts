@@ -8,22 +8,22 @@ const partByte = partMark.charCodeAt(0);
 const itemByte = itemMark.charCodeAt(0);
 
 /**
- * The items of one value as the bytes that a statement gave; nothing of them is made a text before it is needed. The parts
- * of one item are known at a time: those of the item that was opened last.
+ * The items of one value as the bytes that a statement returned. They become text only on demand. One item is open at a
+ * time: only the parts of the item opened last can be read.
  */
 export class ItemBytes {
   readonly bytes: Buffer;
-  /** The same for a writer. */
+  /** `bytes` as a writer's source. */
   readonly source: Source;
-  /** Where each item begins; behind the last one, where a further one would. */
+  /** The start of each item, and where a further one would start. */
   readonly #starts: number[];
   readonly count: number;
   readonly #partCount: number;
-  /** Where each part of the open item begins; behind the last one, where a further one would. */
+  /** The start of each part of the open item, and where a further one would start. */
   readonly #parts: number[];
   #open = -1;
 
-  /** @param bytes of one value. @param parts of each item. @param most items. */
+  /** @param bytes of one value. @param parts per item. @param most items at most. */
   constructor(bytes: Buffer, parts: number, most: number) {
     this.bytes = bytes;
     this.source = sourceOf(this.bytes);
@@ -38,7 +38,7 @@ export class ItemBytes {
     this.#parts = Array<number>(parts + 1).fill(0);
   }
 
-  /** Looks up where the parts of an item are. */
+  /** Finds the parts of an item. */
   open(item: number): void {
     if (this.#open === item) return;
     this.#open = -1;
@@ -49,7 +49,7 @@ export class ItemBytes {
     starts[found++] = at;
     const { words } = this.source;
     const count = this.#partCount;
-    // Nothing is looked up in the last part, which is the document and so half of what there is.
+    // The last part is not scanned: it is the document, about half of the bytes.
     for (; found < count && at + 4 <= end; at += 4) {
       if (!hasPartMark(words.getInt32(at))) continue;
       for (let of4 = at; of4 < at + 4 && found < count; of4 += 1)
@@ -57,28 +57,28 @@ export class ItemBytes {
     }
     for (; found < count && at < end; at += 1) if (bytes[at] === partByte) starts[found++] = at + 1;
     starts[found] = end + 1;
-    // In another layout the first item shows it.
+    // A wrong layout would already show in the first item.
     const further = item === 0 ? bytes.indexOf(partByte, starts[count - 1]) : -1;
     if (found !== count || (further >= 0 && further < end)) throw new Error("a statement gave items of another layout");
     this.#open = item;
   }
 
-  /** Of the open item. */
+  /** Start of a part of the open item. */
   startOf(part: number): number {
     return this.#parts[part] as number;
   }
 
-  /** Of the open item. */
+  /** End of a part of the open item. */
   endOf(part: number): number {
     return (this.#parts[part + 1] as number) - 1;
   }
 
-  /** A part of the open item, with one character for each byte. */
+  /** A part of the open item as latin1, one character per byte. */
   text(part: number): string {
     return this.bytes.toString("latin1", this.startOf(part), this.endOf(part));
   }
 
-  /** The parts of an item in characters. */
+  /** The parts of an item as text. */
   item(item: number): Item {
     this.open(item);
     return Array.from({ length: this.#partCount }, (_, part) =>
@@ -86,52 +86,57 @@ export class ItemBytes {
     );
   }
 
-  /** Whether the first bytes of an item are so many of another value. */
+  /** Whether an item starts with `length` bytes of another value. */
   startsWith(item: number, other: Buffer, start: number, length: number): boolean {
     return areEqual(this.bytes, this.#starts[item] ?? 0, other, start, length);
   }
 }
 
-/** Whether one of the four bytes of a word is the mark: it is zero then, and only below a zero does a byte borrow. */
+/**
+ * Whether any of a word's four bytes is the mark. XOR makes such a byte zero, and subtracting 1 from each byte borrows
+ * only from a zero.
+ */
 function hasPartMark(word: number): boolean {
   const other = word ^ (partByte * 0x01010101);
   return ((other - 0x01010101) & ~other & 0x80808080) !== 0;
 }
 
-/** Whether so many bytes from two places on are the same. */
+/** Whether `length` bytes from two positions on are equal. */
 export function areEqual(one: Buffer, oneAt: number, other: Buffer, otherAt: number, length: number): boolean {
   for (let index = 0; index < length; index += 1) if (one[oneAt + index] !== other[otherAt + index]) return false;
   return true;
 }
 
-/** Parts of a record: the address, and what is stored. */
+/** The parts of a record: the address and the stored fields. */
 const recordParts = 1 + storedNames(contractFields).length;
-/** Hex digits of an address. */
+/** Length of an address in hex digits. */
 export const addressLength = 40;
 
-/** The contracts of a page's items as the bytes that a statement gave, looked up by address (see `contractsSql`). */
+/**
+ * The contracts of a page's items as the bytes that a statement returned, looked up by address (see `contractsSql`).
+ */
 export class ContractBytes {
-  /** Those of ERC-1155; the others are of ERC-721. */
+  /** Addresses of the ERC-1155 contracts; all others are ERC-721. */
   readonly #multi: ItemBytes | null;
-  /** Of those whose metadata is known. */
+  /** Records of the contracts with known metadata. */
   readonly #records: ItemBytes | null;
-  /** Of all of them. */
+  /** The standard of all of them, if known. */
   readonly #standard: Standard | null;
   #last = { multi: 0, record: 0 };
 
-  /** @param most contracts. @param standard of all of them, where it is known. */
+  /** @param most contracts at most. @param standard of all of them, if known. */
   constructor(multi: Buffer | null, records: Buffer | null, most: number, standard: Standard | null = null) {
     this.#multi = multi && new ItemBytes(multi, 1, most);
     this.#records = records && new ItemBytes(records, recordParts, most);
     this.#standard = standard;
   }
 
-  /** One contract. @param record its rendered text, null where no metadata is known. */
+  /** A single contract. @param record its rendered text; null if its metadata is unknown. */
   static one(standard: Standard, record: Buffer | null): ContractBytes {
     return new ContractBytes(null, record, 1, standard);
   }
 
-  /** @param bytes that have its address, in hex digits from `start`. */
+  /** @param bytes with the address as hex digits from `start`. */
   standard(bytes: Buffer, start: number): Standard {
     if (this.#standard) return this.#standard;
     const place = this.#multi ? placeOf(this.#multi, this.#last.multi, bytes, start) : -1;
@@ -140,7 +145,7 @@ export class ContractBytes {
     return "ERC1155";
   }
 
-  /** Its record, opened; null: nothing is known of its metadata. */
+  /** The contract's record, opened; null if its metadata is unknown. */
   record(bytes: Buffer, start: number): ItemBytes | null {
     const records = this.#records;
     const place = records ? placeOf(records, this.#last.record, bytes, start) : -1;
@@ -150,7 +155,7 @@ export class ContractBytes {
     return records;
   }
 
-  /** All that is known of one, in characters. @param address hex digits, without 0x. */
+  /** Everything known of a contract, as text. @param address hex digits, without 0x. */
   parts(address: string): RecordParts {
     const bytes = Buffer.from(address);
     const stored = this.record(bytes, 0)?.item(this.#last.record).slice(1) ?? [];
@@ -158,7 +163,7 @@ export class ContractBytes {
   }
 }
 
-/** Looks on from the last place: tokens of one contract mostly stand beside each other, in the contracts' order. */
+/** Searches onward from the last match: tokens of one contract are mostly adjacent, in the contracts' order. */
 function placeOf(among: ItemBytes, last: number, bytes: Buffer, start: number): number {
   const { count } = among;
   for (let step = 0, at = last; step < count; step += 1, at += 1) {

@@ -9,34 +9,34 @@ import {
   tokenRendering,
 } from "./rendered.ts";
 
-/** Values that are not in the rendered text, in the order of an item's parts. */
+/** Values outside the rendered text, in the order of an item's parts. */
 export const liveNames = [
   ...(["owner", "supply", "amount", "creator", "mintedAt"] as const),
   ...(["metadataStatus", "metadataError", "metadataWarnings", "holders"] as const),
 ];
 export type LiveName = (typeof liveNames)[number];
 
-/** What a read shows of its tokens; a statement gives nothing else. */
+/** What a read shows of its tokens; a statement returns nothing else. */
 export interface Needs {
   live: ReadonlySet<LiveName>;
   document: boolean;
   stored: boolean;
 }
 
-/** SQL expressions over a statement's aliases, none of them null: an absent value is the empty text. */
+/** SQL expressions over a statement's aliases. None is null: an absent value is the empty text. */
 export type Sources = Record<"contractAddress" | "tokenId" | "standard" | LiveName, string>;
 
-/** Where a statement has the values of its items. */
+/** The SQL expressions of a statement's items. */
 export interface ItemSources {
-  /** Of an item's key. */
+  /** The item's key. */
   key: readonly [contractAddress: string, tokenId: string];
-  /** The standard and live values, as one text with marks between them. */
+  /** The standard and the live values, joined by part marks. */
   live: (names: readonly LiveName[]) => string;
-  /** What names the item's position. */
+  /** The parts of the item's position. */
   position?: readonly string[];
 }
 
-/** Those of the values of one row. */
+/** `ItemSources` for the values of a single row. */
 export function sourcesOf(sources: Sources): ItemSources {
   return {
     key: [sources.contractAddress, sources.tokenId],
@@ -44,13 +44,13 @@ export function sourcesOf(sources: Sources): ItemSources {
   };
 }
 
-/** Holders shown with a token in a list; a token with more of them is asked for its holders. */
+/** Holders shown with a token in a list; a token with more of them has a list of its own. */
 const listedHolders = 100;
 
 const hexText = (column: string) => `coalesce(encode(${column}, 'hex'), '')`;
 const orEmpty = (expression: string) => `coalesce((${expression})::text, '')`;
 
-/** The values of a row in the columns of `nft.tokens`; of the metadata those of alias `m`. */
+/** A row's values from columns of `nft.tokens`, and metadata values from alias `m`. */
 export function tokenSources(row: string): Sources {
   return {
     contractAddress: hexText(`${row}.contract`),
@@ -73,10 +73,10 @@ export function tokenSources(row: string): Sources {
 }
 
 /**
- * The parts of an item, as one SQL text over the sources' aliases and `m` (service.token_metadata). `layoutOf` knows their
- * order: what is kept comes first, so that it is copied once.
+ * The parts of an item, as one SQL text over the sources' aliases and `m` (service.token_metadata). `layoutOf` has
+ * their order: the rendered text comes first, so that it is copied only once.
  *
- * @param whole texts that lists leave out, too.
+ * @param whole include texts that lists leave out.
  */
 export function itemSql(needs: Needs, sources: ItemSources, whole: boolean, stale: Stale): string {
   const { key, live, position = [] } = sources;
@@ -101,8 +101,9 @@ export function recordSql(whole: boolean, stale: Stale): string {
 export const amongSql = "among AS MATERIALIZED (SELECT array_agg(DISTINCT contract)::bytea[] AS list FROM keys)";
 
 /**
- * The contracts of `among`: the addresses of those of ERC-1155, and what the contracts tell, each by address. The index has
- * every contract of a token, and few are of ERC-1155: an index of those alone (`contract_multi`) tells the others too.
+ * The contracts of `among`: the addresses of the ERC-1155 ones, and the records from contract metadata, each with its
+ * address. Every token's contract is in the index and few are ERC-1155, so an index on those alone (`contract_multi`)
+ * also identifies the others.
  */
 export function contractsSql(chainId: number, stale: Stale): string {
   const among = "ANY ((SELECT list FROM among)::bytea[])";

@@ -3,38 +3,38 @@ import type { ThumbnailWidth } from "../thumbnails/bounds.ts";
 import { type Facts, storedNames, type TokenField, tokenFields } from "./fields.ts";
 import { type LiveName, liveNames, type Needs } from "./item-sql.ts";
 
-/** A token as its statement gave it: the parts of `itemSql`. */
+/** A token as returned by its statement: the parts of `itemSql`. */
 export type Item = readonly string[];
 
-/** A contract's record as its statement gave it. */
+/** A contract record as returned by its statement. */
 export interface RecordParts {
   /** Hex digits, without 0x. */
   address: string;
   standard: string;
-  /** Of `storedNames(contractFields)`; empty where nothing is known. */
+  /** The parts of `storedNames(contractFields)`; empty if the metadata is unknown. */
   stored: readonly string[];
 }
 
-/** Where the parts of an item are. */
+/** The indexes of an item's parts. */
 export interface Layout {
   at: (name: TokenField | LiveName) => number;
-  /** Where the parts are that name its position. */
+  /** The indexes of the parts of its position. */
   position: readonly number[];
-  /** How many parts an item has. */
+  /** Number of parts of an item. */
   parts: number;
 }
 
-/** Pixels: of a card in a list, on a screen with two for each. */
+/** Pixels: the width of a list's card on a screen with two pixels per point. */
 const listedWidth: ThumbnailWidth = 512;
 
 /** The first parts of every item. */
 const keyNames = ["contractAddress", "tokenId"];
 const storedTokenNames = storedNames(tokenFields);
 
-/** By what a read shows: an API keeps that as one object for each of its shapes. */
+/** Layouts by needs: an API keeps the needs of each shape as a single object. */
 const layouts = new WeakMap<Needs, Map<number, Layout>>();
 
-/** @param positionParts how many parts name the item's position. */
+/** @param positionParts number of parts of the item's position. */
 export function layoutOf(needs: Needs, positionParts: number): Layout {
   const known = layouts.get(needs) ?? new Map<number, Layout>();
   layouts.set(needs, known);
@@ -58,14 +58,14 @@ function partOf(name: TokenField | LiveName): string {
   return Object.hasOwn(tokenFields, name) ? (tokenFields[name as TokenField].partOf ?? name) : name;
 }
 
-/** Text with one character for each byte of its UTF-8. */
+/** A text's UTF-8 bytes as latin1, one character per byte. */
 export function latin1Of(text: string): string {
   return Buffer.from(text).toString("latin1");
 }
 
 const knownFacts = new WeakMap<Config, Map<string, Facts>>();
 
-/** @param chain a known one, as the request spelled it. @param latin1 for texts that stay bytes. */
+/** @param chain a known chain, as spelled in the request. @param latin1 whether the texts will be written as bytes. */
 export function factsOf(config: Config, chain: string, latin1: boolean): Facts {
   const known = knownFacts.get(config) ?? new Map<string, Facts>();
   knownFacts.set(config, known);

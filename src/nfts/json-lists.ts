@@ -23,13 +23,13 @@ import { type PageList, type PageNeeds, selectPages } from "./select-page.ts";
 import type { TraitFilter } from "./traits.ts";
 
 /*
- * The reads of tokens whose answer is put together as bytes (compose.ts), forwards: the rows, their order and their
- * cursors are those of list-nfts.ts and get-nft.ts, which test/graphql/same-answers.test.ts holds.
+ * Forward token reads whose answers are assembled as bytes (compose.ts). Rows, order and cursors equal those of
+ * list-nfts.ts and get-nft.ts, which test/graphql/same-answers.test.ts checks.
  */
 
-/** A page whose items are one JSON text. Cursors are signed when they are asked for. */
+/** A page whose items are one JSON text. Cursors are signed on demand. */
 export interface JsonPage {
-  /** The items, joined by commas; empty when there are none. */
+  /** The items, joined by commas; empty if there are none. */
   items: JsonText;
   hasNext: boolean;
   hasPrevious: boolean;
@@ -37,25 +37,25 @@ export interface JsonPage {
   startCursor: () => string | null;
   endCursor: () => string | null;
   continuation: () => string | null;
-  /** The items one by one with their cursors, where they were asked for so. */
+  /** The items with their cursors, if `split` was set. */
   parts: { item: string; cursor: string }[] | null;
-  /** The contract's record, where the list is of one contract and it was asked for. */
+  /** The contract's record, if the list is of one contract and the record was requested. */
   contract: JsonText | null;
 }
 
 export interface JsonPageRequest {
-  /** The chain's name as the request spelled it. */
+  /** As spelled in the request. */
   chain: string;
   page: PageRequest;
   shape: NftShape;
-  /** Items one by one, with their cursors. */
+  /** Return the items separately, with their cursors. */
   split?: boolean;
   contractMembers?: readonly ContractMember[];
-  /** The contract's record with whole texts, as in its details. */
+  /** Include whole texts in the contract's record, as in its details. */
   wholeContract?: boolean;
 }
 
-/** What an account holds. */
+/** The tokens that an account owns. */
 export async function accountPage(
   services: Services,
   _caller: Caller,
@@ -69,7 +69,7 @@ export async function accountPage(
   return page;
 }
 
-/** The live tokens of a contract. @throws ServiceError `not_found` for one the index has never seen. */
+/** A contract's live tokens. @throws ServiceError `not_found` for one the index has never seen. */
 export async function contractPage(
   services: Services,
   _caller: Caller,
@@ -82,7 +82,7 @@ export async function contractPage(
   return page;
 }
 
-/** The newest tokens of a chain. */
+/** A chain's newest tokens. */
 export async function chainPage(services: Services, caller: Caller, input: JsonPageRequest): Promise<JsonPage> {
   const chainId = findChain(services.chains, input.chain).id;
   const page = await readPage(services, newestList(chainId, caller, false), newestKey(chainId), input);
@@ -90,7 +90,7 @@ export async function chainPage(services: Services, caller: Caller, input: JsonP
   return page;
 }
 
-/** @param contract of a list of one. */
+/** @param contract of a list of one contract. */
 async function readPage(
   services: Services,
   list: PageList,
@@ -135,7 +135,7 @@ async function readPage(
 
 export interface JsonNft {
   nft: JsonText;
-  /** Where the contract was asked for. */
+  /** Only if the contract was requested. */
   owner: string | null;
   contract: JsonText | null;
 }
@@ -172,7 +172,7 @@ export async function nftDetails(
   return details;
 }
 
-/** See `getContracts`: one contract's record; null for one the index has never seen. */
+/** One contract's record, as `getContracts` gives it; null for one the index has never seen. */
 export async function contractDetails(
   services: Services,
   _caller: Caller,
@@ -185,14 +185,14 @@ export async function contractDetails(
   return recordWriter(input.members)(record, hexOf(input.address), factsOf(services.config, input.chain, true));
 }
 
-/** Hex digits in lower case, without 0x. */
+/** Lower-case hex digits without 0x. */
 function hexOf(address: string): string {
   return address.slice(2).toLowerCase();
 }
 
 const detailNeeds = new WeakMap<PageNeeds, PageNeeds>();
 
-/** The details of /v0 show the owner and the contract beside the token. */
+/** The details of /v0 also show the owner and the contract. */
 function needsFor(input: { shape: NftShape; contractMembers?: readonly ContractMember[] }): PageNeeds {
   const needs = needsOfShape(input.shape);
   if (!input.contractMembers) return needs;

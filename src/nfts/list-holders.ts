@@ -18,7 +18,7 @@ export interface Holder {
 
 const shape = [32, 20] as const;
 
-/** Whose holders; all keys of a call have a token id, or none has. */
+/** A contract or a token. Either all keys of a call have a token id, or none has. */
 export interface HolderKey {
   /** Any letter case. */
   contract: string;
@@ -27,12 +27,12 @@ export interface HolderKey {
 }
 
 /**
- * Who holds what of contracts or tokens of a chain, by token id and owner: now, or after a past block. The past is replayed
- * from the ledger, token by token of the page. One statement.
+ * Owners and amounts of contracts or tokens of a chain, by token id and owner: now, or after a past block. Past
+ * balances are replayed from the ledger, for each token of the page. One statement.
  *
- * @param input `atBlock`: the balances as they were after this block; absent: now.
- * @returns for a contract that the index has never seen ServiceError `not_found`; `value_error` for a block that the index
- *   has not reached.
+ * @param input `atBlock`: balances after this block; absent: now.
+ * @returns ServiceError `not_found` for a contract that the index has never seen; `value_error` for a block that the
+ * index has not reached.
  */
 export async function listHoldersOfEach(
   services: Services,
@@ -92,7 +92,7 @@ function holdersOf(
   const [tokenId = 0n, owner = 0n] = bounds.position ? unpackPosition(shape, bounds.position) : [];
   const ownerBytes = packPosition([20], [owner]);
   const inequality = sql.raw(bounds.backward ? "<=" : ">=");
-  // The first condition starts the walk of the index, the second cuts off what a page before showed.
+  // The first condition bounds the index scan; the second removes what the previous page showed.
   const beyond = (owners: string) =>
     bounds.position
       ? sql`k.token_id ${inequality} ${String(tokenId)}::numeric

@@ -29,7 +29,7 @@ interface ListRequest {
   parts: NftParts;
 }
 
-/** Whose holdings, any letter case; all keys of a call have a contract, or none has. */
+/** Whose tokens, in any letter case. Either all keys of a call have a contract, or none has. */
 export interface AccountNftsKey {
   account: string;
   /** Only tokens of this contract. */
@@ -37,11 +37,14 @@ export interface AccountNftsKey {
 }
 
 export interface AccountNftPage extends Page<Nft> {
-  /** Holdings of all pages under the same filters. */
+  /** Tokens owned, on all pages, under the same filters. */
   total: bigint;
 }
 
-/** What each account holds on a chain, by contract and token id. One that never held anything has an empty list. */
+/**
+ * The tokens that each account owns on a chain, by contract and token id. An account that never owned any has an empty
+ * list.
+ */
 export async function listNftsOfEachAccount(
   services: Services,
   _caller: Caller,
@@ -61,15 +64,15 @@ export async function listNftsOfEachAccount(
 
 export interface ContractNftPage extends Page<Nft> {
   contract: ContractRecord;
-  /** Live tokens of the contract; null for a filtered list, where counting would cost more than the page. */
+  /** The contract's live tokens; null for a filtered list, where counting would cost more than the page. */
   total: bigint | null;
 }
 
 /**
- * The live tokens of each contract of a chain, by token id; burned ones are left out here and found by `getNft`. An outcome
+ * The live tokens of each contract of a chain, by token id. Burned ones are left out; `getNft` finds them. An outcome
  * is `not_found` for a contract the index has never seen.
  *
- * @param input `traits`: only tokens whose traits are like that.
+ * @param input `traits`: only tokens with matching traits.
  */
 export async function listNftsOfEachContract(
   services: Services,
@@ -91,10 +94,10 @@ export async function listNftsOfEachContract(
 }
 
 /**
- * The live tokens of a chain (undefined), or of each creator there, newest mint first. There is no total: it would cost more
- * than the page.
+ * The live tokens of a chain, or of each creator on it, newest mint first. There is no total: it would cost more than
+ * the page.
  *
- * @param creators any letter case; all of them are accounts, or there is one, undefined.
+ * @param creators accounts in any letter case, or a single undefined for the whole chain.
  */
 export async function listNewestOfEach(
   services: Services,

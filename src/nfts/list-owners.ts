@@ -8,23 +8,23 @@ import { unknownContract } from "./not-indexed.ts";
 import { boundsOf, type Page, type PageBounds, type PageRequest, pageOf, refuseTooDeep } from "./page.ts";
 import { type Outcome, pagesForEach, readForEach } from "./read-for-each.ts";
 
-/** An owner and how many tokens of the contract it holds: token ids, not amounts. */
+/** An owner and the number of token ids of the contract that it owns; amounts do not count. */
 export interface CollectionOwner {
   owner: string;
   holdingCount: bigint;
 }
 
 export interface CollectionOwnerPage extends Page<CollectionOwner> {
-  /** Null when it was not asked for. */
+  /** Null if it was not requested. */
   total: bigint | null;
 }
 
 /**
- * Who holds tokens of contracts of a chain now, by address; each owner once. One statement.
+ * The current owners of contracts of a chain, by address; each owner once. One statement.
  *
  * @param input `withTotal`: counting the owners of a large collection costs more than a page of them.
  * @param contracts any letter case.
- * @returns for a contract that the index has never seen ServiceError `not_found`.
+ * @returns ServiceError `not_found` for a contract that the index has never seen.
  */
 export async function listOwnersOfEach(
   services: Services,

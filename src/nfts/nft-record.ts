@@ -6,30 +6,30 @@ import { itemSql, liveNames, recordSql, sourcesOf, tokenSources } from "./item-s
 import { partMark } from "./rendered.ts";
 import type { PageNeeds } from "./select-page.ts";
 
-/** One token as every read shows it. Addresses are lower case. */
+/** A token as every read shows it. Addresses are lower case. */
 export interface Nft extends ValuesOf<typeof tokenFields> {
-  /** Null where the read did not ask for it. */
+  /** Null if the read did not request it. */
   contractRecord: ContractRecord | null;
-  /** Up to 100 holders by address; null where the read did not ask for them. */
+  /** Up to 100 owners, by address; null if the read did not request them. */
   holders: string[] | null;
 }
 
 export interface ContractRecord extends ValuesOf<typeof contractFields> {}
 
-/** The parts of a read that cost something; an API asks for what it will show. */
+/** The expensive parts of a read; an API requests those that it shows. */
 export interface NftParts {
   metadata: boolean;
   contract: boolean;
   holders?: boolean;
 }
 
-/** What a statement has to give for a record. */
+/** What a statement has to return for a record. */
 export function needsOfParts({ metadata, contract, holders }: NftParts): PageNeeds {
   const live = liveNames.filter((name) => name !== "holders" || holders === true);
   return { live: new Set(live), document: metadata, stored: true, contract };
 }
 
-/** @param item in characters, like `facts`. */
+/** @param item as text, like `facts`. */
 export function toNft(facts: Facts, layout: Layout, item: Item, contractRecord: ContractRecord | null): Nft {
   const holders = layout.at("holders");
   const listed = item[holders] ?? "";
@@ -50,7 +50,7 @@ export function toContractRecord(facts: Facts, { address, standard, stored }: Re
   return valuesOf(contractFields, facts, (name) => parts[name] ?? "") as ContractRecord;
 }
 
-/** The record of a contract that is not in the index yet, beside a token of it. */
+/** The record of a contract that is not in the index yet, although a token of it is. */
 export function unknownContract({ chain, contractAddress, standard }: Nft): ContractRecord {
   const facts = { chain: JSON.stringify(chain), cachedBase: "", thumbnailBase: "", linkedThumbnailBase: "" };
   return toContractRecord(facts, { address: contractAddress.slice(2), standard, stored: [] });
@@ -64,7 +64,7 @@ function valuesOf(table: Record<string, AnyField>, facts: Facts, part: (name: st
   return Object.fromEntries(values);
 }
 
-/** Columns of `nftColumns`. */
+/** A row with the columns of `nftColumns`. */
 export interface NftRow {
   item: string | null;
   contract_standard?: string | null;
@@ -72,29 +72,29 @@ export interface NftRow {
 }
 
 /**
- * What a statement of rows selects for a record: over the aliases `t` (nft.tokens), `m` (service.token_metadata) and, where
- * contracts are asked for, those of `contractColumns`.
+ * The columns of a row for a record, over the aliases `t` (nft.tokens), `m` (service.token_metadata) and, if contracts
+ * are requested, those of `contractColumns`.
  *
- * @param amount how many an account holds, where the read is of one.
+ * @param amount SQL of the amount that an account owns, if the read is of one account.
  */
 export function nftColumns(parts: NftParts, amount = "''", whole = false): RawBuilder<unknown> {
   const item = sql.raw(itemSql(needsOfParts(parts), sourcesOf({ ...tokenSources("t"), amount }), whole, "render"));
   return sql`CASE WHEN t.token_id IS NOT NULL THEN ${item} END AS item${parts.contract ? sql`, ${contractColumns("listed")}` : sql``}`;
 }
 
-/** The same of a contract, over `c` (nft.contracts) and `cm` (service.contract_metadata). */
+/** The columns of a contract's record, over `c` (nft.contracts) and `cm` (service.contract_metadata). */
 export function contractColumns(texts: "listed" | "whole"): RawBuilder<unknown> {
   return sql`c.standard AS contract_standard,
     CASE WHEN cm.address IS NOT NULL THEN ${sql.raw(recordSql(texts === "whole", "render"))} END AS contract_record`;
 }
 
-/** Joins `c` and `cm` to the contract of a key. */
+/** Joins `c` and `cm` for a key's contract. */
 export function contractJoins(key: string): string {
   return `LEFT JOIN nft.contracts c ON c.chain_id = ${key}.chain_id AND c.address = ${key}.contract
     LEFT JOIN service.contract_metadata cm ON cm.chain_id = ${key}.chain_id AND cm.address = ${key}.contract`;
 }
 
-/** @returns how to read rows of `nftColumns`; null for a row without a token. */
+/** @returns a function that reads rows of `nftColumns`; it gives null for a row without a token. */
 export function nftReader(config: Config, parts: NftParts): (chain: string, row: NftRow) => Nft | null {
   const layout = layoutOf(needsOfParts(parts), 0);
   return (chain, row) => {
@@ -105,7 +105,7 @@ export function nftReader(config: Config, parts: NftParts): (chain: string, row:
   };
 }
 
-/** A contract's record from a row of `contractColumns`; null where the index does not know the contract. */
+/** A contract's record from a row of `contractColumns`; null if the index does not know the contract. */
 export function recordOfRow(facts: Facts, address: string, row: Omit<NftRow, "item">): ContractRecord | null {
   const { contract_standard: standard, contract_record: record } = row;
   if (standard == null) return null;

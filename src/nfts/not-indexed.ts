@@ -6,11 +6,11 @@ import { withheldContracts } from "../db/withheld-token.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
 
-/** Of a contract that the index has never seen; docs/indexing.md says which it never sees. */
+/** The text about a contract that the index has never seen. docs/indexing.md says which contracts it never sees. */
 const noNftLogs =
   "no NFT is known of this address on this chain; contracts whose Transfer event is not ERC-721's (CryptoKitties, Axie) are not read";
 
-/** What is answered of a contract that is not indexed, without looking up why (`whyNotIndexed`). */
+/** The error for a contract that is not indexed, without looking up the reason (`whyNotIndexed`). */
 export function unknownContract(): ServiceError {
   return new ServiceError("not_found", `not indexed: ${noNftLogs}`);
 }
@@ -30,7 +30,7 @@ export interface NotIndexed {
   message: string;
 }
 
-/** Why the index has nothing of a contract; null where it has. */
+/** Why the index has nothing of a contract; null if it does have it. */
 export async function whyNotIndexed(
   services: Services,
   _caller: Caller,

@@ -8,20 +8,20 @@ import { contractRendering, joined } from "./rendered.ts";
 import { keyContract, type ListKey, type ListSql, type PageList } from "./select-page.ts";
 import { type TraitFilter, traitCondition } from "./traits.ts";
 
-/* The lists of tokens: by account, by contract, and the newest of a chain or of a creator. */
+/* The token lists: by account, by contract, and the newest of a chain or of a creator. */
 
 const noRecord = "NULL::text AS standard, NULL::text AS record, NULL::text AS whole";
-/** What a page shows of a token, and what its holders are looked up by. */
+/** The columns that a page shows of a token, and those that its holders are looked up by. */
 const shown = ", k.chain_id, k.standard, k.owner, k.supply, k.creator, k.mint_timestamp";
 const ways = { forward: { order: "", than: ">" }, backward: { order: " DESC", than: "<" } } as const;
 
-/** What a list is about: its name, which its cursors belong to, and its key. */
+/** Identifies a list: the name that its cursors belong to, and its key. */
 export interface NamedKey {
   name: string;
   key: ListKey;
 }
 
-/** @param account any letter case, like all addresses here. */
+/** @param account any letter case, as for all addresses here. */
 export function accountKey(chainId: number, account: string, contract?: string): NamedKey {
   const key = { account: toBytes(account), ...(contract === undefined ? {} : { contract: toBytes(contract) }) };
   return { name: `account-nfts:${chainId}:${account.toLowerCase()}`, key };
@@ -37,7 +37,10 @@ export function newestKey(chainId: number, creator?: string): NamedKey {
   return { name: `chain-nfts:${chainId}:${creator?.toLowerCase() ?? ""}`, key };
 }
 
-/** What an account holds, by contract and token id; the key is `account`, and `contract` where the list is of one. */
+/**
+ * Tokens that an account owns, by contract and token id. The key is `account`, plus `contract` for a list of one
+ * contract.
+ */
 export function accountList(
   chainId: number,
   { exclude, contract }: { exclude: readonly Standard[]; contract: boolean },
@@ -68,7 +71,10 @@ export function accountList(
   };
 }
 
-/** Of a row of ERC-721, with an account's own address, all is in the row; for one of ERC-1155 its token is looked up. */
+/**
+ * For ERC-721 the holding's row has everything, and the owner is the account itself; for ERC-1155 the token is looked
+ * up.
+ */
 function heldSources(chainId: number, account: string): ItemSources {
   const [held, row, token] = ["'1'", tokenSources("k"), tokenSources("t")];
   const ofHolder: Partial<Sources> = {
@@ -82,7 +88,7 @@ function heldSources(chainId: number, account: string): ItemSources {
   return {
     key: [row.contractAddress, row.tokenId],
     live(names) {
-      // These come first, and are the same in all rows: PostgreSQL makes one text of them for the page.
+      // These come first and are the same in all rows, so PostgreSQL computes them once for the page.
       const same = names.filter((name) => name in ofHolder);
       const others = names.slice(same.length).map((name) => single[name]);
       const once = `(SELECT ${joined([single.standard, ...same.map((name) => single[name])])})`;
@@ -93,7 +99,7 @@ function heldSources(chainId: number, account: string): ItemSources {
   };
 }
 
-/** The live tokens of a contract, by token id; the key is `contract`. */
+/** A contract's live tokens, by token id; the key is `contract`. */
 export function contractList(chainId: number, traits?: TraitFilter): PageList {
   const condition = traits && traitCondition(chainId, keyContract, traits);
   const sql: PageList["sql"] = (refs, direction, keysOnly, stale): ListSql => {
@@ -131,14 +137,14 @@ export function contractList(chainId: number, traits?: TraitFilter): PageList {
 const newestPosition = ["k.mint_block::text", "k.mint_log_index::text", "k.mint_batch_index::text"];
 
 /**
- * The live tokens of a chain, newest mint first, within the caller's window; or of a creator, whose key is `creator`. Tokens
- * minted before the first indexed block have no place in this order and are not in it.
+ * A chain's live tokens, newest mint first, within the caller's window; or those of a creator, with the key `creator`.
+ * Tokens minted before the first indexed block have no position in this order and are left out.
  */
 export function newestList(chainId: number, caller: Caller, creator: boolean): PageList {
   const windowDays = creator ? null : planOf(caller).windowDays;
   const since = BigInt(Math.floor(Date.now() / 1000) - (windowDays ?? 0) * 86_400);
   const sql: PageList["sql"] = (refs, direction, keysOnly): ListSql => {
-    // Newest first: forward is down.
+    // Newest first, so forward is descending.
     const [order, than] = direction === "forward" ? [" DESC", "<"] : ["", ">"];
     const from = `FROM nft.tokens k WHERE k.chain_id = ${chainId} AND k.mint_block IS NOT NULL AND k.supply > 0
       ${creator ? `AND k.creator = ${refs["creator"]}` : ""}`;
@@ -156,8 +162,8 @@ export function newestList(chainId: number, caller: Caller, creator: boolean): P
     positionParts: newestPosition.length,
     place: (part, { position }) => position.map(part),
     values: (parts) => parts.map(String),
-    // The window as a block, so that one index gives both order and bound: filtering the walk by time would read every
-    // older token to find that a short page ends.
+    // The window becomes a block number, so that one index gives both order and bound. Filtering by time instead would
+    // scan every older token to find the end of a short page.
     ...(windowDays === null
       ? {}
       : {
@@ -172,7 +178,7 @@ export function newestList(chainId: number, caller: Caller, creator: boolean): P
   };
 }
 
-/** Where the walk reads keys alone, because rows may be skipped, the tokens of the page are joined to them. */
+/** If rows may be skipped, the scan reads keys alone, and only the page's tokens are joined. */
 function tokenOf(
   chainId: number,
   keysOnly: boolean,

@@ -1,21 +1,21 @@
 import { openCursor } from "../db/cursor.ts";
 import { ServiceError } from "../errors/errors.ts";
 
-/** Which page of a list: from a cursor, or by number. Without either, the first one. */
+/** Selects a page of a list, by cursor or by number. Without either it is the first one. */
 export interface PageRequest {
   /** 1 to `maxPageSize`. */
   size: number;
-  /** Reads on behind this cursor. Wins over `number`. */
+  /** Reads the items after this cursor. Takes precedence over `number`. */
   after?: string | undefined;
-  /** Reads the last items in front of this cursor, in the list's order. */
+  /** Reads the last items before this cursor, in the list's order. */
   before?: string | undefined;
-  /** Without a cursor: the last items of the list. */
+  /** Without a cursor: reads the last items of the list. */
   fromEnd?: boolean | undefined;
-  /** Counted from 1. A deep page costs more than a cursor does: bounded by `maxOffset`. */
+  /** Starts at 1. A deep page costs more than a cursor, so it is bounded by `maxOffset`. */
   number?: number | undefined;
 }
 
-/** A page with the cursors that lead on; `continuation` is null on the last page. */
+/** A page with its cursors; `continuation` is null on the last page. */
 export interface Page<T> {
   items: { node: T; cursor: string }[];
   hasNext: boolean;
@@ -23,14 +23,14 @@ export interface Page<T> {
   continuation: string | null;
 }
 
-/** A page request as a query wants it. */
+/** A page request in the terms of a query. */
 export interface PageBounds {
   position: Buffer | null;
   backward: boolean;
-  /** One more than asked for, to see whether there is a further page. */
+  /** One more than requested, to see whether there is a further page. */
   limit: number;
   offset: number;
-  /** Beyond what is read by number; the query then only counts. */
+  /** Too deep to be read by number; the query then only counts. */
   tooDeep: boolean;
 }
 
@@ -70,7 +70,7 @@ export function boundsOf(
   };
 }
 
-/** Past the end a page is empty whatever its number; in front of it, a number too deep is refused. */
+/** A page past the end is empty, whatever its number; a number that is too deep but within the list is refused. */
 export function refuseTooDeep(bounds: PageBounds, page: PageRequest, total: bigint | null): void {
   if (!bounds.tooDeep) return;
   if (total !== null && BigInt(((page.number ?? 1) - 1) * page.size) >= total) return;
@@ -79,7 +79,7 @@ export function refuseTooDeep(bounds: PageBounds, page: PageRequest, total: bigi
   });
 }
 
-/** Turns the rows of a query, up to one more than asked for and in query order, into a page in list order. */
+/** Turns the rows of a query, up to one more than requested and in query order, into a page in list order. */
 export function pageOf<R, T>(
   rows: readonly R[],
   bounds: PageBounds,

@@ -14,18 +14,18 @@ import type { PageBounds } from "./page.ts";
 /** Rows that a page number may skip before its read counts as heavy. */
 export const lightOffset = 10_000;
 
-/** A statement of Kysely: a query or a piece of SQL. */
+/** A Kysely query or SQL fragment. */
 interface Statement<R> {
   compile(provider: QueryExecutorProvider): CompiledQuery<R>;
 }
 
 /**
- * Runs a statement that may touch many rows, apart from all others and few at once.
+ * Runs a statement that may touch many rows, separately from light ones and only a few at a time.
  *
- * @param limit `report` for what counts or sums up: it may take longer.
- * @param options `current`: from the primary.
- * @throws ServiceError `read_timeout`, `read_not_begun`, `service_unavailable`; `rate_limit_exceeded` for an account that
- *   has had its time of the database.
+ * @param limit `report` for counts and sums, which get more time.
+ * @param options `current`: read from the primary.
+ * @throws ServiceError `read_timeout`, `read_not_begun`, `service_unavailable`; `rate_limit_exceeded` for an account
+ * that has used up its database time.
  */
 export async function readHeavy<R>(
   services: Services,
@@ -42,25 +42,25 @@ export async function readHeavy<R>(
   return rows as R[];
 }
 
-/** What one read gives for each of its keys: a result, or why that key has none. */
+/** The outcome of a read for one key: a result, or the error of that key. */
 export type Outcome<T> = T | ServiceError;
 
-/** Keys of one statement at most; more are read by several. */
+/** The most keys in one statement; more keys take several statements. */
 export const mostKeys = 100;
 
-/** The values of a key, by column. All keys of a read have the same columns. */
+/** A key's values by column. All keys of a read have the same columns. */
 export type KeyValues = Record<string, Buffer | string>;
 
-/** A key's value as a statement writes it: a parameter, or a column of the keys. */
+/** A key's value in the statement's SQL: a parameter, or a column of the keys. */
 // biome-ignore lint/suspicious/noExplicitAny: a parameter takes the type of what it is compared with.
 export type KeyColumns<K extends KeyValues> = { [C in keyof K]: RawBuilder<any> };
 
 /**
- * Runs one read for several keys as one statement: the read of a key is a lateral subquery, so a further key costs what its
- * rows cost, and neither a round trip nor a plan.
+ * Runs one read for several keys as a single statement with a lateral subquery per key. A further key costs only its
+ * rows, not a round trip or a plan.
  *
  * @param build writes the read of one key. It must order its rows itself, and must not use the alias `each_key`.
- * @param run `light` for what touches about as many rows as it gives; see `readHeavy` for the others.
+ * @param run `light` if it touches about as many rows as it returns; otherwise see `readHeavy`.
  * @returns the rows of each key, in the keys' order and each in the read's own order.
  */
 export async function readForEach<R, K extends KeyValues>(
@@ -102,11 +102,11 @@ function parameter(value: Buffer | string | undefined) {
 }
 
 /**
- * The pages of one read for several keys. A cursor belongs to the list of one key; the others answer with a refusal.
+ * The pages of one read for several keys. A cursor belongs to one key's list; the other keys get an error.
  *
  * @param boundsOf opens the page request for a key; it throws what `boundsOf` of `page.ts` throws.
- * @param read the rows of each of the keys that it is given.
- * @param toPage makes the answer of one key; it may throw a ServiceError for this key alone.
+ * @param read returns the rows of each of the given keys.
+ * @param toPage makes one key's answer; it may throw a ServiceError for this key alone.
  */
 export async function pagesForEach<K, R, P>(
   keys: readonly K[],
@@ -125,7 +125,7 @@ export async function pagesForEach<K, R, P>(
   });
 }
 
-/** @returns what it returns, or the ServiceError that it throws. */
+/** @returns the result of `make`, or the ServiceError that it throws. */
 function outcomeOf<T>(make: () => T): Outcome<T> {
   try {
     return make();

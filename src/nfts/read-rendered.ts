@@ -6,23 +6,24 @@ import { readHeavy } from "./read-for-each.ts";
 import { type Stale, staleMark } from "./rendered.ts";
 
 /*
- * Reads of rendered texts. Almost always each of them is kept, and a statement that could render one costs PostgreSQL a tenth
- * more; so such a statement runs only where one without it has met a row that this version has not rendered.
+ * Reads of rendered texts. Nearly all rows have their rendered text, and a statement that can also render costs
+ * PostgreSQL a tenth more. So it runs only after a statement without rendering has met a row that this version has not
+ * rendered.
  */
 
-/** A statement of which all columns are texts. */
+/** A statement whose columns are all text. */
 export interface RenderedRead {
-  /** Its text. */
+  /** Its SQL. */
   text: (stale: Stale) => string;
   values: readonly unknown[];
   /** See `readHeavy`. */
   heavy?: boolean;
-  /** The text will hardly come again. */
+  /** Unlikely to be repeated, so it is not prepared. */
   once?: boolean;
 }
 
 const staleByte = staleMark.charCodeAt(0);
-/** After a row that another version rendered, more of them are likely: for so long all statements render. */
+/** After a row rendered by another version more of them are likely, so for this long all statements render. */
 const cautiousMs = 1_000;
 let cautiousUntil = Number.NEGATIVE_INFINITY;
 
@@ -30,7 +31,7 @@ function likely(): Stale {
   return performance.now() < cautiousUntil ? "render" : "tell";
 }
 
-/** Whether the statement has to run again, and render; what it gave is given back then. */
+/** Whether the statement has to run again with rendering; its rows are released then. */
 function isStale(rows: readonly (RawRow | null)[]): boolean {
   if (!rows.some((row) => row?.includes(staleByte))) return false;
   for (const row of rows) row?.release();
@@ -38,7 +39,7 @@ function isStale(rows: readonly (RawRow | null)[]): boolean {
   return true;
 }
 
-/** Over a pipelined connection: the first row, null without one. */
+/** Runs over a pipelined connection. @returns the first row, or null. */
 export async function readRow(services: Services, read: RenderedRead): Promise<RawRow | null> {
   const { text, heavy, once } = read;
   const values = read.values as readonly WireValue[];
@@ -49,7 +50,7 @@ export async function readRow(services: Services, read: RenderedRead): Promise<R
   return stale === "tell" && isStale([row]) ? await run("render") : row;
 }
 
-/** All rows. @param columns their names, in the statement's order. */
+/** Reads all rows. @param columns their names, in the statement's order. */
 export async function readRows(
   services: Services,
   { text, values, heavy }: RenderedRead,

@@ -18,7 +18,7 @@ export interface RefreshMetadataInput {
   tokenId?: bigint | undefined;
 }
 
-/** `ADDED`: queued now. `PENDING`: was queued already. `PROCESSING`: being read at this moment. */
+/** `ADDED`: queued now. `PENDING`: was already queued. `PROCESSING`: being read right now. */
 export type RefreshStatus = "ADDED" | "PENDING" | "PROCESSING" | "REFRESHED_RECENTLY";
 
 export const refreshMessages: Record<RefreshStatus, string> = {
@@ -29,12 +29,12 @@ export const refreshMessages: Record<RefreshStatus, string> = {
 };
 
 /**
- * Tokens that a plan that counts days has read again in one, those that failed and were shown again among them: each is calls of a
- * node, and requests to whatever server it names.
+ * The daily allowance of re-read tokens on plans with daily limits, including failed tokens that are shown again. Each
+ * one costs node calls and requests to whatever server the token names.
  */
 export const refreshesOfDay = perDay(200);
 
-/** Takes so many tokens out of an account's day. */
+/** Takes tokens from an account's daily allowance. */
 export async function takeRefreshes(limiter: RateLimiter, accountId: string, tokens = 1): Promise<RateAnswer> {
   return await limiter.take(`refresh-day:${accountId}`, refreshesOfDay, tokens);
 }
@@ -43,10 +43,10 @@ const recently = sql<Date>`clock_timestamp() - interval '5 minutes'`;
 const now = sql<Date>`clock_timestamp()`;
 
 /**
- * Has the metadata of a token, or of a whole contract, read again before everything else.
+ * Has the metadata of a token, or of a whole contract, read again with priority.
  *
  * @throws ServiceError `not_found` for a contract or token the index has never seen; `rate_limit_exceeded` and
- *   `plan_limit_exceeded` where the plan counts them.
+ * `plan_limit_exceeded` on plans with daily limits.
  */
 export async function refreshMetadata(
   services: Services,
@@ -65,7 +65,7 @@ export async function refreshMetadata(
     );
 }
 
-/** A contract counts as its tokens. What their owner changes is announced by the chain, and read again without this. */
+/** A contract counts as all of its tokens. Changes that the chain announces are read again without this. */
 async function admitRefresh(
   { db, auth, config }: Services,
   caller: Caller,
@@ -136,7 +136,7 @@ async function refreshToken(
   return row.pending ? "PENDING" : "ADDED";
 }
 
-/** Only records the request; the worker marks the tokens, in portions: a contract can have millions. */
+/** Only records the request, because a contract can have millions of tokens; the worker marks them in batches. */
 async function refreshContract(db: Transaction<Database>, chainId: number, address: Buffer): Promise<RefreshStatus> {
   const { rows } = await sql`
     SELECT 1 FROM nft.contracts c WHERE c.chain_id = ${chainId} AND c.address = ${address}

@@ -13,23 +13,25 @@ const keysOf = {
   "service.contract_metadata": { names: ["chain_id", "address"], types: ["integer", "bytea"] },
 } as const;
 
-/** What is made of every row of a table, once for each version of it. */
+/** A derivation of a table's rows, done once per version. */
 interface Pass {
-  /** What is made: the name of the pass in `service.rendering`. */
+  /** The pass's name in `service.rendering`: the relation it fills. */
   relation: string;
   version: string;
   table: keyof typeof keysOf;
-  /** Statements over the rows of `batch`, which has their keys and `columns`, by the names of their results. */
+  /**
+   * Statements to run first, by the names of their results. They read `batch`, which has the rows' keys and `columns`.
+   */
   first?: Record<string, string>;
-  /** The last of them. */
+  /** The final statement. */
   again: string;
   columns: string;
-  /** Rows are locked, so that none changes between its being read and what is made of it. */
+  /** Locks the rows, so that none changes between being read and written. */
   locked?: boolean;
 }
 
 function renderingPass({ table, hash }: Rendering): Pass {
-  // Naming the column is what has the trigger render the row.
+  // An update that names this column makes the trigger render the row.
   const again = `UPDATE ${table} m SET rendered_as = NULL FROM batch b
     WHERE ${keysOf[table].names.map((name) => `m.${name} = b.${name}`).join(" AND ")}
       AND (b.rendered_as IS NULL OR b.rendered_as NOT IN ('${hash}', '${hash}~'))`;
@@ -38,7 +40,7 @@ function renderingPass({ table, hash }: Rendering): Pass {
 
 export const contractPass = renderingPass(contractRendering);
 export const tokenPass = renderingPass(tokenRendering);
-/** Another version when a migration changes how texts are cut. A trigger makes the words of what is written from then on. */
+/** Increment the version when a migration changes how texts are split. A trigger handles rows written from then on. */
 export const wordsPass: Pass = {
   relation: "service.token_words",
   version: "1",
@@ -52,7 +54,7 @@ export const wordsPass: Pass = {
   locked: true,
 };
 
-/** Another version when a migration changes how traits are read. A trigger reads those of what is written from then on. */
+/** Increment the version when a migration changes how traits are read. A trigger handles rows written from then on. */
 export const traitsPass: Pass = {
   relation: "service.token_trait",
   version: "2",
@@ -81,9 +83,9 @@ export const traitsPass: Pass = {
 };
 
 /**
- * Makes again what another version made of stored metadata, or none: in the order of its keys, a few rows at a time,
- * once for each version. It ends by itself; a later start goes on where this one was. Until then readers render those
- * rows, and search finds them by the index of the version before.
+ * Derives again what an older version derived from stored metadata, or what is missing: in key order, a few rows at a
+ * time, once per version. It ends by itself; after a restart it continues where it stopped. Until then readers render
+ * those rows themselves, and search finds them by the older version's index.
  */
 export async function runRendering({ pool, log }: Pick<Services, "pool" | "log">, { signal }: Rounds): Promise<void> {
   for (const pass of [wordsPass, traitsPass, contractPass, tokenPass]) {
@@ -95,7 +97,7 @@ export async function runRendering({ pool, log }: Pick<Services, "pool" | "log">
           return pauseMs;
         },
         (error: unknown) => {
-          // Texts that take too long together are taken in smaller numbers.
+          // The batch took too long, so the next ones are smaller.
           most = Math.max(1, Math.floor(most / 8));
           log.warn(
             { err: error, relation: pass.relation },
@@ -109,7 +111,7 @@ export async function runRendering({ pool, log }: Pick<Services, "pool" | "log">
   }
 }
 
-/** @returns whether no row is left. */
+/** Processes one batch. @returns whether no row is left. */
 export async function passOver(pool: pg.Pool, pass: Pass, most = rowsAtOnce): Promise<boolean> {
   const { relation, version, table, first = {}, again, columns, locked } = pass;
   const { names, types } = keysOf[table];

@@ -4,30 +4,30 @@ import { changeRelations } from "../db/admin/change-relations.ts";
 import { type AnyField, contractFields, storedNames, tokenFields } from "./fields.ts";
 
 /*
- * What depends on metadata alone is kept as rendered text in the row of the metadata: its key, and the JSON of every stored
- * field of the table, in its order. A row that was rendered by other tables, or not at all, is rendered by the statement that
- * reads it, with the same expression.
+ * What depends on metadata alone is stored as rendered text in the metadata row: its key, and the JSON of every stored
+ * field of the table, in order. A row that was rendered from other tables, or not at all, is rendered by the reading
+ * statement, with the same expression.
  */
 
-/** Between the parts of an item, and between items: no JSON text has these characters in it. */
+/** Separate the parts of an item, and items: no JSON text contains these characters. */
 export const partMark = "\u0001";
 export const itemMark = "\u0002";
-/** In place of the text of a row that this version has not rendered; see read-rendered.ts. */
+/** Replaces the text of a row that this version has not rendered; see read-rendered.ts. */
 export const staleMark = "\u0003";
-/** The same as SQL literals. */
+/** The marks as SQL literals. */
 export const sqlPartMark = "E'\\x01'";
 export const sqlItemMark = "E'\\x02'";
 const sqlStaleMark = "E'\\x03'";
 
-/** What a statement does with a row that this version has not rendered: it renders it, or gives `staleMark`. */
+/** What a statement does with a row that this version has not rendered: render it, or return `staleMark`. */
 export type Stale = "render" | "tell";
 
 export interface Rendering {
   table: "service.token_metadata" | "service.contract_metadata";
   fields: Record<string, AnyField>;
-  /** The texts in front, over a row that has the columns of the key. */
+  /** The leading texts, over a row that has the key's columns. */
   key: (row: string) => string[];
-  /** Tells this version's expression from others; a row with a text too long for lists has `~` behind it. */
+  /** Identifies this version's expression. `~` is appended for a row with a text too long for lists. */
   hash: string;
 }
 
@@ -47,26 +47,26 @@ function renderingOf(table: Rendering["table"], fields: Record<string, AnyField>
   return { table, fields, key, hash };
 }
 
-/** One text of several, with the mark between them. */
+/** Joins texts with the part mark. */
 export function joined(texts: readonly string[]): string {
   return texts.join(` || ${sqlPartMark} || `);
 }
 
-/** The rendered text of a row, as SQL over its alias. @param whole texts that are too long for lists too. */
+/** The rendered text of a row, as SQL over its alias. @param whole include texts that are too long for lists. */
 function renderExpression({ fields, key }: Pick<Rendering, "fields" | "key">, row: string, whole: boolean): string {
   return joined([...key(row), ...storedNames(fields).map((name) => fields[name]?.sql?.(row, whole) ?? "''")]);
 }
 
-/** Whether lists leave something of a row out. */
+/** Whether lists leave out part of a row. */
 function isShortened({ fields }: Rendering, row: string): string {
   const conditions = Object.values(fields).flatMap(({ tooLong }) => (tooLong ? [tooLong(row)] : []));
   return conditions.length === 0 ? "false" : `coalesce(${conditions.join(" OR ")}, false)`;
 }
 
 /**
- * The text that a statement reads of a row: the kept one where it is of this version.
+ * The SQL that reads a row's text: the stored one if this version rendered it.
  *
- * @param key of another row: there may be no row of metadata, of which every stored part is empty then.
+ * @param key SQL of the key from another row, if the metadata row may be missing; all stored parts are empty then.
  */
 export function renderedText(
   rendering: Rendering,
@@ -82,12 +82,12 @@ export function renderedText(
   return `CASE WHEN ${kept} THEN ${row}.rendered ${absent}ELSE ${other} END`;
 }
 
-/** Any constant does: processes that start at the same time take turns. */
+/** An arbitrary lock number: processes that start at the same time take turns. */
 const lockKey = 7_241_903_162;
 
 /**
- * Columns of both tables that no answer is rendered from: writing them leaves the rendered text as it is. A column that a
- * later version adds is not among them, so that its writers cannot leave a text behind that lacks it.
+ * Columns of both tables that no answer is rendered from: writing them does not render again. Columns that a later
+ * version adds are not listed, so writing those does, and no text without them stays behind.
  */
 const bookkeeping = [
   ...["chain_id", "status", "priority", "attempts", "next_attempt_at", "lease_id", "lease_until"],
@@ -98,8 +98,8 @@ const bookkeeping = [
 ];
 
 /**
- * Has PostgreSQL render metadata whenever it is stored, by the field tables of this version. Called at each start; it
- * changes nothing where everything is in place.
+ * Installs triggers by which PostgreSQL renders metadata whenever it is stored, from this version's field tables.
+ * Called at each start; it changes nothing if everything is in place.
  */
 export async function ensureRendering(databaseUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl, application_name: "mintyard-rendering" });

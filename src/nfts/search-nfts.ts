@@ -9,30 +9,30 @@ import { readHeavy } from "./read-for-each.ts";
 
 export interface SearchNftsInput {
   text: string;
-  /** A chain's name, or `all`: every chain of this installation but the test chain, unless it is the only one. */
+  /** A chain's name, or `all`: every chain of this installation except the test chain, unless it is the only one. */
   chain: string;
   contract?: string | undefined;
   orderBy: "relevance" | "mint_date";
   descending: boolean;
-  /** Pages are by number: results have no lasting order. */
+  /** Pages go by number, because results have no stable order. */
   page: { size: number; number: number };
 }
 
-/** So many matches are ranked and can be paged through; which ones of a larger number is not promised. */
+/** The most matches that are ranked and can be paged through; if there are more, which of them is unspecified. */
 const searchedMatches = 1_000;
 
 const testChain = "goerli";
 const shown = { metadata: false, contract: false };
 
 /**
- * What a search can ask for. PostgreSQL cuts the text into words, as it cut the names (`service.search_query`): this only
- * tells a text that cannot have any.
+ * Detects texts without any searchable word. PostgreSQL splits texts into words the same way as names
+ * (`service.search_query`).
  */
 const searchable = /[\p{L}\p{N}]|(?![\0-\xff])\p{S}/u;
 
 /**
- * Live tokens whose name or description has all words of the text. Words of three letters and more also match as beginnings
- * of words. Of scripts without spaces, and of emoji, any part matches.
+ * Finds live tokens whose name or description has all words of the text. Words of three or more letters also match as
+ * prefixes. In scripts without spaces, and for emoji, any part matches.
  *
  * @throws ServiceError `parameter_missing` for a text without a letter, digit or emoji.
  */

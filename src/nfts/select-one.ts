@@ -12,12 +12,12 @@ import { type RenderedRead, readRow, readRows } from "./read-rendered.ts";
 import type { Stale } from "./rendered.ts";
 import { type PageNeeds, shownBy } from "./select-page.ts";
 
-/** With the texts that lists leave out, for as long as they are not given back. */
+/** One token with the texts that lists leave out. Its memory is valid until `release`. */
 export interface SelectedNft {
   /** The one item. */
   items: ItemBytes;
   layout: Layout;
-  /** The one contract; of its record nothing where contracts were not asked for. */
+  /** The single contract; without its record if contracts were not requested. */
   contracts: ContractBytes;
   release: () => void;
 }
@@ -32,7 +32,7 @@ const column = { item: 0, standard: 1, record: 2 };
 const columns = Object.keys(column);
 
 /**
- * One token, also a burned or a withheld one.
+ * One token, also if burned or withheld.
  *
  * @param run `pipelined`: over a pipelined connection.
  * @throws ServiceError `not_found` for a contract or token the index has never seen.

@@ -12,44 +12,50 @@ import { lightOffset } from "./read-for-each.ts";
 import { readRow, readRows } from "./read-rendered.ts";
 import { type Stale, sqlItemMark } from "./rendered.ts";
 
-/** One list of tokens: how its keys are read in order, and where the values of its tokens are. */
+/** A token list: how its keys are scanned in order, and where its tokens' values come from. */
 export interface PageList {
   chainId: number;
   position: PositionShape;
-  /** How many parts of an item name its position; none where its key does. */
+  /** Number of parts of an item's position; 0 if its key is the position. */
   positionParts: number;
-  /** The position of an item. @param part one of its parts, by its number. */
+  /** The position of an item. @param part gives a part of the position by its number. */
   place: (part: (at: number) => string, layout: Layout) => readonly string[];
-  /** Parameters of a position. */
+  /** The SQL parameters of a position. */
   values: (parts: bigint[]) => WireValue[];
-  /** Tells apart all texts that `sql` can give. */
+  /** Distinguishes all SQL texts that `sql` can return. */
   variant: string;
-  /** @param direction of the walk. @param keysOnly rows may be skipped by number: the walk had better read keys alone. */
+  /**
+   * @param direction of the scan. @param keysOnly rows may be skipped by number, so the scan should read keys alone.
+   */
   sql: (refs: Refs, direction: "forward" | "backward", keysOnly: boolean, stale: Stale) => ListSql;
-  /** A further condition on `k`: pieces of text with a value behind each but the last; `keyContract`: the key's contract. */
+  /** A further condition on `k`: SQL pieces with a value after each but the last; `keyContract`: the key's contract. */
   filter?: { texts: readonly string[]; values: readonly (WireValue | typeof keyContract)[] };
-  /** The list is of one contract, `contract` of its key, and its frame has the record. */
+  /** The list is of one contract, its key's `contract`, and its frame has the record. */
   ofContract?: boolean;
-  /** Its page may touch many more rows than it has; see `readHeavy`. */
+  /** A page may touch many more rows than it returns; see `readHeavy`. */
   heavy?: boolean;
 }
 
-/** Stands for the contract of a list's key. */
+/** A placeholder for the contract of a list's key. */
 export const keyContract = Symbol("contract");
 
-/** A key's value as the statement writes it: a parameter, or a column of several keys. */
+/** A key's value in the statement's SQL: a parameter, or a column of several keys. */
 type Refs = Readonly<Record<string, string>>;
 
 export interface ListSql {
-  /** SELECT of `contract, token_id` and whatever `sources` and the order name, up to WHERE conditions; alias `k`. */
+  /**
+   * SELECT of `contract, token_id` and whatever `sources` and the order need, up to the WHERE conditions; alias `k`.
+   */
   keys: string;
-  /** Condition on a position, whose parameters are `$first` and the following. */
+  /** The condition for rows after a position, whose parameters start at `$first`. */
   after: (first: number) => string;
   order: string;
-  /** Joined to a key, alias `k`, where its own row has not all values. */
+  /** Joined to a key, alias `k`, if its own row lacks some values. */
   join: string;
   sources: ItemSources;
-  /** SELECT of `total`, and of `standard, record, whole` for the one contract; no row: nothing is known of it. */
+  /**
+   * SELECT of `total`, and of `standard, record, whole` for a list of one contract; no row: the index does not know it.
+   */
   frame: string;
 }
 
@@ -57,32 +63,32 @@ export interface ListSql {
 export type ListKey = Readonly<Record<string, Buffer>>;
 
 export interface PageNeeds extends Needs {
-  /** The contract of each item. */
+  /** Whether each item's contract is shown. */
   contract: boolean;
 }
 
-/** What the statement gave for one key, in the order of the walk. */
+/** What the statement returned for one key, in scan order. */
 export interface Selected {
-  /** Whether the index knows what the list is about. */
+  /** Whether the index knows the subject of the list. */
   known: boolean;
   total: bigint | null;
-  /** Up to one more than the page has; null: none. */
+  /** Up to one more than the page size; null: none. */
   items: ItemBytes | null;
   layout: Layout;
-  /** Of the items, where contracts were asked for. */
+  /** The items' contracts, if requested. */
   contracts: ContractBytes;
-  /** Of a list of one contract: that one. */
+  /** The contract of a list of one contract. */
   own: ContractBytes | null;
-  /** The same with the texts that lists leave out. */
+  /** That contract with the texts that lists leave out. */
   whole: ContractBytes | null;
-  /** Gives back the memory of all of these: nothing may read them any more. */
+  /** Releases the memory of all of these; nothing may read them afterwards. */
   release: () => void;
 }
 
 const columns = ["known", "total", "items", "multi", "records", "standard", "record", "whole"] as const;
 
 /**
- * The only statement of pages of tokens: one row for each key, which has the page's items as one text (`itemSql`).
+ * The single statement behind all token pages: one row per key, with the page's items as one text (`itemSql`).
  *
  * @param run `pipelined`: over a pipelined connection, for one key.
  */
@@ -112,7 +118,7 @@ export async function selectPages(
     const text = statementOf(list, refs, bounds, needs, positionAt, condition.join(""), stale);
     return single ? text : forEachKey(names, text);
   };
-  // Page numbers are many; pages behind a cursor share one text.
+  // Page numbers vary too much to cache their SQL; pages after a cursor share one text.
   const once = bounds.limit === 0 || bounds.offset > 0;
   const variant = [
     ...[list.variant, single, bounds.limit, bounds.position !== null, bounds.backward, texts.join("$")],
@@ -128,7 +134,7 @@ export async function selectPages(
 
 const shown = new WeakMap<PageNeeds, string>();
 
-/** Tells apart what reads show. */
+/** A cache key of what a read shows. */
 export function shownBy(needs: PageNeeds): string {
   const known = shown.get(needs);
   if (known !== undefined) return known;

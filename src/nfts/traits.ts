@@ -6,32 +6,37 @@ import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
 import { readForEach } from "./read-for-each.ts";
 
-/** A condition on a token's traits. Members of one filter are joined by and. */
+/** A condition on a token's traits. Members of one filter are combined with AND. */
 export interface TraitFilter {
   and?: readonly TraitFilter[] | null | undefined;
   or?: readonly TraitFilter[] | null | undefined;
   not?: TraitFilter | null | undefined;
-  /** The trait's name; alone: the token has it, with whatever value. */
+  /** The trait's name. Alone: the token has this trait, with any value. */
   name?: string | null | undefined;
-  /** One of these values. */
+  /** The value is one of these. */
   values?: readonly string[] | null | undefined;
   /** Numbers from `min` to `max`, both inclusive. */
   min?: number | null | undefined;
   max?: number | null | undefined;
 }
 
-/** Members `and`, `or`, `not` and conditions of a filter: how long its statement gets. */
+/** The members `and`, `or`, `not` and conditions of a filter: they determine the statement's length. */
 const maxNodes = 30;
-/** Conditions of a request, every value counted: each may be looked up for every token of a contract. */
+/** Conditions per request, counting every value: each may be looked up for every token of a contract. */
 export const maxTraitConditions = 8;
 
-/** A filter's condition over the tokens of alias `k` (`token_id`): pieces of text with a value behind each but the last. */
+/**
+ * A filter as an SQL condition on the tokens of alias `k` (`token_id`): SQL pieces with a value after each but the
+ * last.
+ */
 export interface TraitCondition {
   texts: readonly string[];
   values: readonly unknown[];
 }
 
-/** Conditions of a filter: each value is one, and so is a range, or a name alone. Stops counting past any bound. */
+/**
+ * The number of conditions in a filter: each value is one, and so is a range, or a name alone. Stops beyond the bounds.
+ */
 export function countConditions(filter: TraitFilter | null | undefined, depth = 0): number {
   if (!filter || depth > maxNodes) return 0;
   const inner = [...(filter.and ?? []), ...(filter.or ?? []), ...(filter.not ? [filter.not] : [])];
@@ -119,11 +124,14 @@ export interface TraitSummary {
   values: { value: string; tokenCount: bigint }[];
 }
 
-/** Values shown of a trait, the most frequent first. */
+/** Values shown per trait, the most frequent first. */
 const shownValues = 100;
 const shownTraits = 200;
 
-/** How often each trait and value occurs in the metadata of several contracts of a chain, in one statement. An unknown contract has none. */
+/**
+ * How often each trait and value occurs in the metadata of several contracts of a chain, in one statement. An unknown
+ * contract has none.
+ */
 export async function listTraitsOfEach(
   services: Services,
   _caller: Caller,

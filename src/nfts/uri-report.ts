@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { Services } from "../services.ts";
 import { readHeavy } from "./read-for-each.ts";
 
-/** Where URIs point to, by the words of the original service's report. */
+/** Where URIs point, in the terms of the original service's report. */
 export const storageClasses = ["ipfs_cid", "ipfs_gateway", "arweave", "on_chain", "http_centralized", "other"] as const;
 type StorageClass = (typeof storageClasses)[number];
 export type UriKind = "metadata" | "image" | "animation";
@@ -14,14 +14,14 @@ export interface UriCount {
   successful: number;
 }
 
-/** Tokens that are looked at: a report of all of a large index would take minutes. */
+/** The most tokens examined: a full report over a large index would take minutes. */
 const mostTokens = 100_000;
 const freshMs = 10 * 60_000;
 const known = new WeakMap<Services, { at: number; report: Promise<UriCount[]> }>();
 
 /**
- * How many of the URIs that the reader of metadata has tried could be read, by where they point to. Of a large index up to
- * 100,000 tokens are counted; the answer is up to ten minutes old, and the same for everybody.
+ * How many of the URIs that were tried could be read, by where they point. In a large index up to 100,000 tokens are
+ * counted. The report is up to ten minutes old, and the same for everybody.
  *
  * @throws ServiceError what `readHeavy` throws.
  */
@@ -30,7 +30,7 @@ export async function reportUris(services: Services): Promise<UriCount[]> {
   if (last && performance.now() - last.at < freshMs) return await last.report;
   const report = readReport(services);
   known.set(services, { at: performance.now(), report });
-  // A failure is not kept.
+  // Failures are not cached.
   report.catch(() => known.delete(services));
   return await report;
 }

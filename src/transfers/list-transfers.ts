@@ -19,9 +19,9 @@ import type { Services } from "../services.ts";
 /** `mint`: from the zero address. `burn`: to it. */
 type TransferKind = "transfer" | "mint" | "burn";
 
-/** One token that moved; a batch is a record for each of its token ids. Addresses and hashes are lower case. */
+/** A transfer of one token; a batch is one record per token id. Addresses and hashes are lower case. */
 export interface Transfer {
-  /** The chain's name as the request spelled it. */
+  /** As spelled in the request. */
   chain: string;
   kind: TransferKind;
   contract: string;
@@ -29,11 +29,11 @@ export interface Transfer {
   standard: Standard;
   from: string;
   to: string;
-  /** Who moved it, for ERC-1155; null for ERC-721. */
+  /** The ERC-1155 operator; null for ERC-721. */
   operator: string | null;
   amount: bigint;
   transactionHash: string;
-  /** Sender of the transaction. */
+  /** The transaction's sender. */
   sender: string;
   blockHash: string;
   blockNumber: bigint;
@@ -43,31 +43,31 @@ export interface Transfer {
   batchIndex: number;
 }
 
-/** What may be asked for; the last three belong to an account: seen from it, in both directions without them. */
+/** Requested kinds. The last two are as seen from an account; `transfer` means both directions. */
 export type TransferWord = "transfer" | "mint" | "burn" | "transfer_from" | "transfer_to";
 
 export interface ListTransfersInput {
   chain: string;
-  /** What moved from or to this account. Any letter case, like `contract`. */
+  /** Transfers from or to this account. Any letter case, like `contract`. */
   account?: string | undefined;
   contract?: string | undefined;
   /** Only with `contract`. */
   tokenId?: bigint | undefined;
   /** Empty: nothing matches. Absent: all kinds. */
   kinds?: readonly TransferWord[] | undefined;
-  /** Both ends belong to the range. */
+  /** Both bounds are inclusive. */
   fromBlock?: bigint | undefined;
   toBlock?: bigint | undefined;
-  /** Unix seconds; both ends belong to the range. */
+  /** Unix seconds; both bounds are inclusive. */
   since?: bigint | undefined;
   until?: bigint | undefined;
   page: PageRequest;
 }
 
-/** Of what the movements are; all keys of a call have the same members. */
+/** The subject of a list; all keys of a call have the same members. */
 export type TransferKey = Pick<ListTransfersInput, "account" | "contract" | "tokenId">;
 
-/** Movements of tokens, newest first: block, log index, index inside the log. An unknown address has none. */
+/** Transfers, newest first: by block, log index, and index inside the log. An unknown address has none. */
 export async function listTransfers(
   services: Services,
   caller: Caller,
@@ -76,7 +76,7 @@ export async function listTransfers(
   return single(await listTransfersOfEach(services, caller, input, [input]));
 }
 
-/** The same for several accounts, contracts or tokens of a chain, in one statement. */
+/** `listTransfers` for several accounts, contracts or tokens of a chain, in one statement. */
 export async function listTransfersOfEach(
   services: Services,
   _caller: Caller,
@@ -133,7 +133,7 @@ function transfersOf(
   if (key.token_id) shared.push(sql`x.token_id = ${key.token_id}`);
   const direction = sql.raw(bounds.backward ? "ASC" : "DESC");
   const order = sql`block_number ${direction}, log_index ${direction}, batch_index ${direction}`;
-  // Each arm is one walk of one index; the newest of all of them are the page.
+  // Each arm is one scan of one index; the page is the newest rows of all arms.
   const arms = armsOf(key, input.kinds).map(
     (conditions) =>
       sql`(SELECT x.* FROM nft.transfers x WHERE ${sql.join([...shared, ...conditions], sql` AND `)}
@@ -144,7 +144,7 @@ function transfersOf(
     ORDER BY ${order} LIMIT ${sql.lit(bounds.limit)} OFFSET ${sql.lit(bounds.offset)}`;
 }
 
-/** Disjoint conditions whose sum is what was asked for, each of which one index answers in order. */
+/** Disjoint conditions that together select the requested kinds; a single index answers each of them in order. */
 function armsOf({ account }: Columns, kinds: readonly TransferWord[] | undefined): RawBuilder<unknown>[][] {
   const asked = new Set(kinds ?? (["mint", "burn", "transfer"] as const));
   const [mint, notMint] = [sql`x.from_address = ${zeroAddress}`, sql`x.from_address <> ${zeroAddress}`];
@@ -154,7 +154,7 @@ function armsOf({ account }: Columns, kinds: readonly TransferWord[] | undefined
     if (asked.has("mint") && asked.has("burn") && moved) return [[]];
     return [
       ...(asked.has("mint") ? [[mint]] : []),
-      // A burn of what was never minted here counts as a mint, as everywhere.
+      // A transfer from the zero address to itself counts as a mint here, as everywhere.
       ...(asked.has("burn") ? [[burn, notMint]] : []),
       ...(moved ? [[notMint, notBurn]] : []),
     ];
@@ -172,7 +172,7 @@ function armsOf({ account }: Columns, kinds: readonly TransferWord[] | undefined
   ]);
   return [
     ...outgoing.map((conditions) => [sent, notMint, ...conditions]),
-    // What an account sends to itself is in the first arm, when that one shows it.
+    // An account's transfer to itself belongs to the first arm, if that arm includes it.
     ...incoming.map((conditions) => [
       received,
       ...(out ? [sql`x.from_address <> ${account}`] : []),
@@ -182,14 +182,14 @@ function armsOf({ account }: Columns, kinds: readonly TransferWord[] | undefined
   ];
 }
 
-/** One arm for both of two opposite conditions, one for one of them, none for none. */
+/** One arm for both of two opposite conditions, one for either of them, none for neither. */
 function kindsIn(parts: readonly [boolean, RawBuilder<unknown>][]): RawBuilder<unknown>[][] {
   const wanted = parts.filter(([asked]) => asked).map(([, condition]) => condition);
   if (wanted.length === 0) return [];
   return [wanted.length === parts.length ? [] : wanted];
 }
 
-/** Times become blocks, so that the one index that gives the order also ends the walk. */
+/** Times become block numbers, so that the index that gives the order also bounds the scan. */
 function rangeOf(chainId: number, input: Omit<ListTransfersInput, keyof TransferKey>): RawBuilder<unknown>[] {
   const { fromBlock, toBlock, since, until } = input;
   const edge = (bound: RawBuilder<unknown>, direction: "ASC" | "DESC") =>
