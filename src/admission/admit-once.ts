@@ -5,11 +5,11 @@ import type { Session } from "../auth/caller.ts";
 import type { Services } from "../services.ts";
 import { recordCounted } from "./throttle-failures.ts";
 
-/** What was found out about a request before it was left to the ordinary way, so that nothing is done twice. */
+/** What was already done for a request before it was passed to the ordinary path, so that nothing is done twice. */
 export interface RequestState {
   /** The request's body, which can be read only once. */
   body?: string;
-  /** How the request was let in, or refused; see `admit`. */
+  /** Whether the request was admitted; see `admit`. */
   admission?: { state: Admission; refusal: unknown };
 }
 
@@ -23,7 +23,7 @@ export function requestState(request: IncomingMessage): RequestState {
   return states.get(request) ?? {};
 }
 
-/** `admit`, once per request and bucket: what the fast path took, the ordinary path does not take again. */
+/** `admit`, once per request and bucket: the ordinary path does not take again what the fast path took. */
 export async function admitOnce(
   request: IncomingMessage,
   services: Services,

@@ -5,18 +5,21 @@ import { clientAddress } from "../http/client-address.ts";
 import type { Services } from "../services.ts";
 import { ofApis, ownerOf, refuseEarly } from "./throttle-failures.ts";
 
-/** Whether the process lives has to be known when it has most to do. */
+/** Liveness must be known even under the heaviest load. */
 export const free: ReadonlySet<string> = new Set(["/livez"]);
 
-/** Milliseconds of the process that a request takes at least: a statement, a piece of a file, and what is around them. */
+/**
+ * The least time of the process that a request takes, in milliseconds: a statement or a chunk of a file, with its
+ * overhead.
+ */
 const requestMs = 1;
-/** Of what the process has in its memory: a small file, or the sale that open pages ask for again and again. */
+/** Milliseconds for an answer from memory: a small file, or the sale that open pages poll. */
 const keptMs = 0.3;
 
 const works = new WeakMap<Services, OpenWork>();
 const payers = new WeakMap<IncomingMessage, string>();
 
-/** What the requests of this process have used of the time for what needs no key. */
+/** The process's time budget for keyless content and pages. */
 export function workOf(services: Services): OpenWork {
   const work = works.get(services) ?? new OpenWork(services.config.rateLimits);
   works.set(services, work);
@@ -24,8 +27,8 @@ export function workOf(services: Services): OpenWork {
 }
 
 /**
- * Puts `OpenWork` before everything that is no API: content, pages, and whatever else is added. What costs more than a request
- * does at least pays for the rest itself (`payMore`).
+ * Puts `OpenWork` before everything that is no API: content, pages, and anything added later. A request that costs more
+ * than the minimum pays for the rest itself (`payMore`).
  */
 export function payForWork(services: Services, ordinary: RequestListener): RequestListener {
   const work = workOf(services);
@@ -54,28 +57,28 @@ export function payForWork(services: Services, ordinary: RequestListener): Reque
 }
 
 /**
- * Pays for a part of an answer before it is made; waits while whoever asked has used up what it may.
+ * Pays for a part of an answer before it is made; waits while the owner's budget is used up.
  *
- * @param request absent for what no client asked for.
+ * @param request undefined if no client asked.
  */
 export async function payMore(services: Services, request: IncomingMessage | undefined, ms: number): Promise<void> {
   const owner = request && payers.get(request);
   if (owner !== undefined) await workOf(services).goOn(owner, ms);
 }
 
-/** Pays for what was done already, and may show only then how much it was. */
+/** Pays for finished work whose cost was not known before. */
 export function payAfterwards(services: Services, request: IncomingMessage | undefined, ms: number): void {
   const owner = request && payers.get(request);
   if (owner !== undefined) workOf(services).charge(owner, ms);
 }
 
-/** Gives back what a request paid beyond the price of what is kept in memory: its answer came from there. */
+/** Refunds a request down to the price of an answer from memory. */
 export function payAsKept(services: Services, request: IncomingMessage): void {
   const owner = payers.get(request);
   if (owner !== undefined) workOf(services).charge(owner, keptMs - requestMs);
 }
 
-/** Whether the sender of a request may have a file that is kept in memory: it has time left, and pays with it. */
+/** Whether the client may have a cached file at once: its address has time left, and pays with it. */
 export function payForKeptFile(services: Services, request: IncomingMessage): boolean {
   const address = clientAddress(request, services.config.trustedProxies);
   return address === null || workOf(services).takeNow(`address ${address}`, keptMs);

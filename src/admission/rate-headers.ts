@@ -1,12 +1,15 @@
 import type { Admission } from "../accounts/admit.ts";
 
-/** The contexts of both APIs, as far as they are alike. */
+/** The common part of both APIs' contexts. */
 interface Reply {
   header(name: string, value?: string): void;
   set(name: "rateHeaders", headers: Record<string, string>): void;
 }
 
-/** A reply's bucket: its size, what is left, and seconds until it is full. A plan without a limit says so. */
+/**
+ * The rate headers of a reply: the bucket's size, what is left, and seconds until it is full. A plan without a limit
+ * says so.
+ */
 export function rateHeadersOf(admission: Admission): Record<string, string> {
   if (!admission) return { "ratelimit-limit": "unlimited" };
   return {
@@ -17,10 +20,10 @@ export function rateHeadersOf(admission: Admission): Record<string, string> {
   };
 }
 
-/** Shows a reply's bucket. */
+/** Sets a reply's rate headers. */
 export function setRateHeaders(c: Reply, admission: Admission): void {
   const headers = rateHeadersOf(admission);
-  // Kept as well: a response that a handler makes by itself does not get what was prepared.
+  // Also stored in the context: a response that a handler creates itself does not get the headers set before.
   c.set("rateHeaders", headers);
   for (const [name, value] of Object.entries(headers)) c.header(name, value);
 }

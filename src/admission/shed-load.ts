@@ -4,7 +4,7 @@ import type { AppEnv } from "../http/app-env.ts";
 import type { Services } from "../services.ts";
 
 interface Load {
-  /** Requests under way in this process, whichever way they take. */
+  /** Requests under way in this process, on either path. */
   running: number;
 }
 
@@ -17,8 +17,8 @@ export function loadOf(services: Services): Load {
 }
 
 /**
- * Refuses at once what could only wait: beyond `most` requests in this process, a further one would make
- * all of them late. Liveness is always answered.
+ * Refuses a request at once when the process is at its limit of concurrent requests: a further one would make all of
+ * them late. Liveness is always answered.
  */
 export function shedLoad(services: Services): MiddlewareHandler<AppEnv> {
   const load = loadOf(services);

@@ -11,29 +11,31 @@ import { newRequestId } from "../http/request-id.ts";
 import { noteRequest } from "../http/request-notes.ts";
 import type { Services } from "../services.ts";
 
-/** The APIs: their requests are counted by rates, or paced here. */
+/** Paths of the APIs: their requests are counted by rate limits, or slowed down here. */
 export const ofApis = /^\/(graphql|v0|v1|auth)\b/;
 
 const counted = new WeakSet<IncomingMessage>();
 
 const paces = new WeakMap<Services, FailureThrottle>();
 
-/** The pace of this process. */
+/** This process's throttle. */
 export function throttleOf(services: Services): FailureThrottle {
   const pace = paces.get(services) ?? new FailureThrottle();
   paces.set(services, pace);
   return pace;
 }
 
-/** Says that an account's or an address's rate has counted a request, or that its document is paid for in time. */
+/**
+ * Records that the request was counted by an account's or address's rate, or paid for by its document's processor time.
+ */
 export function recordCounted(request: IncomingMessage): void {
   counted.add(request);
 }
 
 /**
- * Puts `FailureThrottle` before the handlers of the APIs; everything else pays for its time (`pay-for-work.ts`). Fast-path reads
- * do not come here: they are counted and answered before (`fast-path.ts`), so a client that shares an account or address
- * with one that is slowed down keeps them.
+ * Puts `FailureThrottle` before the handlers of the APIs; everything else pays for its time (`pay-for-work.ts`).
+ * Fast-path reads are counted and answered before this (`fast-path.ts`), so clients that share an account or address
+ * with a throttled one keep them.
  */
 export function throttleFailures(
   services: Services,
@@ -64,13 +66,13 @@ export function throttleFailures(
 const message =
   "too many requests that failed, or that nothing counts; wait 2 s, and send them one after the other from then on";
 
-/** Whose time a request takes, as `documentOwner` names it. */
+/** The owner whose time a request takes; see `documentOwner`. */
 export function ownerOf(services: Services, request: IncomingMessage, address: string | null): string {
   if (request.headers.authorization === undefined) return `address ${address ?? ""}`;
   return documentOwner(services, rawHeaderValues(request, "authorization"), address);
 }
 
-/** In few steps, before an API sees the request, and the connection ends: the next request costs its sender a new one. */
+/** Refuses a request cheaply, before an API sees it, and closes the connection, so that the sender needs a new one. */
 export function refuseEarly(
   request: IncomingMessage,
   response: ServerResponse,

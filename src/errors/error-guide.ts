@@ -1,7 +1,7 @@
 import type { ErrorCode } from "./errors.ts";
 
 export interface ErrorGuide {
-  /** What led there. */
+  /** What leads to this error. */
   cause: string;
   /** What to do about it. */
   fix: string;
@@ -9,7 +9,7 @@ export interface ErrorGuide {
 
 const inputCause = "A member or parameter of the request is not what the operation takes.";
 
-/** What the pages at `/docs/errors/<code>` and the member `fix` of an error say. */
+/** The texts of `/docs/errors/<code>` and of an error's `fix` member. */
 const guides: Record<ErrorCode, ErrorGuide> = {
   authorization_missing: {
     cause: "The request has no Authorization header.",
@@ -113,23 +113,23 @@ const guides: Record<ErrorCode, ErrorGuide> = {
   },
 };
 
-/** What to do about a product contract that is not this account's. */
+/** The fix for a product contract that is not the account's. */
 export const unknownProductFix =
   "GET /v0/me/contracts lists the product contracts of your account, in GraphQL viewer { mints(all: true) { nodes { kind state contract } } }. Use one that is confirmed, with its chain, and the key of the account that deployed it.";
 
-/** The text about a code. */
+/** The guide of a code. */
 export function guideOf(code: ErrorCode): ErrorGuide {
   return guides[code];
 }
 
-/** A failure, as far as its fix follows from it. */
+/** The members of a failure that determine its fix. */
 interface Failed {
   code: ErrorCode;
   field?: string | undefined;
   fix?: string | undefined;
 }
 
-/** What to do about a failure: its own fix; the member to change where a value is wrong; else what its guide says. */
+/** What to do about a failure: its own fix; else the member to change, if a value is wrong; else its code's guide. */
 export function fixFor({ code, field, fix }: Failed): string {
   if (fix !== undefined) return fix;
   if (code !== "value_error" || field === undefined || field === "") return guideOf(code).fix;

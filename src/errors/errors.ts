@@ -1,7 +1,7 @@
 /**
- * Every code a client can meet, with the HTTP status of the `/v0` API and whether sending the same
- * request again can help. Codes and statuses up to `service_unavailable` are those of the original
- * service's clients, who switch on `error.code`; the rest are ours.
+ * Every code a client can get, with its HTTP status in `/v0` and whether sending the same request again can help. Codes
+ * and statuses up to `service_unavailable` are the original service's, whose clients switch on `error.code`; the rest
+ * are ours.
  */
 export const errorTable = {
   authorization_missing: { status: 401, retryable: false },
@@ -47,16 +47,16 @@ export function isErrorCode(text: string): text is ErrorCode {
 export interface ErrorContext {
   /** The input member at fault, in the caller's spelling. */
   field?: string | undefined;
-  /** What came and what would do; shown to the client, so never secrets or upstream text. */
+  /** What was sent and what would be accepted; shown to the client, so never secrets or upstream text. */
   details?: Record<string, unknown> | undefined;
-  /** What to do about it, where more is known than the code's guide says. */
+  /** What to do about it, if more specific than the code's guide. */
   fix?: string | undefined;
   /** Seconds after which a retry makes sense. */
   retryAfterSeconds?: number | undefined;
   cause?: unknown;
 }
 
-/** A failure raised on purpose. Whatever else is thrown is logged and shown as `internal_error`. */
+/** A failure raised on purpose. Anything else that is thrown is logged and shown as `internal_error`. */
 export class ServiceError extends Error {
   override readonly name = "ServiceError";
   readonly code: ErrorCode;
@@ -65,7 +65,7 @@ export class ServiceError extends Error {
   readonly fix: string | undefined;
   readonly retryAfterSeconds: number | undefined;
 
-  /** @param message for the person who has to change something: what is wrong and what would do. */
+  /** @param message for the person who has to change something: what is wrong and what would be accepted. */
   constructor(code: ErrorCode, message: string, context: ErrorContext = {}) {
     super(message, context.cause === undefined ? undefined : { cause: context.cause });
     this.code = code;
@@ -84,7 +84,7 @@ export class ServiceError extends Error {
   }
 }
 
-/** The failure of a member that is of another type than `wanted`, such as "a whole number". */
+/** The failure of a member whose type is not `wanted`, such as "a whole number". */
 export function wrongType(field: string, wanted: string): ServiceError {
   return new ServiceError("invalid_type", `${field} must be ${wanted}`, { field, fix: `Send ${field} as ${wanted}.` });
 }

@@ -1,35 +1,37 @@
 /**
- * JSON text in pieces. What PostgreSQL wrote stays the bytes that came from it, which may be cut anywhere, and
- * is decoded only where it is read: decoding a page and encoding it again costs more than to send it.
+ * JSON text in pieces. PostgreSQL's output stays bytes, which may be split anywhere, and is decoded only where it is
+ * read: decoding a page and encoding it again costs more than sending it.
  */
 export class JsonText {
   readonly #pieces: (string | Buffer)[] = [];
-  /** What gives back the memory of pieces. */
+  /** Functions that release the pieces' memory. */
   #lent: (() => void)[] | null = null;
 
-  /** @param pieces bytes are UTF-8. @param giveBack their memory. */
+  /** @param pieces UTF-8 bytes. @param giveBack releases their memory. */
   constructor(pieces: readonly Buffer[] = [], giveBack?: () => void) {
     for (const piece of pieces) this.#pieces.push(piece);
     if (giveBack) this.#lent = [giveBack];
   }
 
-  /** Puts something behind. A string is text already, not a value to be quoted. */
+  /** Appends text. A string is JSON text already, not a value to be quoted. */
   add(part: string | JsonText): this {
     if (typeof part !== "string") {
       for (const piece of part.#pieces) this.#push(piece);
-      // From here on it is this text's.
+      // This text takes over the part's memory.
       if (part.#lent) this.#lent = this.#lent ? this.#lent.concat(part.#lent) : part.#lent;
       part.#lent = null;
     } else if (part !== "") this.#push(part);
     return this;
   }
 
-  /** For a writer that sends one after the other; strings as UTF-8. */
+  /** The pieces in order, for a writer; strings are to be sent as UTF-8. */
   get pieces(): readonly (string | Buffer)[] {
     return this.#pieces;
   }
 
-  /** Gives back the memory of the pieces: nothing may read them any more. Who never calls it leaves that to the collector. */
+  /**
+   * Releases the pieces' memory; nothing may read them afterwards. Without this call the garbage collector frees it.
+   */
   release(): void {
     const lent = this.#lent ?? [];
     this.#lent = null;
@@ -42,7 +44,7 @@ export class JsonText {
     return length;
   }
 
-  /** With one character for each byte, for a small text that goes out with its headers. */
+  /** The UTF-8 bytes as latin1, one character per byte, for a small text that is sent with its headers. */
   latin1(): string {
     let text = "";
     for (const piece of this.#pieces) {
@@ -58,7 +60,7 @@ export class JsonText {
     ).toString();
   }
 
-  /** The text; the memory of its pieces goes back. */
+  /** Returns the text and releases its pieces' memory. */
   take(): string {
     const text = this.toString();
     this.release();

@@ -1,8 +1,8 @@
 /**
- * Nesting and members of JSON text, measured before anything recurses over it: deep nesting ends every later
- * walk over the value, the parser's own included. Strings do not count.
+ * Measures the nesting and members of JSON text before anything recurses over it: deep nesting would overflow the stack
+ * of every later walk, the parser's included. The content of strings is skipped.
  *
- * @returns the deepest level of brackets, and how many `name: value` pairs there are.
+ * @returns the deepest level of brackets, and the number of `name: value` pairs.
  */
 export function measureJson(text: string): { depth: number; members: number } {
   let level = 0;

@@ -25,7 +25,7 @@ import { addSignIn } from "./sign-in-routes.ts";
 import { createThumbnailRoutes } from "./thumbnail-routes.ts";
 import { WebPages } from "./web-pages.ts";
 
-/** What a process may share with its app. */
+/** Parts that the app shares with its process. */
 export interface AppParts {
   drain?: Drain;
   operations?: PrecompiledOperations;
@@ -34,7 +34,7 @@ export interface AppParts {
   streams?: EventStreams;
 }
 
-/** The whole HTTP surface: common headers for all, then one mount per API. */
+/** The whole HTTP surface: common headers for all routes, then one mount per API. */
 export function createApp(
   services: Services,
   {

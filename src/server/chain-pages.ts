@@ -25,8 +25,8 @@ import { isSameOrigin } from "./session-cookie.ts";
 import type { WebPages } from "./web-pages.ts";
 
 /**
- * `/mint/{chain}/{collection}`: the page on which visitors mint; `…/sale`: what it shows, which needs no key. A link that
- * is shared shows the collection's own title and picture.
+ * `/mint/{chain}/{collection}`: the page on which visitors mint; `…/sale`: its data, which needs no key. A shared link
+ * shows the collection's own title and picture.
  */
 export function addMintPage(app: Hono<AppEnv>, services: Services, pages: WebPages): void {
   app.get(
@@ -38,10 +38,10 @@ export function addMintPage(app: Hono<AppEnv>, services: Services, pages: WebPag
         if (refused) return refused;
         throw error;
       });
-      // Visitors get the page all the same: it says why there is no sale, and where that can change it asks again.
+      // Visitors get the page all the same: it explains why there is no sale and, if that can change, retries.
       if (sale instanceof ServiceError) {
         if (sale.retryAfterSeconds !== undefined) c.header("Retry-After", String(sale.retryAfterSeconds));
-        // When there is one, it may offer wallets that the page has to ask.
+        // If a sale appears later, the page may offer wallets, which needs these origins.
         const chain = services.chains.find(({ name }) => name === c.req.param("chain"));
         const asks = (chain && walletConnectOf(services, chain)?.asks) ?? [];
         const head = { title: "Mint", description: "A collection's mint page.", asks };
@@ -65,17 +65,17 @@ export function addMintPage(app: Hono<AppEnv>, services: Services, pages: WebPag
   });
 }
 
-/** Endpoints of the service may have keys in them; a local chain's has none. */
+/** The service's own endpoints may contain keys; only a local chain's does not. */
 const walletRpcUrl = (chain: Chain) => chain.walletRpcUrl ?? (chain.local ? (chain.rpcUrls[0] ?? null) : null);
 
-/** The library's own (`@walletconnect/core`). */
+/** The relay of the WalletConnect library (`@walletconnect/core`). */
 const relay = "wss://relay.walletconnect.org";
 
 /**
- * What the page needs to reach wallets by WalletConnect: what is shown to it, and whom it asks. Over WalletConnect a wallet
- * answers no reads, so that the page has to read the chain at an endpoint that everybody may know.
+ * What the page needs for WalletConnect: the project and endpoint it gets, and the origins its script contacts. Wallets
+ * answer no reads over WalletConnect, so the page has to read the chain from a public endpoint.
  *
- * @returns null where it is not offered: without a project, or without such an endpoint.
+ * @returns null if it is not offered: there is no project, or no such endpoint.
  */
 function walletConnectOf({ config }: Services, chain: Chain) {
   const { walletConnectProject: project } = config;
@@ -90,7 +90,7 @@ async function saleOf(c: Context<AppEnv>, services: Services): Promise<PublicSal
   return await getPublicSale(services, { chain, collection }, pageReader(services, c.env.incoming, chain));
 }
 
-/** Amounts and times as decimal strings. */
+/** The sale as JSON; amounts and times are decimal strings. */
 function saleBody(sale: PublicSale) {
   const text = (value: bigint | null) => (value === null ? null : String(value));
   const { chain } = sale;
@@ -129,8 +129,9 @@ function saleBody(sale: PublicSale) {
 }
 
 /**
- * `/console` and every page below it; what the browser has to know of this installation is `/console/installation.json`.
- * `/console/history` is for the operator's page: as `/status` it needs no key, and shows what everybody sees on the chain.
+ * `/console` and all pages below it; the browser gets this installation's settings from `/console/installation.json`.
+ * `/console/history` serves the operator's page: like `/status` it needs no key, and shows only what is public on the
+ * chain.
  */
 export function addConsole(app: Hono<AppEnv>, services: Services, pages: WebPages): void {
   const { chains, config } = services;
@@ -164,7 +165,8 @@ export function addConsole(app: Hono<AppEnv>, services: Services, pages: WebPage
     const payer = await payerOf(services, rawHeaderValues(incoming, "authorization"));
     const figures = await Promise.all(
       wanted.map(async (one) => {
-        // All of them together are read again as often as one.
+        // The more collections one request has, the less often each is re-read, so that all of them cost as much as
+        // one.
         const reader = pageReader(services, incoming, one.chain);
         return await figuresOf(services, reader, payer, one, wanted.length);
       }),
@@ -190,17 +192,17 @@ const consolePaths =
 
 /** Collections of one question for figures; a page asks again for more. */
 const mostFigures = 100;
-/** Milliseconds of this process that the figures of one collection take, mostly out of memory. */
+/** Milliseconds of this process for one collection's figures, which mostly come from memory. */
 const figuresMs = 0.5;
 
 interface FiguresOf {
   chain: string;
   address: Address;
-  /** They are to have what happened in this block. */
+  /** The figures must include this block. */
   sinceBlock: bigint;
 }
 
-/** What the console shows of a collection as it goes on; where its sale cannot be read now, `error` says why. */
+/** A collection's figures for the console; if its sale cannot be read now, `error` has the reason. */
 async function figuresOf(
   services: Services,
   reader: Reader,
@@ -212,7 +214,8 @@ async function figuresOf(
   try {
     const asked = { chain: name, collection: address };
     const sale = await getPublicSale(services, asked, reader, { patience, sinceBlock });
-    // The database counts for accounts alone, and only what was deployed here. Without the count the rest is shown.
+    // The database counts mints only for an account, and only of collections deployed here. Otherwise the rest is shown
+    // alone.
     const isCounted = payer !== null && sale.deployedHere;
     const counted = isCounted ? await getMintsByHour(services, payer, sale).catch(ifRefused) : null;
     return { ...place, sale: saleBody(sale), mints_by_hour: counted, error: null };
@@ -227,7 +230,7 @@ function ifRefused(error: unknown): null {
   throw error;
 }
 
-/** `goerli:0x…`, and a block behind it. @throws ServiceError `value_error`, `invalid_address`. */
+/** Parses `goerli:0x…`, optionally followed by a block. @throws ServiceError `value_error`, `invalid_address`. */
 function collectionIn(text: string): FiguresOf {
   const [, chain = "", address = "", block = "0"] = /^([^:]*):([^:]+)(?::(\d{1,18}))?$/.exec(text) ?? [];
   if (address === "")
@@ -244,8 +247,8 @@ function collectionIn(text: string): FiguresOf {
 const bodyBytes = 262_144;
 
 /**
- * `/local-wallet/{chain}`: a wallet with test ether for the pages of an installation on local chains, so that a newcomer
- * needs no browser extension. On any other chain it does not exist.
+ * `/local-wallet/{chain}`: a wallet with test ether for the pages of an installation on local chains, so that a
+ * newcomer needs no browser extension. On any other chain it does not exist.
  */
 export function addLocalWallet(app: Hono<AppEnv>, services: Services): void {
   app.post("/local-wallet/:chain", async (c) => {
@@ -256,7 +259,7 @@ export function addLocalWallet(app: Hono<AppEnv>, services: Services): void {
   });
 }
 
-/** The address in a path. @throws ServiceError `invalid_address` with this message. */
+/** An address of the path. @throws ServiceError `invalid_address` with this message. */
 function addressIn(c: Context<AppEnv>, name: "address" | "collection", message: string): Address {
   const { [name]: text = "" } = c.req.param() as Record<string, string>;
   return readAddress(text, name, message);
@@ -268,8 +271,8 @@ function readAddress(text: string, field: string, message: string): Address {
 }
 
 /**
- * Who makes this server ask a node through a page, and pays for it: the account whose key or session comes along, else the
- * address that the request comes from. Calls of a local chain cost nothing.
+ * Who pays for the node calls that a page causes: the account whose key or session comes with the request, otherwise
+ * the client's address. Calls to a local chain cost nothing.
  */
 function pageReader(services: Services, request: IncomingMessage, chain: string): Reader {
   const address = clientAddress(request, services.config.trustedProxies);

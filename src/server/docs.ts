@@ -11,7 +11,7 @@ import { addStartPage } from "./start-page.ts";
 import type { GuidePage } from "./web-manifest.ts";
 import { documentFrame, type WebPages } from "./web-pages.ts";
 
-/** `/docs`: the reference of both APIs; `/docs/openapi.json`: that of REST for programs. */
+/** `/docs`: the reference of both APIs; `/docs/openapi.json`: the OpenAPI document. */
 export function addDocs(app: Hono<AppEnv>, pages: WebPages, chains: readonly string[]): void {
   app.get("/", (c) =>
     c.req.header("accept")?.includes("text/html")
@@ -26,7 +26,7 @@ export function addDocs(app: Hono<AppEnv>, pages: WebPages, chains: readonly str
     };
     return await pages.document(c, head, main, side);
   });
-  // Where REST alone was described before; a browser takes what stands behind # along.
+  // The former address of the REST reference. Browsers keep the fragment when they follow the redirect.
   app.get("/docs/rest", (c) => c.redirect("/docs", 301));
   app.get("/docs/errors/:code", async (c) => {
     const code = c.req.param("code");
@@ -40,7 +40,7 @@ export function addDocs(app: Hono<AppEnv>, pages: WebPages, chains: readonly str
   app.get("/docs/openapi.json", (c) => c.json(openApi));
 }
 
-/** What an answer's `docs` member points at. */
+/** The page that an error's `docs` member links to. */
 function errorPage(code: ErrorCode) {
   const { status, retryable } = errorTable[code];
   const { cause, fix } = guideOf(code);
@@ -92,7 +92,7 @@ function addGuides(app: Hono<AppEnv>, pages: WebPages): void {
   });
 }
 
-/** Where a reader is: all guides, and below this one its sections. Of the runbooks that one alone that is read. */
+/** The sidebar: all guides, and the sections of the current one. Of the runbooks only the current one is listed. */
 function sideOf(guides: readonly GuidePage[], shown: GuidePage) {
   const sections = shown.sections.map(({ anchor, title }) => html`<li><a href="#${anchor}">${title}</a></li>`);
   const listed = guides.filter((guide) => !guide.isRunbook || guide.name === shown.name);

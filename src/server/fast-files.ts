@@ -10,18 +10,18 @@ interface FastFile {
 
 const largestFile = 262_144;
 const allBytes = 16_777_216;
-/** As long as the content store keeps an entry that it found. */
+/** As long as the content store caches an entry. */
 const keptMs = 5_000;
 
-/** Headers that make an answer another one than the whole file. */
+/** Headers that may change the answer from the whole file to something else. */
 const deciding = ["range", "if-range", "if-none-match", "service-worker"] as const;
-/** Types that the gateway answers in another way than with the file. */
+/** Accepted types for which the gateway answers something else than the file. */
 const otherTypes = /vnd\.ip(ld|fs)|x-tar/i;
 
 /**
- * Small files that the gateway answered whole a moment ago, answered again before Hono: the layers
- * around such an answer cost several times what the file does. Anything but a plain GET takes the ordinary path;
- * test/http/fast-files.test.ts compares both.
+ * Repeats small files that the gateway answered whole a moment ago, before Hono: the layers around such an answer cost
+ * several times as much as the file. Anything but a plain GET takes the ordinary path; test/http/fast-files.test.ts
+ * compares both.
  */
 export class FastFiles {
   readonly #files = new LRUCache<string, FastFile>({
@@ -30,16 +30,16 @@ export class FastFiles {
     sizeCalculation: (file) => Math.max(file.bytes.length, 1),
   });
 
-  /** @param headers of the gateway; those of every answer come by themselves. */
+  /** @param headers of the gateway; common headers are added when the file is served. */
   keep(request: IncomingMessage | undefined, headers: Record<string, string>, bytes: Uint8Array): void {
     if (bytes.length > largestFile || !request || !isPlain(request)) return;
     this.#files.set(request.url ?? "", { headers, bytes });
   }
 
   /**
-   * Answers what is kept and passes everything else on.
+   * Serves cached files and passes everything else on.
    *
-   * @param mayHave whether this client may be answered at once; another one waits on the ordinary path.
+   * @param mayHave whether this client may be served at once; otherwise it waits on the ordinary path.
    */
   before(ordinary: RequestListener, mayHave: (request: IncomingMessage) => boolean = () => true): RequestListener {
     return (request, response) => {

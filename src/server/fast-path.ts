@@ -27,32 +27,32 @@ import type { Services } from "../services.ts";
 import { isRecording } from "../telemetry/span.ts";
 import { logWhenAnswered } from "./log-requests.ts";
 
-/** Bytes. */
+/** In bytes. */
 const smallText = 16_384;
 
-/** A read that can be answered here. */
+/** A read that the fast path can answer. */
 interface FastAnswer {
   api: "v0" | "graphql";
-  /** Of the rate, in requests. */
+  /** Requests that it takes from the rate. */
   cost: number;
-  /** The request's body, if it was taken. */
+  /** The request's body, if it was read. */
   body?: string;
-  /** Of GraphQL. */
+  /** For GraphQL. */
   operation: OperationName | null;
   contentType: string;
-  /** Headers that only this API has. @param freshness of the time before the statement ran. */
+  /** Headers of this API only. @param freshness read before the statement ran. */
   headers: (freshness: ShownFreshness) => Record<string, string>;
   text: (session: Session, freshness: ShownFreshness) => Promise<JsonText>;
 }
 
 /**
- * Answers the reads that most requests are straight on Node's objects: half of such a request's time would
- * go into the layers around its one statement. Only successes are answered here. Whatever is unusual about
- * a request, or fails, takes the ordinary path, which is given what was done already (`setRequestState`);
- * test/http/fast-path.test.ts compares both paths byte for byte.
+ * Answers the most frequent reads directly on Node's objects: half of such a request's time would go into the layers
+ * around its one statement. It answers successes only. Unusual or failing requests take the ordinary path, which
+ * continues from what was already done (`setRequestState`); test/http/fast-path.test.ts compares both paths byte for
+ * byte.
  *
  * @param unlogged the ordinary path.
- * @param log of accounts' requests; null: none is kept.
+ * @param log of accounts' requests; null: nothing is logged.
  */
 export function fastPath(
   services: Services,
@@ -68,7 +68,7 @@ export function fastPath(
   return (request, response) => {
     const { method, url = "", headers } = request;
     const startedAt = performance.now();
-    // One at its limit says so in its own words; waiting for a block has its own rules.
+    // The ordinary path refuses requests at the load limit, and handles waiting for a block.
     if (load.running >= services.config.maxRequestsInFlight || headers["x-min-block"] !== undefined) {
       return ordinary(request, response, startedAt);
     }
@@ -98,7 +98,7 @@ export function fastPath(
     const headers: Record<string, string> = {};
     try {
       const requestId = newRequestId();
-      // Most of these are known without waiting, and each wait costs as much as a value of the answer.
+      // Most of these need no waiting, and each wait costs as much as a value of the answer.
       const found = cachedSession(services, rawHeaderValues(request, "authorization"), requestId);
       const session = found instanceof Promise ? await found : found;
       caller = session;
@@ -120,12 +120,12 @@ export function fastPath(
         const freshness = knownFreshness(services) ?? (await readShownFreshness(services));
         Object.assign(headers, rateHeadersOf(state), fast.headers(freshness), { "x-request-id": requestId });
         text = await inReadScope(session, response, () => fast.text(session, freshness));
-        // The ordinary path says why.
+        // The ordinary path reports the reason.
         if (fast.api === "graphql" && text.byteLength > maxAnswerBytes) text = null;
       }
     } catch (error) {
       text = null;
-      // A read that was ended, found no connection or no time is answered as it is: a second try would double its cost.
+      // A read that timed out or got no connection is answered with its error: a second try would double its cost.
       if (admission && !admission.refusal && error instanceof ServiceError && [429, 503].includes(error.status))
         admission = { ...admission, refusal: error };
     }
@@ -140,7 +140,7 @@ export function fastPath(
     const sent = text;
     const length = sent.byteLength;
     const type = { "content-type": fast.contentType };
-    // In the order in which the ordinary path gives them.
+    // In the order in which the ordinary path writes them.
     if (fast.api === "graphql") {
       response.writeHead(200, { ...corsHeaders, "content-length": length, ...type, ...headers });
     } else {
@@ -154,14 +154,14 @@ export function fastPath(
       }
       response.writeHead(200, { ...corsHeaders, ...kept, ...type, etag, ...headers, "Content-Length": length });
     }
-    // A small text goes out in one piece with its headers, which costs less than to write several.
+    // A small text is sent in one write with its headers, which costs less than several writes.
     if (length <= smallText) {
       response.end(sent.latin1(), "latin1");
       sent.release();
     } else {
       for (const piece of sent.pieces) response.write(piece);
       response.end();
-      // By then it was handed to the system, or the connection is gone.
+      // By then the bytes were handed to the system, or the connection is gone.
       response.once("close", () => sent.release());
     }
     if (caller) addToLog(caller, request, fast, 200, startedAt);
@@ -229,7 +229,7 @@ function readBody(request: IncomingMessage, done: (body: string) => void): void 
     if (first) chunks.push(chunk);
     else first = chunk;
   });
-  // The parser's events know nothing of the request's context: its span would be lost.
+  // The HTTP parser's events run outside the request's async context, so its span would be lost.
   const end = () => {
     const bytes =
       chunks.length === 0 ? (first ?? Buffer.alloc(0)) : Buffer.concat([first ?? Buffer.alloc(0), ...chunks]);

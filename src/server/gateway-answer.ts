@@ -12,36 +12,36 @@ import { causeOf } from "../telemetry/log-once.ts";
 import type { FastFiles } from "./fast-files.ts";
 import type { Wanted } from "./gateway-format.ts";
 
-/** Up to this size an answer is in memory before it is sent. */
+/** Up to this size an answer is loaded into memory before it is sent. */
 const wholeBytes = 1_048_576;
-/** Milliseconds of the process that a part of a longer one takes, and each of its bytes: it is read, hashed and sent. */
+/** Milliseconds of the process per chunk of a longer answer and per byte, for reading, hashing and sending. */
 const [chunkMs, byteMs] = [0.2, 0.5 / 1_048_576];
 
 const forEver = "public, max-age=29030400, immutable";
-/** The bytes behind a listing never change, but its page may. */
+/** The bytes behind a listing never change, but the listing's page may. */
 export const forAWeek = "public, max-age=604800";
 
-/** On every answer. Without `Vary` a cache could give a CAR to who asks for the picture. */
+/** Headers of every answer. Without `Vary` a cache could give a CAR to a client that asks for the picture. */
 export const always = {
   Vary: "Accept",
   "X-Content-Type-Options": "nosniff",
   "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:",
   "Cross-Origin-Resource-Policy": "cross-origin",
-  // In small letters, as the one of every answer: the fast path merges both by name.
+  // Lower case like the common header, because the fast path merges both by name.
   "access-control-expose-headers": [
     ...[...exposed, "Content-Range", "Content-Length", "Content-Location"],
     ...["X-Ipfs-Path", "X-Ipfs-Roots"],
   ].join(","),
 };
 
-/** More roots than any path that people make has; the header must not grow with what is asked for. */
+/** More than any realistic path has; the header's size must not be up to the client. */
 const mostRoots = 64;
 
-/** What is answered, once it is clear what that is. */
+/** What is answered, once that is decided. */
 export interface Representation {
   etag: string;
   type: string;
-  /** Null: nobody knows before it is made. */
+  /** Null: unknown until it is made. */
   size: number | null;
   disposition: string | null;
   roots: readonly string[];
@@ -53,18 +53,18 @@ export interface GatewayRequest {
   c: Context;
   services: Services;
   files: FastFiles;
-  /** As it was written. */
+  /** As written in the path. */
   cid: string;
-  /** In the one spelling. */
+  /** In canonical form. */
   root: string;
   path: readonly string[];
-  /** Not Hono's path: an app that is not strict takes the slash off. */
+  /** Not Hono's path: a non-strict app removes the trailing slash. */
   url: URL;
   query: URLSearchParams;
   wanted: Wanted;
 }
 
-/** @param keep whether it is the same whatever the client prefers, so that the fast path may repeat it. */
+/** @param keep whether the answer does not depend on the client's preferences, so that the fast path may repeat it. */
 export async function respond(request: GatewayRequest, what: Representation, { keep = false } = {}): Promise<Response> {
   const { c, services, files } = request;
   const { etag, size } = what;
@@ -87,7 +87,7 @@ export async function respond(request: GatewayRequest, what: Representation, { k
   }
   const length = range?.length ?? size;
   if (length !== null) headers["Content-Length"] = String(length);
-  // Before any header of success is set: a file that cannot be read must not look like one that can.
+  // Starts reading before any success header is set: an unreadable file must not look like a readable one.
   const isEmpty = c.req.method === "HEAD" || length === 0;
   const body = isEmpty ? null : await beginBody(what.content, range, length);
   for (const [name, value] of Object.entries(headers)) c.header(name, value);
@@ -100,10 +100,10 @@ export async function respond(request: GatewayRequest, what: Representation, { k
 }
 
 /**
- * Reads a Range header of one range.
+ * Parses a Range header with one range.
  *
- * @returns null when the whole file is to be sent: no header, several ranges, or one that is not
- *   understood (RFC 9110 lets a server ignore it); "unsatisfiable" for one that begins past the end.
+ * @returns null to send the whole file: no header, several ranges, or one that cannot be parsed (RFC 9110 lets a server
+ * ignore it); "unsatisfiable" for a range that starts past the end.
  */
 function parseRange(header: string | undefined, size: number): ByteRange | "unsatisfiable" | null {
   const match = /^bytes=\s*(\d{0,15})-(\d{0,15})\s*$/i.exec(header ?? "");
@@ -120,7 +120,7 @@ function parseRange(header: string | undefined, size: number): ByteRange | "unsa
   return offset >= size ? "unsatisfiable" : { offset, length: end - offset + 1 };
 }
 
-/** Small answers leave as one piece: streams cost several times what the file itself does. */
+/** Small answers are sent as one piece: a stream costs several times as much as the file itself. */
 async function beginBody(
   content: Representation["content"],
   range: ByteRange | null,
@@ -134,7 +134,7 @@ async function beginBody(
   return length !== null && length <= wholeBytes ? await collect(chunks, length) : chunks;
 }
 
-/** Where this representation alone is found: caches that mind no `Vary` keep it apart from the others. */
+/** The URL of exactly this representation, so that caches that ignore `Vary` keep it apart from the others. */
 export function contentLocation({ url, query, wanted }: GatewayRequest): Record<string, string> {
   const members = new URLSearchParams(query);
   for (const [name, value] of Object.entries(wanted.location)) members.set(name, value);
@@ -145,7 +145,7 @@ function ipfsHeaders({ url, cid, path }: GatewayRequest, roots: readonly string[
   const slash = url.pathname.endsWith("/") ? "/" : "";
   const whole = `/ipfs/${[cid, ...path].join("/")}${slash}`;
   return {
-    // A header can say nothing else.
+    // A header cannot contain any other characters.
     ...(/^[\x20-\x7e]+$/.test(whole) ? { "X-Ipfs-Path": whole } : {}),
     ...(roots.length === 0 || roots.length > mostRoots ? {} : { "X-Ipfs-Roots": roots.join(",") }),
   };
@@ -164,8 +164,8 @@ async function collect(chunks: AsyncIterable<Uint8Array>, length: number): Promi
 }
 
 /**
- * A body of which a part may turn out to be unreadable when its headers are sent already. The connection ends then:
- * an answer that is merely short, or that closes its chunks in order, would be taken for the whole.
+ * A body that may turn out to be unreadable after its headers were sent. The connection is aborted then: a merely short
+ * answer, or one whose chunks end in order, would be taken for the whole.
  */
 function streamed(c: Context, services: Services, chunks: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
   const watched = (async function* () {
@@ -175,7 +175,7 @@ function streamed(c: Context, services: Services, chunks: AsyncIterable<Uint8Arr
         await payMore(services, c.env?.incoming, chunkMs + chunk.length * byteMs);
       }
     } catch (err) {
-      // The client has hung up, which ends the reading with an error too.
+      // The client has hung up, which also ends the reading with an error.
       if (c.env.outgoing.destroyed) return;
       const isAskedTooMuch = err instanceof ServiceError && err.code === "file_too_large";
       if (!isAskedTooMuch)
@@ -190,7 +190,9 @@ function streamed(c: Context, services: Services, chunks: AsyncIterable<Uint8Arr
   return Readable.toWeb(Readable.from(watched, { objectMode: false })) as ReadableStream<Uint8Array>;
 }
 
-/** The same chunks, the first of them read: content that cannot be read fails while there is a status to tell it. */
+/**
+ * The same chunks with the first one already read, so that unreadable content fails while an error status can be sent.
+ */
 async function begun(chunks: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Uint8Array>> {
   const iterator = chunks[Symbol.asyncIterator]();
   let next = await iterator.next();

@@ -12,18 +12,18 @@ export const documentTypes: Record<DocumentFormat, string> = {
   cbor: "application/cbor",
 };
 
-/** How content is answered; null: as what it is. */
+/** The format of the answer; null: the content as it is. */
 type Format = "raw" | "car" | DocumentFormat;
 
 export interface Wanted {
   format: Format | null;
-  /** Of CARs. */
+  /** For CARs. */
   dups: boolean;
-  /** Of CARs, whether it was asked for that they are depth first; else any order does. */
+  /** For CARs: whether depth-first order was requested; otherwise any order will do. */
   depthFirst?: boolean;
-  /** Members of the query that would ask for the same without the header `Accept`. */
+  /** Query members that would request the same without the `Accept` header. */
   location: Record<string, string>;
-  /** People look at it. */
+  /** A browser asks for a page. */
   html: boolean;
 }
 
@@ -39,7 +39,7 @@ const formats = new Map<string, Format>([
 ]);
 const isFormat = (word: string): word is Format => [...formats.values()].some((format) => format === word);
 
-/** Formats of the specification that are not made here. */
+/** Formats of the specification that this gateway does not make. */
 const refusals: Record<string, Refusal> = {
   "ipns-record": { status: 400, message: "content below /ipfs has no IPNS record" },
   tar: { status: 406, message: "tar is not made here; format=car has the whole tree" },
@@ -49,7 +49,10 @@ const refusedTypes = new Map([
   ["application/x-tar", refusals["tar"]],
 ]);
 
-/** What the query and the header `Accept` ask for: the query is first, then the greatest weight, then the first of a list. */
+/**
+ * The format requested by the query and the `Accept` header. The query comes first, then the greatest weight, then the
+ * first in the list.
+ */
 export function chooseFormat(query: URLSearchParams, acceptHeader: string | undefined): Wanted | Refusal {
   const accepted = parseAccept(acceptHeader ?? "").filter(({ q }) => q > 0);
   for (const accept of accepted) accept.type = accept.type.toLowerCase();
@@ -84,7 +87,7 @@ function byAccept(query: URLSearchParams, accepted: readonly Accept[]): Wanted |
 
 const noSuchCar: Refusal = { status: 406, message: "CARs have version=1, order=dfs or unk, and dups=y or n" };
 
-/** The members of the query come before the parameters of the type. */
+/** Query members take precedence over the type's parameters. */
 function wantedCar(query: URLSearchParams, params: Record<string, string>): Wanted | null {
   const version = query.get("car-version") ?? params["version"];
   const order = query.get("car-order") ?? params["order"];
@@ -104,7 +107,7 @@ function wantedCar(query: URLSearchParams, params: Record<string, string>): Want
 
 const scopes = ["all", "entity", "block"] as const satisfies readonly DagScope[];
 
-/** Which blocks of a CAR the query asks for. */
+/** The blocks that the query requests for a CAR. */
 export function chooseBlocks(query: URLSearchParams): Required<Pick<CarShape, "scope" | "bytes">> | Refusal {
   const bytes = query.get("entity-bytes");
   const word = query.get("dag-scope") ?? (bytes === null ? "all" : "entity");

@@ -20,7 +20,10 @@ import {
 import { carType, chooseBlocks, chooseFormat, documentTypes, rawType } from "./gateway-format.ts";
 import { documentPage, listedEntries, listingPage, pagesVersion } from "./listing-page.ts";
 
-/** Milliseconds of the process that a listing takes, converting a block, a block on the way of a CAR, and the beginning of a stored one. */
+/**
+ * Milliseconds of the process for a listing, converting a block, a block on the path of a CAR, and starting a stored
+ * CAR.
+ */
 const [listingMs, convertingMs, blockMs, storedCarMs] = [20, 5, 0.2, 10];
 
 const indexPolicy =
@@ -34,8 +37,8 @@ const shown = /^(image\/(?!svg)|audio\/|video\/|application\/(vnd\.ipld\.dag-)?j
 /**
  * GET and HEAD of `/:cid` and `/:cid/<path>`: uploaded content, public by its CID.
  *
- * It is content of third parties under our name: nothing may run scripts, and no type is guessed by the browser.
- * Source: specs.ipfs.tech, Path Gateway and Trustless Gateway; docs/gateway.md says what is left out.
+ * It is third-party content under our name: nothing may run scripts, and the browser must not guess types. Source:
+ * specs.ipfs.tech, Path Gateway and Trustless Gateway; docs/gateway.md lists what is left out.
  */
 export function createGateway(services: Services, files = new FastFiles()): Hono {
   const app = new Hono({ strict: false });
@@ -83,7 +86,7 @@ async function answer(request: GatewayRequest, isReadable: boolean): Promise<Res
     return await answerConverted(request, content, wanted.format as DocumentFormat);
   if (content.kind === "file") return await answerFile(request, content);
   const { pathname, search } = request.url;
-  // Links of a page are relative to the directory.
+  // The page's links are relative to the directory.
   if (!pathname.endsWith("/")) {
     c.header("Cache-Control", forAWeek);
     return c.redirect(`${pathname}/${search}`, 301);
@@ -119,7 +122,10 @@ async function answerFile(request: GatewayRequest, file: ReadFile): Promise<Resp
   return await respond(request, representation, { keep: true });
 }
 
-/** The page that a directory brings: shown, in a sandbox without scripts and forms, with pictures and styles from beside it. */
+/**
+ * A directory's own index page, in a sandbox without scripts and forms, with pictures and styles from the same
+ * directory.
+ */
 async function answerIndex(request: GatewayRequest, directory: ReadContent, index: ReadFile): Promise<Response> {
   return await respond(request, {
     etag: `"${directory.cid}"`,
@@ -135,7 +141,7 @@ async function answerIndex(request: GatewayRequest, directory: ReadContent, inde
 async function answerListing(request: GatewayRequest, directory: Exclude<ReadContent, ReadFile>): Promise<Response> {
   const { cid, path, c, services } = request;
   const etag = `"DirIndex-${pagesVersion}_CID-${directory.cid}"`;
-  // Before its names are read.
+  // Checked before the directory's names are read.
   if (matchesEtag(c.req.header("if-none-match"), etag)) return unchanged(c, { ETag: etag, "Cache-Control": forAWeek });
   const base = `/ipfs/${[cid, ...path].map(encodeURIComponent).join("/")}`;
   await payMore(services, c.env?.incoming, listingMs);
@@ -144,7 +150,7 @@ async function answerListing(request: GatewayRequest, directory: Exclude<ReadCon
   return await respond(request, pageOf(request, page, etag, directory.roots));
 }
 
-/** A block that is a document: as it is, in the format that is asked for, or a page for people. */
+/** A block that is a document: as it is, in the requested format, or as a page. */
 async function answerDocument(request: GatewayRequest, file: ReadFile): Promise<Response> {
   const { format, html } = request.wanted;
   if (format) return await answerConverted(request, file, format as DocumentFormat);
@@ -227,12 +233,12 @@ async function answerCar(request: GatewayRequest): Promise<Response> {
   });
 }
 
-/** All content of a root that has very many blocks: the file in which it is stored. */
+/** All content of a root with very many blocks: the CAR file in which it is stored. */
 async function answerStoredCar(request: GatewayRequest, { file, size, stream }: StoredCarFile): Promise<Response> {
   const { c, services, root, query } = request;
   await payMore(services, c.env?.incoming, storedCarMs);
   return await respond(request, {
-    // The same content may be stored again, in another order.
+    // The same content may be stored again in another order.
     etag: `"${root}.car.${file}"`,
     type: `${carType}; version=1; order=unk; dups=n`,
     size,
@@ -262,12 +268,12 @@ function withCharset(type: string): string {
 const longestName = 255;
 
 interface Defaults {
-  /** It must not be shown, whatever is asked for. */
+  /** It must be a download, whatever the query says. */
   attachment?: boolean;
   name?: string;
 }
 
-/** What `?download=true` and `?filename=` ask for. @returns null where nothing has to be said. */
+/** The header for `?download=true` and `?filename=`. @returns null if none is needed. */
 function contentDisposition(query: URLSearchParams, { attachment = false, name }: Defaults): string | null {
   const download = query.get("download");
   const asked = (query.get("filename") || name)?.slice(0, longestName).toWellFormed();

@@ -10,9 +10,9 @@ import { mayReadMetrics } from "../telemetry/serve-metrics.ts";
 /**
  * `/livez`: the process answers. `/readyz`: it may be sent requests. `/status`: how each chain is.
  *
- * Only what another process would do better makes `/readyz` 503: this one's database is away, or it is
- * leaving. A chain that lags or a wallet that is halted is the same for all of them: taking all out would turn
- * a part of the service that does not work into a service that does not; `?strict` says 503 then too.
+ * `/readyz` is 503 only for conditions that another process may not have: this one's database is unreachable, or it is
+ * shutting down. A lagging chain or a halted wallet is the same for all processes: taking all of them out would turn a
+ * partial outage into a full one. With `?strict` those are 503 too.
  */
 export function addHealth(app: Hono<AppEnv>, services: Services, drain: Drain, metrics: Metrics | null): void {
   app.get("/livez", (c) => c.text("ok"));
@@ -27,7 +27,7 @@ export function addHealth(app: Hono<AppEnv>, services: Services, drain: Drain, m
       ...(database === "ok" ? [] : [`database_${database}`]),
       ...(clock.wrong ? [`clock: ${clock.aheadSeconds} s ahead of the database's`] : []),
       ...replicas.flatMap(({ replica, trouble }) => (trouble ? [`replica ${replica}: ${trouble}`] : [])),
-      // Its words name hosts and keys of the operator: they are in the log, and doctor says them.
+      // The details name hosts and keys of the operator: only the log and `mintyard doctor` show them.
       ...(store === null ? [] : ["content_store"]),
       ...disk.full.map((mark) => `storage_full: ${mark}`),
       ...chains.flatMap(({ chain, troubles }) => troubles.map((trouble) => `${chain}: ${trouble}`)),
@@ -45,7 +45,7 @@ export function addHealth(app: Hono<AppEnv>, services: Services, drain: Drain, m
       services.disk.status(),
       services.content.cars.trouble(),
     ]);
-    // What its trouble says names hosts and keys of the operator: see above.
+    // The trouble's text names hosts and keys of the operator: see above.
     return c.json({ ...status, storage: { full: disk.full, store: store === null ? "ok" : "away" } });
   });
   app.get("/metrics", async (c) => {

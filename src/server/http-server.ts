@@ -17,7 +17,7 @@ import { observeRequests } from "./observe.ts";
 import { acceptSessions } from "./session-cookie.ts";
 import { takeTurns } from "./take-turns.ts";
 
-/** The HTTP server, not listening yet: fast-path reads answered directly, everything else by the app; `drain` ends it. */
+/** The HTTP server, not listening yet: the fast path answers its reads, the app everything else; `drain` closes it. */
 export function createHttpServer(
   services: Services,
   {
@@ -32,7 +32,7 @@ export function createHttpServer(
   const app = getRequestListener(createApp(services, { drain, operations, files, metrics, streams }).fetch);
   const isSecure = services.config.publicUrl.startsWith("https:");
   const ordinary = takeTurns(services, (request, response) => {
-    // Browsers come to a page before they come to an API, whose answers are the same by either path.
+    // Browsers load a page before they call an API, so API answers need no such header and stay the same on both paths.
     if (isSecure && !/^\/(graphql|v0)\b/.test(request.url ?? ""))
       response.setHeader("Strict-Transport-Security", "max-age=31536000");
     void app(request, response);

@@ -6,13 +6,13 @@ interface ListedEntry {
   size: number;
 }
 
-/** A page of names is for people; programs ask for the names they know. */
+/** The listing is for people; programs ask for the names they know. */
 export const listedEntries = 1_000;
 
 /**
- * A directory as a page of links, without a script and without anything from elsewhere.
+ * A directory as a page of links, without scripts or external resources.
  *
- * @param count of all names; null: more than these.
+ * @param count of all names; null: more than are listed.
  */
 export function listingPage(
   base: string,
@@ -30,7 +30,7 @@ export function listingPage(
   return page(cid, ["dag-json", "car"], `${more}<table>\n${rows.join("\n")}\n</table>`);
 }
 
-/** What a document can be had as. */
+/** A page with the formats in which a document is available. */
 export function documentPage(cid: string): string {
   return page(cid, ["dag-json", "dag-cbor", "raw", "car"], "");
 }
@@ -48,7 +48,7 @@ function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/** Differs when the pages do: caches ask with it whether theirs still holds. */
+/** Changes when the pages' templates change; part of their ETag. */
 export const pagesVersion = createHash("sha256")
   .update(listingPage("", "", [{ name: "", cid: "", size: 0 }]) + documentPage(""))
   .digest("hex")

@@ -10,10 +10,10 @@ import type { Services } from "../services.ts";
 import { methodOf, statusOf } from "./observe.ts";
 
 /**
- * Puts a request of the APIs into the log once it is answered, if it is an account's. One that was refused before its key was
- * looked at is the account's whose key worked when it was last used here.
+ * Logs an account's API request once it is answered. A request that was refused before its key was checked is logged
+ * for the account whose key worked when it was last used here.
  *
- * @param startedAt when it arrived, of `performance.now()`.
+ * @param startedAt when it arrived, by `performance.now()`.
  */
 export function logWhenAnswered(
   services: Services,
@@ -30,7 +30,7 @@ export function logWhenAnswered(
         ? { accountId, keyId }
         : lastOwnerOf(services, rawHeaderValues(request, "authorization"));
     const now = performance.now();
-    // Clients leave a stream when they have seen enough.
+    // A client that leaves a stream has not failed.
     const status = isStream(response) ? response.statusCode : statusOf(response);
     if (!caller) return;
     if (status < 400 && code === null && isRefresh(request, operation?.operation))
@@ -46,8 +46,8 @@ export function logWhenAnswered(
 }
 
 /**
- * A read of a browser's session, by which the console keeps what it shows up to date. There is one in each second or two: kept,
- * they would bury what the account's own programs send, and push it out in some hours.
+ * A session's read, by which the console refreshes what it shows. There is one every second or two: logged, they would
+ * bury the requests of the account's own programs and evict them within hours.
  */
 function isRefresh(request: IncomingMessage, operation: string | undefined): boolean {
   if (!isSessionSecret(rawHeaderValues(request, "authorization")[0] ?? "")) return false;

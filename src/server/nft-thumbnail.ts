@@ -7,16 +7,19 @@ import type { Services } from "../services.ts";
 import type { ThumbnailWidth } from "../thumbnails/bounds.ts";
 import { clientOf, keptAs, makingMs, requestOf, sendThumbnail, widthOf } from "./thumbnail-answer.ts";
 
-/** Milliseconds of this process that asking another server takes, and each byte that it reads, digests and passes on. */
+/**
+ * Milliseconds of this process for fetching from another server, and for each byte that it reads, decodes and passes
+ * on.
+ */
 const [fetchMs, byteMs] = [3, 10 / 1_048_576];
 const forADay = "public, max-age=86400";
-/** A token's picture may become our own, and its metadata may name another one. */
+/** We may store a copy of a token's picture, and its metadata may come to name another one. */
 const forMinutes = "public, max-age=300";
 const retryAfterSeconds = 5;
 
 /**
- * GET and HEAD of `/:width/nfts/:chain/:contract/:tokenId`: a preview of the picture that the metadata of an indexed token
- * names. Nothing else is fetched for anybody, and no answer leads a visitor to another server.
+ * GET and HEAD of `/:width/nfts/:chain/:contract/:tokenId`: a preview of the picture that an indexed token's metadata
+ * names. Nothing else is fetched for a client, and no answer redirects a visitor to another server.
  */
 export async function answerNftThumbnail(c: Context, services: Services): Promise<Response> {
   const { width: given = "", chain = "", contract = "", tokenId = "" } = c.req.param();

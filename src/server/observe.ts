@@ -27,12 +27,12 @@ export function observeRequests(server: Server, metrics: Metrics): void {
   });
 }
 
-/** A number per method stays a number of few too. */
+/** Bounds the label's values, because clients may send any method. */
 export function methodOf({ method = "" }: IncomingMessage): string {
   return methods.has(method) ? method : "other";
 }
 
-/** Of an answer that ended. 499 for a connection that broke before: the client's doing, in nginx' word for it. */
+/** The status of an answer that ended. 499, nginx's code, if the client closed the connection first. */
 export function statusOf(response: ServerResponse): number {
   return response.writableFinished ? response.statusCode : 499;
 }

@@ -10,12 +10,12 @@ import { ok } from "../rest/answer.ts";
 import { queryInput } from "../rest/query.ts";
 import type { Services } from "../services.ts";
 
-/** What a page costs beyond a request: a search looks through all that is kept of the account. */
+/** The cost of a page beyond a request's: a search scans the whole log of the account. */
 const pageMs = 10;
 
 /**
- * `/console/requests`: the account's requests of the last day, for the console. It wants what the list of keys wants: who may
- * read with a key need not know what the account's other keys do.
+ * `/console/requests`: the account's requests of the last 24 hours, for the console. It needs the same scope as the
+ * list of keys, because a key for reading need not see what the account's other keys do.
  */
 export function addRequestLog(app: Hono<AppEnv>, services: Services): void {
   app.get("/console/requests", async (c) => {

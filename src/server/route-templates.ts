@@ -1,12 +1,12 @@
 import { createOpenApi } from "../rest/openapi.ts";
 
-/** Below a CID, a path is as long as its directory is deep. */
+/** Below a CID a path may be as deep as its directory. */
 const deepest: Partial<Record<string, number>> = { ipfs: 2, thumbnails: 3 };
 const ofTokens = /^\/thumbnails\/[^/]+\/nfts\//;
 
 type Node = Map<string, Node>;
 
-/** What is served beside the paths of the OpenAPI document; `{…}` stands for any one segment. */
+/** Routes that are not in the OpenAPI document; `{…}` stands for any one segment. */
 const others = [
   ...["/", "/graphql", "/ipfs/{cid}", "/thumbnails/{width}/{cid}", "/docs", "/docs/{page}", "/docs/{page}/{name}"],
   "/thumbnails/{width}/nfts/{chain}/{contract_address}/{token_id}",
@@ -22,10 +22,10 @@ const others = [
 ];
 
 /**
- * Names the route of a path by its template, whichever code answers it: so that a number per route stays a
- * number of few, whatever clients ask for.
+ * Maps a path to its route's template, whichever code answers it, so that metrics per route have few labels whatever
+ * clients request.
  *
- * @returns e.g. `/v0/nfts/{contract_address}/{token_id}`; `other` for what is not served.
+ * @returns e.g. `/v0/nfts/{contract_address}/{token_id}`; `other` for paths that are not served.
  */
 export function routeTemplates(): (path: string) => string {
   const root: Node = new Map();

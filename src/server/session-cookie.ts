@@ -5,7 +5,10 @@ import { refuseEarly } from "../admission/throttle-failures.ts";
 import { isLoopback, isOwnHost } from "../http/own-host.ts";
 import type { Services } from "../services.ts";
 
-/** What the console's pages ask beside the APIs: its account pays for it, not the address that it has with others. */
+/**
+ * Reads that the console's pages make outside the APIs: the account pays for them, not the address it shares with
+ * others.
+ */
 const ofPages = /^\/(console\/(balance\/|figures\b|requests\b)|mint\/[^/?]+\/[^/?]+\/sale\b)/;
 
 /** `session` is the key of a signed-in browser; `browser` ties a nonce to the browser that asked for it. */
@@ -13,20 +16,20 @@ type CookieName = "session" | "browser";
 
 const lifeSeconds = { session: sessionSeconds, browser: signInMs / 1_000 };
 
-/** Off loopback a cookie is for HTTPS alone, and no other host of the domain can set one of its name. */
+/** Except on loopback a cookie is HTTPS-only, and no other host of the domain can set one of this name. */
 function fullName({ config }: Services, name: CookieName): { full: string; secure: boolean } {
   const secure = !isLoopback(new URL(config.publicUrl).hostname);
   return { full: `${secure ? "__Host-" : ""}mintyard_${name}`, secure };
 }
 
-/** @param value null: the browser forgets it. */
+/** @param value null: deletes the cookie. */
 export function cookieOf(services: Services, name: CookieName, value: string | null): string {
   const { full, secure } = fullName(services, name);
   const age = value === null ? 0 : lifeSeconds[name];
   return `${full}=${value ?? ""}; Path=/; Max-Age=${age}; HttpOnly; SameSite=Strict${secure ? "; Secure" : ""}`;
 }
 
-/** @returns null when the request has none, or two: then one of them is not ours. */
+/** @returns null if the request has no such cookie, or two: then one of them is not ours. */
 export function readCookie(services: Services, request: IncomingMessage, name: CookieName): string | null {
   const { full } = fullName(services, name);
   const values = (request.headers.cookie ?? "").split(";").flatMap((pair) => {
@@ -37,8 +40,8 @@ export function readCookie(services: Services, request: IncomingMessage, name: C
 }
 
 /**
- * Whether a request may come from a page of this server. Browsers say where a request comes from; programs without
- * cookies need not.
+ * Whether a request may come from a page of this server. Browsers send a request's origin; programs without cookies
+ * need not.
  */
 export function isSameOrigin({ config }: Services, request: IncomingMessage): boolean {
   const { headers } = request;
@@ -47,14 +50,14 @@ export function isSameOrigin({ config }: Services, request: IncomingMessage): bo
   if (site !== undefined && site !== "same-origin" && site !== "none") return false;
   const { origin, host } = headers;
   if (origin === undefined) return true;
-  // A proxy in front may send a host of its own.
+  // A proxy in front may change the host.
   return URL.canParse(origin) && [host, new URL(config.publicUrl).host].includes(new URL(origin).host);
 }
 
 /**
- * Lets a session be the key of a request to the APIs that has none. A write needs the session's token besides: cookies
- * go along with requests of other pages on the same host too. A write without any token stays a request without a key,
- * as pages send it that know of no session; one with a wrong token is refused.
+ * Uses the session cookie as the key of an API request that has no key. A write also needs the session's CSRF token,
+ * because cookies are also sent with requests from other pages on the same host. A write without any token remains a
+ * request without a key, as pages that know of no session send it; one with a wrong token is refused.
  */
 export function acceptSessions(services: Services, ordinary: RequestListener): RequestListener {
   return (request, response) => {
@@ -72,17 +75,17 @@ export function acceptSessions(services: Services, ordinary: RequestListener): R
     if (method === "OPTIONS" || (isOfPage && !isRead) || (!isRead && headers["x-csrf-token"] === undefined))
       return ordinary(request, response);
     const isAllowed = mayUseSession(services, request, secret);
-    // A page is shown without a session too.
+    // Pages also work without a session.
     if (!isAllowed && isOfPage) return ordinary(request, response);
     if (!isAllowed) return refuseWrite(request, response);
-    // What reads the key reads the header, in either form.
+    // Set in both forms, because readers of the key use either.
     request.rawHeaders.push("Authorization", secret);
     request.headers.authorization = secret;
     ordinary(request, response);
   };
 }
 
-/** Reads need no token: a page of another origin cannot see their answers. */
+/** Reads need no CSRF token: a page of another origin cannot see their answers. */
 export function mayUseSession(services: Services, request: IncomingMessage, secret: string): boolean {
   if (!isSameOrigin(services, request)) return false;
   if (request.method === "GET" || request.method === "HEAD") return true;

@@ -2,9 +2,7 @@ import type { ShownUrl } from "../auth/request-log.ts";
 import { queryNames } from "../rest/openapi.ts";
 import { routeTemplates } from "./route-templates.ts";
 
-/**
- * Parameters of which the value is kept too. What is searched for and what is named is somebody's text, and cursors say nothing.
- */
+/** Query parameters whose values are logged too. Search texts and names are users' data, and cursors say nothing. */
 const shownValues = new Set([
   ...["chain", "include", "exclude", "type", "types", "page_number", "page_size", "order_by", "sort_order", "state"],
   ...["contract_address", "filter_by_contract_address", "contract", "account", "tokenId", "from_block", "to_block"],
@@ -12,15 +10,15 @@ const shownValues = new Set([
 ]);
 
 /**
- * An address, a hash, a number, an id of ours, or a short word. A key of ours is longer than a word and none of the others, also
- * where it stands in a path.
+ * An address, a hash, a number, one of our ids, or a short word. Our keys are longer than a word and match none of
+ * these, also where one stands in a path.
  */
 const plain = /^(0x[0-9a-f]{1,64}|\d{1,78}|(key|wh)_[0-9a-f]{32}|[\w.,:-]{1,24})$/i;
 const mostParameters = 20;
 const mostSegments = 8;
 const hidden = "…";
 
-/** @returns what says of a URL its route, and the path with what cannot be a secret of it. */
+/** @returns a function that reduces a URL to its route, and its path without anything that could be secret. */
 export function urlShower(): (url: string) => ShownUrl {
   const routeOf = routeTemplates();
   const known = queryNames();

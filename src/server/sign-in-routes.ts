@@ -17,11 +17,11 @@ import { cookieOf, isSameOrigin, mayUseSession, readCookie } from "./session-coo
 
 const bodyBytes = 65_536;
 
-/** `/auth`: Sign-In with Ethereum for the pages of this server. Their answers are never kept by a cache. */
+/** `/auth`: Sign-In with Ethereum for this server's pages. Answers are never cached. */
 export function addSignIn(app: Hono<AppEnv>, services: Services): void {
   app.use("/auth/*", async (c, next) => {
     c.header("Cache-Control", "no-store");
-    // Else a page of another site could sign a visitor in to an account of its own.
+    // Otherwise a page of another site could sign its visitor in to the attacker's account.
     if (!isSameOrigin(services, c.env.incoming)) throw foreign();
     await next();
   });
@@ -43,7 +43,7 @@ export function addSignIn(app: Hono<AppEnv>, services: Services): void {
       });
     const joinTo = await keyOwner(c, services);
     const session = await signIn(services, { message, signature, browser, joinTo }, requestOf(c, services));
-    // Always a new one: what the browser had before opens nothing that this opens.
+    // Always a new secret: one that the browser had before must not open this session.
     c.header("Set-Cookie", cookieOf(services, "session", session.secret), { append: true });
     c.header("Set-Cookie", cookieOf(services, "browser", null), { append: true });
     return ok(c, { ...sessionBody(session), new_account: session.isNew });
@@ -70,7 +70,7 @@ export function addSignIn(app: Hono<AppEnv>, services: Services): void {
   });
 }
 
-/** A wallet can be joined to the account of a key that manages keys. */
+/** A wallet can be added to the account of a key that may manage keys. */
 async function keyOwner(c: Context<AppEnv>, services: Services): Promise<string | undefined> {
   const authorization = rawHeaderValues(c.env.incoming, "authorization");
   if (authorization.length === 0) return undefined;

@@ -13,7 +13,7 @@ interface Guide {
 
 const json = `-H "Authorization: $API_KEY" -H "Content-Type: application/json"`;
 
-/** For each kind of user the shortest way to something that works; a test runs what can be run. */
+/** The shortest way to something that works, for each kind of user; a test runs whatever can be run. */
 export const guides: readonly Guide[] = [
   {
     anchor: "frontend",

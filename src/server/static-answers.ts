@@ -16,21 +16,24 @@ interface StaticAnswer {
 
 const allBytes = 33_554_432;
 const compressible = /^(text\/|application\/json|image\/svg)/;
-/** Less saves no packet. */
+/** Compressing less would not save a packet. */
 const leastBytes = 1_024;
-/** The best that there is takes seconds for a megabyte. */
+/** The best quality takes seconds per megabyte. */
 const quality = 6;
 
-/** Answers that are the same for everybody: made once, compressed once, and not sent again to those who have them. */
+/**
+ * Answers that are the same for everybody: made once, compressed once, and not sent again to clients that have them.
+ */
 export class StaticAnswers {
-  /** By name, and by what they say. */
+  /** By name, and by content hash. */
   readonly #kept = new LRUCache<string, StaticAnswer>({ maxSize: allBytes, sizeCalculation: sizeOf });
   readonly #making = new Map<string, Promise<StaticAnswer>>();
 
   /**
-   * Puts this before routes of GET, whose handlers answer HEAD too.
+   * Middleware for GET routes, whose handlers also answer HEAD.
    *
-   * @param nameOf under which an answer is kept. Null: it is made for each request, and compressed when it is a new one.
+   * @param nameOf the name under which an answer is cached. Null: it is made for each request, and compressed if its
+   * content is new.
    */
   before(nameOf: (c: Context<AppEnv>) => Promise<string | null>): MiddlewareHandler<AppEnv> {
     return async (c, next) => {
@@ -44,7 +47,7 @@ export class StaticAnswers {
       if (c.res.status !== 200) return;
       const made = await this.#keep(c.res);
       if (name !== null) this.#kept.set(`name ${name}`, made);
-      // Else the headers of the answer before would be added to those of this one.
+      // Otherwise Hono adds the previous answer's headers to this one's.
       c.res = undefined;
       c.res = answer(c, made);
     };
@@ -55,7 +58,7 @@ export class StaticAnswers {
     const headers = Object.fromEntries(response.headers);
     for (const own of ["x-request-id", "content-length"]) delete headers[own];
     const sum = createHash("sha256").update(JSON.stringify(headers)).update(bytes).digest("base64url").slice(0, 22);
-    // Weak: it is one for all codings.
+    // A weak ETag, because it covers all encodings.
     Object.assign(headers, { etag: `W/"${sum}"`, vary: "Accept-Encoding" });
     headers["cache-control"] ??= "no-cache";
     const made = this.#kept.get(sum) ?? (await (this.#making.get(sum) ?? this.#make(sum, headers, bytes)));
@@ -63,7 +66,7 @@ export class StaticAnswers {
     return made;
   }
 
-  /** All who ask for it at once get one that is compressed once. */
+  /** Concurrent requests share one compression. */
   #make(sum: string, headers: Record<string, string>, identity: Bytes): Promise<StaticAnswer> {
     const making = compressed(headers, identity).finally(() => this.#making.delete(sum));
     this.#making.set(sum, making);

@@ -7,20 +7,20 @@ import { clientAddress } from "../http/client-address.ts";
 import { shortReads } from "../long-work.ts";
 import type { Services } from "../services.ts";
 
-/** Milliseconds that a request waits for fast-path reads which are under way, at most. */
+/** The most milliseconds that a request waits for running fast-path reads. */
 const timeoutMs = 2;
-/** Of one turn of the event loop: cheap requests are begun together. */
+/** Milliseconds per turn of the event loop: cheap requests start in the same turn. */
 const turnMs = 0.5;
 
 /**
- * Begins requests that are not on the fast path a few at a time, each few in a turn of the event loop
- * of their own, and fast-path reads before them. Beginning one may take a millisecond or two, and whatever came at the same time
- * would wait for all of them. Accounts and addresses take turns.
+ * Starts requests that are not on the fast path a few at a time, each batch in its own turn of the event loop and after
+ * fast-path reads. Starting one may take a millisecond or two, and everything that arrived at the same time would wait
+ * for all of them. Accounts and addresses take turns.
  */
 export function takeTurns(services: Services, ordinary: RequestListener): RequestListener {
   const waiting = new FairQueue<() => void>(Number.MAX_SAFE_INTEGER);
   let scheduled = false;
-  /** Milliseconds of this turn that beginning requests took. */
+  /** Milliseconds of this turn spent on starting requests. */
   let usedMs = 0;
   let begunAt = 0;
 
@@ -30,7 +30,7 @@ export function takeTurns(services: Services, ordinary: RequestListener): Reques
     usedMs += performance.now() - begunAt;
   }
 
-  /** By a timer: right after what those reads ask of the database was sent. */
+  /** A timer fires right after the fast-path reads have sent their statements. */
   function later(): void {
     if (shortReads.underWay > 0) setTimeout(next, 1);
     else setImmediate(next);

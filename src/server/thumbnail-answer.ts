@@ -7,7 +7,7 @@ import type { Services } from "../services.ts";
 import { type ThumbnailWidth, thumbnailWidths } from "../thumbnails/bounds.ts";
 import { thumbnailVersion } from "../thumbnails/thumbnails.ts";
 
-/** Milliseconds of this process that a preview takes which has to be made, beside its bytes. */
+/** Milliseconds of this process for making a preview, not counting its bytes. */
 export const makingMs = 2;
 
 export const widths = `widths are ${thumbnailWidths.join(", ")}`;
@@ -19,23 +19,23 @@ export function widthOf(text: string): ThumbnailWidth {
   throw new ServiceError("value_error", `${text.slice(0, 20)} is no width of a preview; ${widths}`, { field: "width" });
 }
 
-/** The request as it came; absent for what no client asked for. */
+/** The incoming request; undefined if no client asked. */
 export function requestOf(c: Context): IncomingMessage | undefined {
   return c.env?.incoming;
 }
 
-/** Whose turn it is: clients take turns. */
+/** The owner in whose name a preview waits: clients take turns. */
 export function clientOf(c: Context, services: Services): string {
   const incoming = requestOf(c);
   return (incoming && clientAddress(incoming, services.config.trustedProxies)) ?? "";
 }
 
-/** What caches keep a preview by. @param id of its picture, whose bytes never change. */
+/** A preview's cache headers. @param id of its picture, whose bytes never change. */
 export function keptAs(id: string, width: ThumbnailWidth, cacheControl: string) {
   return { ETag: `"${id}.${width}.${thumbnailVersion}"`, "Cache-Control": cacheControl };
 }
 
-/** The preview; 304 for who has it. WebP for everybody, whatever they accept: there is no `Vary`. */
+/** Sends the preview, or 304 if the client has it. Always WebP, whatever the client accepts, so there is no `Vary`. */
 export function sendThumbnail(c: Context, thumbnail: Buffer, kept: ReturnType<typeof keptAs>): Response {
   if (matchesEtag(c.req.header("if-none-match"), kept.ETag)) return c.body(null, 304, kept);
   const bytes = thumbnail as Uint8Array<ArrayBuffer>;

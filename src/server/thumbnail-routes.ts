@@ -10,10 +10,10 @@ import { moves, readCid } from "../uploads/read-content.ts";
 import { answerNftThumbnail } from "./nft-thumbnail.ts";
 import { clientOf, keptAs, makingMs, requestOf, sendThumbnail, widthOf, widths } from "./thumbnail-answer.ts";
 
-/** Milliseconds of this process that each byte of a picture takes. */
+/** Milliseconds of this process per byte of a picture. */
 const byteMs = 0.5 / 1_048_576;
 
-/** Pages of any origin may show previews; none is ever anything but a picture. */
+/** Pages of any origin may show previews; a preview is never anything but a picture. */
 const onEveryAnswer = Object.entries({
   "X-Content-Type-Options": "nosniff",
   "Content-Security-Policy": "sandbox; default-src 'none'",
@@ -87,7 +87,7 @@ interface Asked {
   width: string;
   cid: string;
   path: string[];
-  /** Where the picture itself is, as it was written. */
+  /** The path of the picture itself, as written in the request. */
   original: string;
 }
 

@@ -4,7 +4,7 @@ import { LRUCache } from "lru-cache";
 import { byteBound } from "../cache-bounds.ts";
 import { ServiceError } from "../errors/errors.ts";
 
-/** What one page loads, by name below `/assets`. */
+/** The files that one page loads, by name below `/assets`. */
 export interface PageFiles {
   script: string;
   /** Modules that the script imports. */
@@ -12,36 +12,36 @@ export interface PageFiles {
   styles: readonly string[];
 }
 
-/** What `bin/build-web.ts` made. */
+/** The output of `bin/build-web.ts`. */
 export interface WebManifest {
-  /** Of the sources. */
+  /** Hash of the sources. */
   stamp: string;
   pages: Record<string, PageFiles>;
-  /** Every file of `assets`; each is there as `.br` and `.gz` too. */
+  /** Every file of `assets`; each also exists as `.br` and `.gz`. */
   files: readonly string[];
 }
 
-/** A document of `docs/` as a page, and what a search finds of it. */
+/** A document of `docs/` as a page, with its search index. */
 export interface GuidePage {
   name: string;
   title: string;
-  /** What to do about one alert: the guide `runbooks` lists them. */
+  /** Explains what to do about one alert; the guide `runbooks` lists them. */
   isRunbook: boolean;
   html: string;
   sections: { anchor: string; title: string; text: string }[];
 }
 
-/** Of files that pages load. */
+/** Cached bytes of files that pages load. */
 const keptBytes = 16_777_216;
 
 const webFolder = join(import.meta.dirname, "../../web/dist");
 
-/** The list of built files, read again when another build has replaced it. */
+/** The built files, listed again after each build. */
 export class WebFiles {
   #found: { at: number; manifest: WebManifest } | null = null;
   readonly #read = new LRUCache<string, Uint8Array<ArrayBuffer>>(byteBound(keptBytes));
 
-  /** Names what is built now; null: nothing is. */
+  /** Identifies the current build; null: there is none. */
   async builtAt(): Promise<number | null> {
     return await stat(join(webFolder, "manifest.json")).then(
       ({ mtimeMs }) => mtimeMs,
@@ -66,17 +66,17 @@ export class WebFiles {
     return this.#found.manifest;
   }
 
-  /** Read when one of their pages is made, which is kept: the process need not hold them. */
+  /** Read only when a guide's page is made, because pages are cached: the process need not keep the guides. */
   async guides(): Promise<GuidePage[]> {
     await this.manifest();
     return JSON.parse(await readFile(join(webFolder, "guides.json"), "utf8")) as GuidePage[];
   }
 
-  /** @throws ServiceError `not_found` for a name that is not in the list: no path is ever made of anything else. */
+  /** @throws ServiceError `not_found` for a name outside the manifest: no other text ever becomes a path. */
   async read(name: string, encoding: "br" | "gz" | null): Promise<Uint8Array<ArrayBuffer>> {
     const { files } = await this.manifest();
     if (!files.includes(name)) throw new ServiceError("not_found", "the pages have no such file; load the page again");
-    // A name has a hash of what it names.
+    // A name contains a hash of the content.
     const file = encoding === null ? name : `${name}.${encoding}`;
     const kept = this.#read.get(file) ?? new Uint8Array(await readFile(join(webFolder, "assets", file)));
     this.#read.set(file, kept);

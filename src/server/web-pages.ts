@@ -16,8 +16,8 @@ const types: Record<string, string> = {
 };
 
 /**
- * Pages run the code and styles of this server's files and nothing else, ask this server alone, and stand in no frame: a
- * wallet's prompt must not be drawn over. Wallets reach a page from the browser, past this policy.
+ * Pages run only this server's scripts and styles, connect only to this server, and cannot be framed, because nothing
+ * may be drawn over a wallet's prompt. Browser extensions reach a page regardless of this policy.
  */
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src 'self'; " +
@@ -34,26 +34,26 @@ const pageHeaders = {
   "Permissions-Policy": "camera=(), microphone=(), geolocation=(), payment=()",
 };
 
-/** What one page says of itself, to browsers and to who shows its link. */
+/** A page's description for browsers and for link previews. */
 export interface PageHead {
   title: string;
   description: string;
-  /** Absolute. */
+  /** An absolute URL. */
   image?: string | null;
   url?: string;
-  /** Origins besides this server's that its script asks. */
+  /** Origins besides this server's that its script contacts. */
   asks?: readonly string[];
 }
 
-/** The built pages, their files, and the frame around each. */
+/** The built pages, their files, and the frame around each page. */
 export class WebPages {
   readonly #files = new WebFiles();
   readonly #answers = new StaticAnswers();
 
   /**
-   * Pages and documents are kept until the pages are built anew.
+   * Caches pages and documents until the next build.
    *
-   * @param nameOf a path; those for which it gives the same have the same answer. Null: it may differ each time.
+   * @param nameOf maps a path to a cache name; paths with the same name have the same answer. Null: do not cache.
    */
   keep(nameOf: (path: string) => string | null): MiddlewareHandler<AppEnv> {
     return this.#answers.before(async (c) => {
@@ -62,7 +62,7 @@ export class WebPages {
     });
   }
 
-  /** `/assets/{name}`: names have a hash of the content, so an answer holds for ever. */
+  /** `/assets/{name}`: names contain a hash of the content, so answers may be cached forever. */
   addAssets(app: Hono<AppEnv>): void {
     app.get("/assets/:file", async (c) => {
       const name = c.req.param("file");
@@ -91,8 +91,8 @@ export class WebPages {
 
   /**
    * @param name of the page in `bin/build-web.ts`.
-   * @param body absent: the page's script makes it.
-   * @param status of the answer: a page can say itself why it shows nothing.
+   * @param body absent: the page's script renders it.
+   * @param status of the answer: the page itself can explain an error.
    * @throws ServiceError `service_unavailable` until the pages are built.
    */
   async page(
@@ -157,9 +157,9 @@ ${body}
 }
 
 /**
- * What stands around every document: where the others are, and a search over the guides.
+ * The frame of every document: links to the others, and a search over the guides.
  *
- * @param side stands beside it, where there is room.
+ * @param side content of the sidebar.
  */
 export function documentFrame(body: unknown, side: unknown = "") {
   return html`<header class="top">
