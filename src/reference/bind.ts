@@ -2,7 +2,7 @@ import { getNamedType, isInputObjectType } from "graphql";
 import { type Example, type Input, LocalFile } from "./example.ts";
 import type { JsonSchema, Operation, Schemas } from "./schemas.ts";
 
-/** What a request to REST has. */
+/** The parts of a REST request. */
 export interface RestCall {
   operation: Operation;
   path: Input;
@@ -10,7 +10,7 @@ export interface RestCall {
   body: Input | null;
 }
 
-/** Names of GraphQL that REST spells otherwise than by the same words. */
+/** GraphQL names that REST does not spell with the same words. */
 const restNames: Readonly<Record<string, readonly string[]>> = {
   address: ["account_address", "contract_address"],
   allowlist: ["presale_whitelisted_addresses"],
@@ -30,7 +30,7 @@ const restNames: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * An example's input as REST takes it: each member in its spelling, in the path, the query or the body.
+ * Turns an example's input into a REST request: each member in REST's spelling, in the path, the query or the body.
  *
  * @throws Error for a member that the operation does not have.
  */
@@ -84,7 +84,7 @@ function restValue(value: unknown, schema: JsonSchema | undefined, name: string)
   return schema.enum?.includes(value.toLowerCase()) ? value.toLowerCase() : value;
 }
 
-/** The schema of a value, or of the items of a list that may be null. */
+/** The schema of a list's items, or of the value itself. */
 const listOf = (schema: JsonSchema | undefined): JsonSchema | undefined => schema?.items ?? schema;
 
 /** A variable of a document, with its type. */
@@ -92,12 +92,12 @@ export interface Variable {
   name: string;
   type: string;
   value: unknown;
-  /** Passed to the root field under this name; else it stands in the selection. */
+  /** Whether it is passed to the root field under this name; otherwise it is used in the selection. */
   isArgument: boolean;
 }
 
 /**
- * An example's input as the root field takes it: arguments, or members of an argument that is an input type.
+ * Turns an example's input into arguments of the root field, or members of an argument that is an input type.
  *
  * @throws Error for a member that the field does not have.
  */

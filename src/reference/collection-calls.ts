@@ -3,7 +3,7 @@ import { Schemas } from "./schemas.ts";
 import { snippetsOf } from "./snippets.ts";
 import { tasks } from "./tasks.ts";
 
-/** What a frontend of one collection begins with, in the order in which it is needed. */
+/** The first calls that a collection's frontend needs, in order. */
 const chosen = [
   "query collection",
   "get /v0/nfts/{contract_address}",

@@ -1,6 +1,6 @@
 import { referenceAnchor } from "../http/reference-anchor.ts";
 
-/** What stands in an example in place of what a reader has: the page replaces it, and so does the test that runs the example. */
+/** Sample values in an example. The page replaces them by the reader's, and so does the test that runs the example. */
 export const samples = {
   url: "http://127.0.0.1:3000",
   chain: "polygon",
@@ -25,20 +25,20 @@ export const samples = {
 /** `key` has no sample: the shell and the program read it from `MINTYARD_KEY`. */
 export type ValueName = keyof typeof samples | "key" | "keyExpression";
 
-/** The mark of a value in the text of an example. */
+/** Marks where a value goes in the text of an example. */
 export const markPattern = /⟦(\w+)⟧/g;
 const mark = (name: ValueName) => `⟦${name}⟧`;
 
-/** Values of the reader by name. */
+/** Marks of the reader's values, by name. */
 export const yours = Object.fromEntries(Object.keys(samples).map((name) => [name, mark(name as ValueName)])) as Record<
   keyof typeof samples,
   string
 >;
 export const yourKey = mark("key");
-/** The same in TypeScript. */
+/** The mark of the key as a TypeScript expression. */
 export const yourKeyExpression = mark("keyExpression");
 
-/** What an example has until the reader gives a value. */
+/** What an example shows until the reader gives a value. */
 export function sampleOf(name: ValueName): string {
   if (name === "key") return "$MINTYARD_KEY";
   return name === "keyExpression" ? `process.env["MINTYARD_KEY"]` : samples[name];
@@ -54,24 +54,24 @@ export class LocalFile {
 
 export type Input = Readonly<Record<string, unknown>>;
 
-/** One thing to do, through each API that can do it. */
+/** One task, through each API that can do it. */
 export interface Example {
   title: string;
   /** Method and path in the OpenAPI document, such as `get /v0/nfts`. */
   rest?: string;
   /** Kind and root field in the GraphQL schema, such as `query nft`. */
   graphql?: string;
-  /** What is asked of the root field. */
+  /** The selection on the root field. */
   select?: string;
   /** Variables of `select`, with their types. */
   variables?: Readonly<Record<string, string>>;
-  /** In the names of GraphQL; REST gets it in its own spelling. */
+  /** In GraphQL's names; for REST it is converted to REST's spelling. */
   input?: Input;
-  /** What only REST takes, or takes otherwise; in its own spelling. A null leaves a member out. */
+  /** Input that only REST takes, or takes differently, in REST's spelling. A null omits a member. */
   restInput?: Input;
-  /** The same for GraphQL. */
+  /** Input that only GraphQL takes, or takes differently. A null omits a member. */
   graphqlInput?: Input;
-  /** What a reader has to know beside the descriptions of the operations. */
+  /** What a reader has to know in addition to the operations' descriptions. */
   note?: string;
 }
 
@@ -81,16 +81,16 @@ export interface Task {
   examples: readonly Example[];
 }
 
-/** A call in every form that it has, with marks in place of the reader's values. */
+/** A call in each of its forms, with marks for the reader's values. */
 export interface CollectionCall {
   title: string;
-  /** Its place in the reference. */
+  /** Its anchor in the reference. */
   anchor: string;
   /** By language: `curl`, `GraphQL` and `TypeScript`. */
   forms: Readonly<Record<string, readonly string[]>>;
 }
 
-/** The place of an example in the page, by its first operation. */
+/** The anchor of an example in the page, by its first operation. */
 export function anchorOf({ rest, graphql = "" }: Pick<Example, "rest" | "graphql">): string {
   return referenceAnchor(rest ?? graphql);
 }

@@ -11,7 +11,7 @@ export interface Failure {
   retryable: boolean;
 }
 
-/** Statuses that any request may meet: its key, its input, its rate, a fault of the server, and one that is away. */
+/** Statuses that any request may get: key, input, rate, server faults, and unavailability. */
 const common: ReadonlySet<number> = new Set([401, 403, 422, 429, 500, 503]);
 
 /** All errors of the catalogue, by status. */
@@ -20,17 +20,17 @@ export function allFailures(): Failure[] {
   return codes.map(failureOf).sort((a, b) => a.status - b.status);
 }
 
-/** Errors of an operation that others do not have. */
+/** The errors specific to an operation. */
 export function ownFailures({ path, responses }: Operation): Failure[] {
   const named = new Set(Object.values(responses).flatMap(({ description }) => description.split(/\W+/)));
   return allFailures().filter(({ code, status }) => {
-    // A status has all codes that are answered with it.
+    // The document lists all codes of a status, also those that cannot occur here.
     const isOfTransactions = code.startsWith("transaction_") && !path.includes("{transaction_hash}");
     return named.has(code) && !common.has(status) && !isOfTransactions;
   });
 }
 
-/** Errors that any operation may give. */
+/** The errors that any operation may return. */
 export function commonFailures(): Failure[] {
   return allFailures().filter(({ status }) => common.has(status));
 }

@@ -1,12 +1,12 @@
 import { LocalFile } from "./example.ts";
 
-/** How a value is written: as JSON, or as TypeScript with names without quotes. */
+/** The notation of a value: JSON, or TypeScript with unquoted names. */
 export type Style = "json" | "typescript";
 
 const width = 96;
 const indentation = "  ";
 
-/** A value as text, in one line where it is short. */
+/** A value as text, on one line if it is short. */
 export function printValue(value: unknown, style: Style, indent = 0): string {
   const short = inline(value, style);
   if (short.length + indent * indentation.length <= width) return short;

@@ -12,7 +12,7 @@ export function withCode(text: string) {
   return text.split("`").map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part));
 }
 
-/** A piece of code with a button that copies it; the values of the reader are elements of their own. */
+/** A code block with a copy button; the reader's values are elements of their own. */
 export function codeBlock({ label, kind, text }: Snippet) {
   const code = escapeHtml(text.trimEnd()).replaceAll(
     markPattern,
@@ -22,7 +22,7 @@ export function codeBlock({ label, kind, text }: Snippet) {
   return html`${shown}<div class="code"><pre tabindex="0" data-kind="${kind}"><code>${raw(code)}</code></pre><button type="button" class="copy">Copy</button></div>`;
 }
 
-/** A table of what an operation takes. @param of names the table among those of the page. */
+/** A table of an operation's parameters. @param of the table's name on the page. */
 export function parameterTable(of: string, rows: readonly ParameterRow[]) {
   const lines = rows.map(
     ({ name, type, required, meaning, limits }) =>

@@ -7,14 +7,14 @@ import { Schemas } from "./schemas.ts";
 import { type Snippet, snippetsOf } from "./snippets.ts";
 import { tasks } from "./tasks.ts";
 
-/** What a page says of the server that it is of. */
+/** What a page needs to know of its server. */
 export interface ReferenceOptions {
   chains: readonly string[];
-  /** Whether it is a page of a server, whose other pages it leads to. */
+  /** Whether a server serves it, so that it can link to the server's other pages. */
   served: boolean;
 }
 
-/** The reference of both APIs: what stands beside it, and itself. */
+/** The reference of both APIs: its sidebar and its content. */
 export function renderReference({ chains, served }: ReferenceOptions) {
   const schemas = new Schemas();
   const main = html`<h1>API reference</h1>
@@ -28,7 +28,7 @@ ${errorSection()}`;
 
 const serverLinks = html`<p><a href="/docs/start">Quick start</a>, <a href="/docs/guide">guides</a>, <a href="/graphql">GraphiQL</a> to try GraphQL in this browser, <a href="/docs/openapi.json">OpenAPI 3.1</a>.</p>`;
 
-/** A script shows it: without one nothing would change by it. */
+/** Shown by a script, because without one it would have no effect. */
 function valuesForm(chains: readonly string[]) {
   const field = (name: string, label: string, hint: string) =>
     html`<div><label for="value-${name}">${label}</label><input id="value-${name}" data-name="${name}" autocomplete="off" spellcheck="false" placeholder="${hint}" ${name === "chain" ? html`list="chains"` : ""} /></div>`;

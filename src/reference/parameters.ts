@@ -9,7 +9,7 @@ import {
 import { bodySchemaOf } from "./bind.ts";
 import type { JsonSchema, Operation } from "./schemas.ts";
 
-/** One line of a table of parameters. */
+/** A row of a table of parameters. */
 export interface ParameterRow {
   name: string;
   type: string;
@@ -18,10 +18,10 @@ export interface ParameterRow {
   limits: string;
 }
 
-/** Levels of objects in objects that are listed; `and` of a filter has itself in it. */
+/** Levels of nested objects that are listed; `and` of a filter contains the filter itself. */
 const mostLevels = 2;
 
-/** What an operation of REST takes: parts of the path, the query, and members of the body. */
+/** The parameters of a REST operation: in the path, in the query, and members of the body. */
 export function restRows(operation: Operation): ParameterRow[] {
   const parameters = (operation.parameters ?? []).map(({ name, required, description, schema }) => ({
     ...{ name, required, meaning: description },
@@ -44,7 +44,7 @@ function memberRows(schema: JsonSchema | undefined, prefix: string, level: numbe
   });
 }
 
-/** A schema without the part that says it may be null. */
+/** A schema without its null alternative. */
 function plain(schema: JsonSchema): JsonSchema {
   const [first, second] = schema.anyOf ?? [];
   return first && second?.type === "null"
@@ -75,7 +75,7 @@ function limitsOf(schema: JsonSchema): string {
   return parts.filter(Boolean).join("; ");
 }
 
-/** The patterns of the document in words. */
+/** The document's patterns in words. */
 const patternNames: Readonly<Record<string, string>> = {
   "^0x[0-9a-fA-F]{40}$": "0x and 40 hex digits",
   "^0x[0-9a-fA-F]{64}$": "0x and 64 hex digits",

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { buildSchema, type GraphQLField, type GraphQLSchema } from "graphql";
 import type { Example } from "./example.ts";
 
-/** A JSON Schema, as far as the reference reads it. */
+/** The part of JSON Schema that the reference reads. */
 export interface JsonSchema {
   type?: string | string[];
   description?: string;
@@ -46,7 +46,7 @@ export interface Operation {
 
 const readSchema = (name: string) => readFileSync(new URL(`../../schema/${name}`, import.meta.url), "utf8");
 
-/** The two APIs by their committed documents. */
+/** Both APIs, from their committed documents. */
 export class Schemas {
   readonly openApi = JSON.parse(readSchema("openapi.json")) as {
     paths: Record<string, Record<string, Omit<Operation, "method" | "path">>>;

@@ -4,15 +4,15 @@ import { type Example, LocalFile, markPattern, yourKey, yourKeyExpression, yours
 import { printValue } from "./literals.ts";
 import type { Schemas } from "./schemas.ts";
 
-/** One piece of text to copy; marks stand for the values of the reader. */
+/** A text to copy, with marks for the reader's values. */
 export interface Snippet {
-  /** What it is, where one tab has several. */
+  /** Its label, if a tab has several. */
   label: string;
   kind: "curl" | "document" | "variables" | "typescript";
   text: string;
 }
 
-/** An example in every form that it has. */
+/** An example in each of its forms. */
 export interface Snippets {
   curl: Snippet[];
   /** Null: GraphQL has no such field. */
@@ -20,7 +20,7 @@ export interface Snippets {
   typescript: Snippet[];
 }
 
-/** All forms of an example, made of its one declaration. */
+/** All forms of an example, made from its single declaration. */
 export function snippetsOf(schemas: Schemas, example: Example): Snippets {
   const rest = example.rest === undefined ? null : bindRest(schemas, example);
   const variables = example.graphql === undefined ? null : bindGraphql(schemas, example);
@@ -59,7 +59,7 @@ function documentText({ graphql = "", select = "" }: Example, variables: readonl
   return `${kind} ${name}${declared ? `(${declared})` : ""} { ${field}${given} { ${select} } }`;
 }
 
-/** Each file of a list of variables, by its path in the multipart request. */
+/** Each file in the variables, lists included, with its path in the multipart request. */
 function filesIn(variables: readonly Variable[]): { path: string; file: LocalFile }[] {
   return variables.flatMap(({ name, value }) =>
     value instanceof LocalFile
@@ -70,18 +70,18 @@ function filesIn(variables: readonly Variable[]): { path: string; file: LocalFil
   );
 }
 
-/** For a text in single quotes of a shell. */
+/** Quotes a text for the shell, in single quotes. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
 const keyHeader = `-H "Authorization: ${yourKey}"`;
-/** A form is taken with it alone: a page of another origin cannot send it unasked. */
+/** The server requires it for forms, so that a page of another origin cannot send one unasked. */
 const csrfHeader = `-H "X-GraphQL-Yoga-CSRF: 1"`;
 const jsonHeader = `-H "Content-Type: application/json"`;
 const lines = (...parts: string[]) => parts.filter(Boolean).join(" \\\n  ");
 
-/** Encoded as a part of an address, but for the marks in it. */
+/** URL-encodes a value, except for its marks. */
 function encode(value: unknown): string {
   const text = String(value);
   const marks = text.match(markPattern) ?? [];
@@ -155,7 +155,7 @@ function restProgram(call: RestCall): string {
   return `${start}const answer = await mintyard.${operation.method}("${operation.path}"${input && `, ${input}`});\nconsole.log(answer);\n`;
 }
 
-/** Whether the client's `transact` sends it: it is answered with the hash of a transaction. */
+/** Whether the client's `transact` sends it: its answer has a transaction hash. */
 function isTransaction({ method, responses }: RestCall["operation"]): boolean {
   const answer = responses["200"]?.content?.["application/json"]?.schema.properties;
   return method !== "get" && answer?.["transaction_hash"] !== undefined;

@@ -6,7 +6,7 @@ import { files } from "./examples/files.ts";
 import { creating, minting, moving } from "./examples/minting.ts";
 import { owning, reading, searching, transactions } from "./examples/reading.ts";
 
-/** What readers come for, in the order in which they need it. A test names the operations that no example shows. */
+/** The readers' tasks, in the order in which they come up. A test fails for operations that no example shows. */
 export const tasks: readonly Task[] = [
   ...[starting, files, deploying, following, selling, changing, creating, minting, moving],
   ...[reading, owning, transactions, searching, streaming, webhooks, account],

@@ -8,7 +8,7 @@ import { JsonText } from "../json/json-text.ts";
 import { pageOfOperation } from "./openapi.ts";
 import { legacyRateCode } from "./openapi-parts.ts";
 
-/** A success body: `response` first and `error: null` last, as clients of the original service check both. */
+/** A success body: `response` first and `error: null` last, because clients of the original service check both. */
 export function ok(c: Context, members: Record<string, unknown>): Response {
   return c.json({ response: "OK", ...members, error: null }, 200);
 }
@@ -38,7 +38,7 @@ export function nok(c: Context, error: ServiceError, requestId: string, status: 
   return c.json(body, status as 400);
 }
 
-/** Several faults are named by their members; where members have types, the page of the operation shows them. */
+/** For several faults, names the members; for a wrong type, links to the operation's page, which lists the types. */
 function fixOf(c: Context, error: ServiceError): string {
   const { code, fix } = error;
   const fields = [...new Set(problemsOf(error).flatMap(({ field }) => field || []))];
@@ -59,7 +59,7 @@ function problemsOf({ details }: ServiceError): Problem[] {
   return Array.isArray(problems) ? (problems as Problem[]) : [];
 }
 
-/** Every problem of the request, as the frameworks of old clients' time listed them. */
+/** Every problem of the request, in the format that frameworks used when the old clients were written. */
 function detailOf(error: ServiceError): Record<string, unknown> {
   const { code, field, message, details } = error;
   const all = problemsOf(error);
@@ -73,7 +73,7 @@ function detailOf(error: ServiceError): Record<string, unknown> {
   return field ? { detail: [{ loc: [field], msg: message, type: code }] } : {};
 }
 
-/** JSON text that goes into an answer as it is: third parties' metadata keeps its numbers and member order. */
+/** JSON text that goes into an answer verbatim, so that third-party metadata keeps its numbers and member order. */
 export class RawJson {
   readonly text: string | JsonText;
   constructor(text: string | JsonText) {
@@ -81,7 +81,7 @@ export class RawJson {
   }
 }
 
-/** A list whose items are JSON text already. */
+/** A list whose items are already JSON text. */
 export function rawList(items: JsonText): RawJson {
   return new RawJson(new JsonText().add("[").add(items).add("]"));
 }
@@ -91,7 +91,7 @@ export function okRaw(c: Context, members: Record<string, unknown>): Response {
   return c.body(bodyText(members).toString(), 200, { "Content-Type": "application/json" });
 }
 
-/** The same for a read: it has a name by which it is asked for again, and is not sent to who has it. */
+/** `okRaw` for reads: with an ETag, and 304 for clients that have the answer. */
 export function okRead(c: Context, members: Record<string, unknown>): Response {
   const text = bodyText(members);
   const etag = etagOf(text);
@@ -110,7 +110,7 @@ export function toJson(value: unknown): string {
   return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${toJson(member)}`).join(",")}}`;
 }
 
-/** The text of a success body, what PostgreSQL wrote in it untouched. */
+/** A success body as text; PostgreSQL's output in it is not changed. */
 export function bodyText(members: Record<string, unknown>): JsonText {
   const text = new JsonText().add('{"response":"OK"');
   for (const [name, member] of Object.entries(members)) {

@@ -4,7 +4,7 @@ import type { Caller, Session } from "../auth/caller.ts";
 import type { Services } from "../services.ts";
 import { readJsonObject } from "./json-body.ts";
 
-/** What a `/v0` route finds in its context. `c.env.incoming` is Node's request, for bodies that stream. */
+/** The context of `/v0` routes. `c.env.incoming` is Node's request, for bodies that are streamed. */
 export interface V0Env {
   Bindings: HttpBindings;
   Variables: { caller: Caller; session: Session; requestId: string; rateHeaders?: Record<string, string> };
@@ -12,7 +12,7 @@ export interface V0Env {
 
 export type V0App = Hono<V0Env>;
 
-/** The JSON object in a request's body, with numbers as texts. @throws ServiceError as `readJsonObject`. */
+/** The JSON object in a request's body; numbers keep their text. @throws ServiceError as `readJsonObject`. */
 export async function bodyOf(
   c: Context<V0Env>,
   services: Services,

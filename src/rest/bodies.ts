@@ -15,17 +15,15 @@ import { parseJsonObject, readBody as readText } from "./json-body.ts";
 import { address, type Json, type Members, query } from "./openapi-parts.ts";
 import { wordParameter } from "./query.ts";
 
-/*
- * The side of /v0 of the members that requests/fields.ts declares: how they are read from a body, and their OpenAPI schemas.
- */
+/* The `/v0` side of the members declared in requests/fields.ts: reading them from a body, and their OpenAPI schemas. */
 
 const bodyBytes = 65_536;
 
 /**
- * Reads the body of a request that the original service did not have. One without a member may be left out.
+ * Reads the body of an operation that the original service did not have. It may be omitted if it would have no members.
  *
- * @throws ServiceError of the gravest fault, with all of them in `details.problems`; `value_error` also for a member that
- *   there is not: a misspelt filter would let everything through, a misspelt end of a key would be none.
+ * @throws ServiceError of the gravest fault, with all of them in `details.problems`; `value_error` also for an unknown
+ * member: a misspelt filter would let everything through, and a misspelt expiry of a key would not expire it.
  */
 export async function readOwnBody<F extends Fields>(request: IncomingMessage, fields: F): Promise<InputOf<F>> {
   const text = await readText(request, bodyBytes);
@@ -38,7 +36,10 @@ export async function readOwnBody<F extends Fields>(request: IncomingMessage, fi
   return read;
 }
 
-/** The members of a body under all their names. Faults are left in `input`: until `input.check()` a faulty member reads as absent. */
+/**
+ * Reads the members of a body under all their names. Faults are collected in `input`; until `input.check()` a faulty
+ * member reads as absent.
+ */
 export function readBody<F extends Fields>(input: Input, fields: F): InputOf<F> {
   const read = fieldsIn("v0", fields).map(([name, field]) => [name, readField(input, name, field)] as const);
   return Object.fromEntries(read) as InputOf<F>;
@@ -113,12 +114,12 @@ const schemas = {
   flag: z.boolean(),
 } satisfies Record<Exclude<Kind, "word" | "words" | "items" | "int" | "uint">, z.ZodType>;
 
-/** The members of an object of a body in OpenAPI, older names too. */
+/** The members of a body's object in OpenAPI, including their older names. */
 export function bodyMembers(fields: Fields): Members {
   const all = fieldsIn("v0", fields).flatMap(([name, field]) => {
     const [first, ...older] = namesOf(name, field);
     const needed = isNeeded("v0", field);
-    // An older name satisfies it too, which `required` of a schema cannot say.
+    // Either name is accepted, which `required` of a schema cannot express.
     const either = needed && older.length > 0 ? " Required, under this name or its older spelling." : "";
     const format = field.kind === "date" ? " In ISO 8601, UTC where it has no offset." : "";
     const described = schemaOf(field).describe(`${docIn("v0", fields, field)}${format}${either}`);
@@ -132,7 +133,7 @@ export function bodyMembers(fields: Fields): Members {
   return Object.fromEntries(all);
 }
 
-/** The same members as parameters of a query. */
+/** The members as query parameters. */
 export function queryParameters(fields: Fields): Json[] {
   return fieldsIn("v0", fields).map(([name, field]) =>
     query(nameIn("v0", name, field), schemaOf(field), docIn("v0", fields, field), isNeeded("v0", field)),

@@ -20,10 +20,10 @@ import { Input } from "./input.ts";
 import { queryInput } from "./query.ts";
 import { decimalOf, transactionMembers } from "./values.ts";
 
-/** A presale list of the largest size, and then some: the use case is the one to say that it is too long. */
+/** More than the largest presale list, so that the use case reports a list that is too long. */
 const listValues = 200_000;
 
-/** The names of the members of both bodies. */
+/** The member names of both bodies. */
 const renamed = renamerOf("v0", { ...deployFields, ...updateFields });
 
 export function addCollections(app: V0App, services: Services): void {
@@ -84,8 +84,8 @@ interface Problem {
 }
 
 /**
- * Plans a deployment and throws every problem of the request together: also those that can only be seen
- * once a faulty member is taken for a harmless one.
+ * Plans a deployment and throws all problems of the request at once, including those that only show once faulty members
+ * are replaced by valid ones.
  */
 async function planRequest(
   services: Services,
@@ -117,12 +117,12 @@ async function planRequest(
   });
 }
 
-/** Names of unknown members that are reported; a body may have thousands. */
+/** Unknown member names that are reported; a body may have thousands. */
 const mostUnknown = 10;
 
 /**
- * Old clients send members of their own, so unknown ones are ignored; but a misspelt one is a request that is not carried
- * out, and of what it asked for much cannot be changed later.
+ * Old clients send members of their own, so unknown ones are ignored with a warning: a misspelt member is not applied,
+ * and much of a collection cannot be changed later.
  */
 function warnOfUnknown(input: Input): string[] {
   const unknown = input.unknown();
@@ -133,7 +133,7 @@ function warnOfUnknown(input: Input): string[] {
   return more > 0 ? [...warnings, `${more} further members are ignored`] : warnings;
 }
 
-/** The members of a plan's answer. @param input after all of the request was read from it. */
+/** The members of a plan's answer. @param input after the whole request was read from it. */
 function planBody(
   { gas, maxFeePerGasWei, costWei, maxCostWei, warnings }: PlannedCost & { warnings: readonly string[] },
   chain: string,
@@ -152,7 +152,7 @@ function planBody(
   };
 }
 
-/** A request without fault, for the members that have one. */
+/** A valid request, to replace faulty members. */
 function standIns(services: Services) {
   const wallet = `0x${"5a".repeat(20)}`;
   const deployable = services.chains.find((chain) => chain.factory !== null);
@@ -177,7 +177,7 @@ function problemsOf(error: unknown): Problem[] {
   if (!(error instanceof ServiceError)) throw error;
   const problems = error.details?.["problems"];
   if (Array.isArray(problems)) return problems as Problem[];
-  // The node's silence says nothing about the request.
+  // An unreachable node says nothing about the request.
   if (error.retryable) return [];
   return [{ ...(error.field === undefined ? {} : { field: error.field }), code: error.code, message: error.message }];
 }

@@ -20,7 +20,7 @@ import { decimalOf, naiveMicros, naiveSeconds, transactionMembers } from "./valu
 
 const required = { required: true };
 
-/** Contracts in which the service mints for its clients: POST and PUT /contracts, GET /me/contracts */
+/** Product contracts, in which the service mints for its clients: POST and PUT /contracts, GET /me/contracts */
 export function addProductContracts(app: V0App, services: Services): void {
   app.post("/contracts", async (c) => {
     const input = Input.fromBody(await bodyOf(c, services));
@@ -65,7 +65,7 @@ export function addProductContracts(app: V0App, services: Services): void {
   });
 }
 
-/** What is shown of every contract of the account; the chain as it was asked for. */
+/** The members shown for every contract of the account; the chain as spelled in the request. */
 function ownContractMembers(contract: ListedProduct | Collection, chain: string) {
   const { address, createdMicros, settings } = contract;
   return {
@@ -94,10 +94,10 @@ function contractBody(product: ListedProduct) {
   };
 }
 
-/** Wallets whose proofs are one piece of the body. */
+/** Wallets per chunk of the body that has their proofs. */
 const wallets = 500;
 
-/** What the caller's account has deployed. */
+/** Reads of the contracts that the caller's account has deployed. */
 export function addMeContracts(app: V0App, services: Services): void {
   app.get("/me/contracts/collections", async (c) => {
     const input = queryInput(c);
@@ -121,7 +121,7 @@ export function addMeContracts(app: V0App, services: Services): void {
   });
 }
 
-/** The body in pieces: the proofs of a large list are many times its size and are never held together. */
+/** The body in chunks: the proofs of a large list are many times its size and never in memory all at once. */
 async function* writeCollections(
   services: Services,
   collections: readonly Collection[],
@@ -148,7 +148,7 @@ async function* writeProofs(services: Services, { allowlistId }: Collection, wor
     for (const [index, wallet] of list.entries.entries()) {
       if (work.isOver) await work.rest();
       const proof = JSON.stringify(list.proofAt(index));
-      // Clients look a wallet up by any of these.
+      // Clients look up a wallet by any of these spellings.
       const lower = wallet.toLowerCase();
       const spellings = new Set([lower, getAddress(lower), wallet]);
       text += [...spellings].map((spelling) => `,"${spelling}":${proof}`).join("");

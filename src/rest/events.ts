@@ -11,7 +11,7 @@ import type { Services } from "../services.ts";
 import { nok } from "./answer.ts";
 import type { V0App, V0Env } from "./app.ts";
 
-/** Names of parameters, with the members of a filter that they are; each may repeat. */
+/** Filter members by their parameter names; each parameter may repeat. */
 const lists = {
   types: ["types", "type"],
   chains: ["chain"],
@@ -22,7 +22,7 @@ const lists = {
 
 const known: ReadonlySet<string> = new Set([...Object.values(lists).flat(), "finality", "after"]);
 
-/** `GET /events`: server-sent events whose ids are places to resume from. */
+/** `GET /events`: server-sent events whose ids are positions to resume from. */
 export function addEvents(app: V0App, services: Services, streams: EventStreams): void {
   app.get("/events", async (c) => {
     const query = new URL(c.req.url).searchParams;
@@ -33,14 +33,14 @@ export function addEvents(app: V0App, services: Services, streams: EventStreams)
       ...Object.fromEntries(Object.entries(lists).map(([member, names]) => [member, valuesOf(query, names)])),
       finality: query.get("finality") ?? undefined,
     });
-    // What a browser sends by itself when it comes back is newer than the address that it began with.
+    // The header that a browser sends when it reconnects is newer than the URL it started with.
     const place = c.req.header("last-event-id") || query.get("after");
     const events = await openStream(services, c.get("session"), filter, place ? readPlace(place) : null, true);
     return answerStream(c, services, streams, events);
   });
 }
 
-/** A parameter that repeats, or has its values between commas. */
+/** A parameter that repeats, or has comma-separated values. */
 function valuesOf(query: URLSearchParams, names: readonly string[]): string[] {
   return names.flatMap((name) => query.getAll(name)).flatMap((value) => value.split(",").filter(Boolean));
 }
@@ -75,9 +75,9 @@ async function textOf(c: Context<V0Env>, item: Sent, requestId: string): Promise
   return JSON.stringify({ type: "events.expired", timestamp: new Date().toISOString(), data });
 }
 
-/** JSON text has no line breaks, so it is one line of data. The name of an event is its type. */
+/** JSON text has no line breaks, so it is one line of data. The event's name is its type. */
 function frameOf(item: Sent, text: string): string {
-  // A client keeps the id for when it comes back, and is told nothing (HTML, 9.2.6: an event without data).
+  // The client stores the id for reconnecting, and dispatches no event (HTML, 9.2.6: an event without data).
   if (item.kind === "place") return `id: ${item.sequence}\n\n`;
   if (item.kind === "error") return `event: error\ndata: ${text}\n\n`;
   const name = item.kind === "event" ? item.event.row.type : "events.expired";

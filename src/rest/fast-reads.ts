@@ -16,20 +16,20 @@ import {
 import { accountItemShape, contractMembers, detailsShape, listItemShape } from "./token-shape.ts";
 
 /*
- * The reads that most requests are: parsed, read and written as text without the layers around them, so that
- * the fast path (src/server/fast-path.ts) and the routes run the same function.
+ * The most frequent reads: parsed, read and serialized without the layers around them. The fast path
+ * (src/server/fast-path.ts) and the routes run the same functions.
  */
 
-/** One read, its parameters checked; gives the body's members. */
+/** A read with checked parameters; returns the body's members. */
 export type ReadRun = (services: Services, caller: Caller) => Promise<Record<string, unknown>>;
 
 const standards = { erc721: "ERC721", erc1155: "ERC1155" } as const;
 
-/** Checks the values of a path; their faults are sorted among those of the query, in their order. */
+/** Checks the path's values; their faults keep their order among the query's. */
 type PathCheck = (input: Input) => void;
 const checked: PathCheck = () => undefined;
 
-/** The reads of a query, for whichever account, contract or token. */
+/** The reads of one query, for any account, contract or token. */
 type ReadOf<P extends readonly unknown[]> = (...key: P) => ReadRun;
 
 function accountReads(services: Services, query: URLSearchParams, checkPath: PathCheck): ReadOf<[account: string]> {
@@ -73,7 +73,7 @@ function contractReads(services: Services, query: URLSearchParams, checkPath: Pa
   const chain = chainParameter(input, services.chains);
   checkPath(input);
   const include = includeParameter(input, ["metadata", "file_information", "all"]);
-  // A wrong word is a fault here as well; who refreshes is the route's business.
+  // Only checked here; the route does the refresh.
   input.boolean("refresh_metadata");
   const page = pageParameters(input);
   input.check();
@@ -129,14 +129,14 @@ export function tokenRead(services: Services, query: URLSearchParams, contract: 
 }
 
 export interface FastRead {
-  /** First value of `chain`, as headers name the freshness. */
+  /** First value of `chain`, by which the headers select the freshness. */
   chain: string | null;
   run: ReadRun;
 }
 
 const plainUrl = /^\/v0\/(?:nfts|accounts)(?:\/(0x[0-9a-fA-F]{40})(?:\/(\d{1,78}))?)?(?:\?([\w.~%+&=,*:-]*))?$/;
 
-/** What queries ask for, by their text: few are sent again and again, for ever other accounts and contracts. */
+/** Parsed queries by their text: few distinct queries are sent, for ever-changing accounts and contracts. */
 const maxQueries = 1_000;
 const queries = new WeakMap<Services, LRUCache<string, ParsedQuery | typeof unusual>>();
 const unusual = "unusual";
@@ -146,7 +146,7 @@ interface ParsedQuery {
   read: ReadOf<[address: string, tokenId: bigint]>;
 }
 
-/** What a GET asks for when it is one of the reads above, spelled plainly and without a fault; else null. */
+/** Parses the URL of a GET that is one of the reads above, plain and without faults; otherwise null. */
 export function fastReadOf(services: Services, url: string): FastRead | null {
   const match = plainUrl.exec(url);
   if (!match) return null;

@@ -11,7 +11,7 @@ import type { V0App } from "./app.ts";
 import { pageParameters, queryInput, wordsParameter } from "./query.ts";
 import { naiveMicros } from "./values.ts";
 
-/** What a form may hold beside the file; it is ignored. */
+/** What a form may contain besides the file; it is ignored. */
 export const otherParts = 100;
 export const otherBytes = 1_048_576;
 
@@ -42,7 +42,7 @@ export function addFiles(app: V0App, services: Services): void {
   );
 }
 
-/** Bytes as the original service counts megabytes: of 1,048,576, four decimals. */
+/** Megabytes as the original service counts them: 1,048,576 bytes each, four decimals. */
 export function fileSizeMb(bytes: number): number {
   return Math.round((bytes / 1_048_576) * 10_000) / 10_000;
 }
@@ -59,7 +59,7 @@ export async function firstFile(parts: AsyncGenerator<Part>): Promise<FileInput>
   }
 }
 
-/** The file's bytes; ends only when the whole form has ended well, so that nothing is committed before. */
+/** The file's bytes. It ends only after the whole form has ended properly, so that nothing is committed before. */
 async function* toTheEnd(part: Part, parts: AsyncGenerator<Part>): AsyncGenerator<Uint8Array> {
   for await (const chunk of part.stream) yield chunk as Uint8Array;
   for (;;) {
@@ -92,7 +92,7 @@ export function addStorage(app: V0App, services: Services): void {
   });
 }
 
-/** The old documents disagree about the name of the first member: it goes out under both. */
+/** The old documents disagree about the first member's name, so it is sent under both. */
 function storageItem(upload: ListedUpload, gatewayBase: string, documents: ReadonlyMap<string, string>) {
   const { kind, cid } = upload;
   const uris = { ipfs_uri: `ipfs://${cid}`, ipfs_url: `${gatewayBase}/${cid}` };

@@ -6,7 +6,7 @@ type Need = { required?: boolean };
 /** `emptyIsText`: an empty text is a value; otherwise it counts as absent. */
 type TextNeed = Need & { emptyIsText?: boolean };
 
-/** The order in which the original service reports: a missing member before a wrong type, and so on. */
+/** The original service's order of reports: missing members before wrong types, and so on. */
 const ranks = {
   parameter_missing: 0,
   invalid_type: 1,
@@ -17,15 +17,15 @@ const ranks = {
   value_error: 3,
 };
 type ProblemCode = keyof typeof ranks;
-/** Faults of one kind that are kept: a list may have as many as it has items. */
+/** Faults kept per code: a list may have as many faults as items. */
 const mostOfOneCode = 100;
 
 /**
- * Reads the members of a legacy request, loosely where old clients are loose: null and `""` count as
- * absent for optional members, digits in a string are a number, unknown members are ignored.
+ * Reads a legacy request's members as leniently as old clients need: null and `""` count as absent for optional
+ * members, digits in a string are a number, unknown members are ignored.
  *
- * Faults are collected; `check()` throws the first in the order of `ranks`, with all of them in
- * `details.problems`. Until then a faulty member reads as undefined.
+ * Faults are collected; `check()` throws the first in the order of `ranks`, with all of them in `details.problems`.
+ * Until then a faulty member reads as undefined.
  */
 export class Input {
   readonly #get: (name: string) => unknown;
@@ -54,12 +54,12 @@ export class Input {
     return new Input((name) => valuesOf(name).find((value) => value !== ""), query.keys(), valuesOf);
   }
 
-  /** Members that were sent and not asked for, under any spelling, until now: what is misspelt is among them. */
+  /** Members that were sent but not yet read under any spelling; misspelt ones are among them. */
   unknown(): string[] {
     return this.#sent.filter((name) => !this.#asked.has(name));
   }
 
-  /** The values of a parameter of a query that may repeat; `a,b` in one value is split too. */
+  /** The values of a query parameter that may repeat; `a,b` in one value is split too. */
   words(name: string): string[] {
     return this.#valuesOf(name)
       .flatMap((value) => value.split(","))
@@ -84,7 +84,7 @@ export class Input {
     return typeof text === "string" ? text : this.wrongType(name, "a string");
   }
 
-  /** A whole number, of any size. */
+  /** An integer of any size. */
   integer(names: string | readonly string[], need: Need = {}): bigint | undefined {
     const [name, value] = this.#first(names);
     if (value === undefined || value === "") return this.#absent(name, need);
@@ -94,7 +94,7 @@ export class Input {
     return match?.[1] === undefined ? this.wrongType(name, "a whole number") : BigInt(match[1]);
   }
 
-  /** A decimal number scaled by 10^18, from its text: units of the native token become wei. */
+  /** A decimal number in native tokens, converted to wei (times 10^18) from its text. */
   wei(name: string, need: Need = {}): bigint | undefined {
     const [, value] = this.#first(name);
     if (value === undefined || value === "") return this.#absent(name, need);
@@ -114,7 +114,7 @@ export class Input {
     return this.wrongType(name, "true or false");
   }
 
-  /** An address in any letter case, in the spelling that was sent. */
+  /** An address in any letter case, returned as it was sent. */
   address(names: string | readonly string[], need: Need = {}): string | undefined {
     const [name] = this.#first(names);
     const text = this.text(names, need);
@@ -122,7 +122,7 @@ export class Input {
     return isAddressText(text) ? text : this.fail("invalid_address", name, invalidAddress(name));
   }
 
-  /** A list of texts, or of some words; a number counts as its digits. */
+  /** A list of texts, or of the allowed words; a number counts as its digits. */
   texts(name: string, allowed?: readonly string[]): string[] | undefined {
     const [, value] = this.#first(name);
     if (value === undefined) return undefined;
@@ -144,7 +144,7 @@ export class Input {
     return bad < 0 ? value : this.fail("invalid_address", at, invalidAddress(at));
   }
 
-  /** ISO 8601; without an offset it is UTC, as clients of the original service mean it. */
+  /** ISO 8601; without an offset it is UTC, as clients of the original service expect. */
   date(names: string | readonly string[], need: Need = {}): Date | undefined {
     const [name] = this.#first(names);
     const text = this.text(names, need);
@@ -153,7 +153,7 @@ export class Input {
     return parseIsoDate(text) ?? this.fail("invalid_date", name, `${name} must be ${wanted}`);
   }
 
-  /** The objects of a list, each an input of its own; what is wrong in them is this input's fault, under their place. */
+  /** The objects of a list, each as an input of its own; their faults belong to this input, with their index. */
   items<T>(name: string, most: number, read: (item: Input) => T): T[] {
     const [, value] = this.#first(name);
     if (value === undefined) {
@@ -182,12 +182,12 @@ export class Input {
     });
   }
 
-  /** What was found so far, the gravest first. */
+  /** The faults so far, the gravest first. */
   faults(): ServiceError[] {
     return this.#problems.toSorted((a, b) => a.rank - b.rank).map(({ error }) => error);
   }
 
-  /** Throws what was found. Call it before the values are used. */
+  /** Throws the collected faults. Call it before using the values. */
   check(): void {
     const faults = this.faults();
     const [first] = faults;
@@ -205,7 +205,7 @@ export class Input {
     return undefined;
   }
 
-  /** A fault of the type: `wanted` is "a string". */
+  /** Records a wrong type: `wanted` is like "a string". */
   wrongType(name: string, wanted: string): undefined {
     const { message, fix } = wrongType(name, wanted);
     return this.fail("invalid_type", name, message, fix);
@@ -226,7 +226,7 @@ export class Input {
   }
 }
 
-/** In the words of the original service, which clients show. */
+/** The original service's text, which clients show. */
 export function invalidAddress(member: string): string {
   return `Invalid address: ${member}.`;
 }
@@ -258,7 +258,7 @@ function signed(sign: string | undefined, value: bigint): bigint {
 
 const isoDate = /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(\.\d{1,9})?)?)?(Z|z|[+-]\d{2}:?\d{2})?$/;
 
-/** The instant of an ISO 8601 text; null when it is none, a 31st of February included. */
+/** The instant of an ISO 8601 text; null for any other text, a 31st of February included. */
 export function parseIsoDate(text: string): Date | null {
   const match = isoDate.exec(text.trim());
   if (!match) return null;
@@ -266,7 +266,7 @@ export function parseIsoDate(text: string): Date | null {
   const zone = /^[Zz]$/.test(offset) ? "Z" : offset.replace(/^([+-]\d{2}):?(\d{2})$/, "$1:$2");
   const date = new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}${fraction.slice(0, 4)}${zone}`);
   if (Number.isNaN(date.getTime())) return null;
-  // Engines roll 31 February over to March; the parts must come back as they were written.
+  // JavaScript rolls 31 February over to March; the parts must come back as written.
   const plain = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)));
   return plain.getUTCDate() === Number(day) && plain.getUTCMonth() === Number(month) - 1 ? date : null;
 }

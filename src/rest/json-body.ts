@@ -7,17 +7,17 @@ import { readAtMost } from "../read-at-most.ts";
 
 const jsonFix =
   "Send one JSON object, and look at the place that the message names: names and texts stand in double quotes, and no comma stands before a closing bracket.";
-/** Characters up to which a body is parsed at once. */
+/** Up to this many characters a body is parsed in one go. */
 const shortText = 16_384;
 const maxNesting = 64;
-/** Values that are parsed in one piece, whose time others wait for. */
+/** Values parsed in one go, during which everything else waits. */
 const mostValues = 50_000;
-/** Characters of a list that are parsed at once. */
+/** Characters of a list that are parsed in one go. */
 const partLength = 8_192;
-/** Characters that are looked at between two looks at the clock. */
+/** Characters scanned between two checks of the clock. */
 const betweenLooks = 4_096;
 
-/** A JSON number together with its own text: a price must not pass through a float. */
+/** A JSON number with its source text: a price must not pass through a float. */
 export class JsonNumber {
   readonly value: number;
   readonly source: string;
@@ -28,7 +28,7 @@ export class JsonNumber {
 }
 
 /**
- * Reads a request's body, bounded.
+ * Reads a request's body, up to a limit.
  *
  * @throws ServiceError `file_too_large` past `limitBytes`; `value_error` for text that is not UTF-8.
  */
@@ -52,9 +52,9 @@ export function parseJsonObject(text: string): Record<string, unknown> {
 }
 
 /**
- * Reads a request's body and parses it as `parseJsonObject` does, a long one in parts.
+ * Reads a request's body and parses it like `parseJsonObject`, a long one in parts.
  *
- * @param options `account`: whose work it is; `mostValues`: of all lists and objects together.
+ * @param options `account`: the owner of the work; `mostValues`: over all lists and objects.
  * @throws ServiceError what `readBody` and `parseJsonObject` throw; `value_error` for too many values.
  */
 export async function readJsonObject(
@@ -77,7 +77,7 @@ function parseObject(text: string, revive?: Revive): Record<string, unknown> {
   try {
     value = JSON.parse(text, revive);
   } catch (cause) {
-    // The engine names the position; what it quotes is the caller's own text.
+    // The engine's message has the position, and quotes only the caller's own text.
     const fault = cause instanceof SyntaxError ? `: ${cause.message.slice(0, 120)}` : "";
     throw new ServiceError("value_error", `the body is not JSON${fault}`, { cause, fix: jsonFix });
   }
@@ -97,20 +97,21 @@ function keepNumberText(_key: string, value: unknown, context?: { source?: strin
   return typeof value === "number" ? new JsonNumber(value, context?.source ?? String(value)) : value;
 }
 
-/** A list that is a member of the object itself, without its brackets. */
+/** A list that is a direct member of the top-level object, without its brackets. */
 interface LongList {
   start: number;
   end: number;
-  /** Where its parts end: at commas between its items. */
+  /** The ends of its parts: commas between its items. */
   cuts: number[];
 }
 
 /**
  * Parses the text of a JSON object whose members may be long lists, part by part.
  *
- * @param most values in all, those of lists included.
- * @returns what `JSON.parse` makes of the text; null for a text that is no JSON, and for some that are.
- * @throws ServiceError `value_error` for more values than that, or than can be parsed at once; for a nesting over 64 levels.
+ * @param most values in all, including those of lists.
+ * @returns what `JSON.parse` returns for the text; null for text that is not JSON, and for some that is.
+ * @throws ServiceError `value_error` for more values than `most`, or more than one part may have; for nesting over 64
+ * levels.
  */
 export async function parseInParts(
   text: string,
@@ -119,7 +120,7 @@ export async function parseInParts(
 ): Promise<unknown> {
   const lists = await findLongLists(text, most, work);
   if (!lists) return null;
-  // Nobody can send what stands for a list.
+  // Random, so that no client can send the placeholder of a list.
   const mark = randomUUID();
   let [short, at] = ["", 0];
   for (const [index, { start, end }] of lists.entries()) {
@@ -130,13 +131,13 @@ export async function parseInParts(
     const value: unknown = JSON.parse(short + text.slice(at), revive);
     if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
     for (const [name, member] of Object.entries(value)) {
-      // A list in the place of a name.
+      // A list stands where a member name belongs.
       if (name.startsWith(mark)) return null;
       const list = typeof member === "string" && member.startsWith(mark) ? lists[Number(member.slice(37))] : undefined;
       if (!list) continue;
       const items = await parseList(text, list, revive, work);
       if (!items) return null;
-      // One called __proto__ stays a member.
+      // Defined, so that a member called __proto__ stays a member.
       Object.defineProperty(value, name, { value: items, writable: true, enumerable: true, configurable: true });
     }
     return value;
@@ -157,7 +158,7 @@ async function parseList(
   for (const cut of [...cuts, end]) {
     if (work.isOver) await work.rest();
     const part: unknown[] = JSON.parse(`[${text.slice(from, cut)}]`, revive);
-    // Nothing stands between two commas.
+    // Two commas without an item in between.
     if (part.length === 0) return null;
     for (const item of part) items.push(item);
     from = cut + 1;
@@ -165,7 +166,7 @@ async function parseList(
   return items;
 }
 
-/** @returns null for a text whose brackets do not fit. */
+/** @returns null for text with unbalanced brackets. */
 async function findLongLists(text: string, most: number, work: LongWork): Promise<LongList[] | null> {
   const lists: LongList[] = [];
   let list: LongList | null = null;

@@ -21,7 +21,7 @@ import { readOwnBody } from "./bodies.ts";
 /** Names under which the original service showed its chains; the last is the test chain's older one. */
 const shown = { polygon: "polygon", goerli: "goerli", rinkeby: "goerli", ethereum: "ethereum" };
 
-/** Where there is no limit: old clients have a whole number of 32 bits there, and no null. */
+/** Stands for "no limit": old clients expect a 32-bit integer there, not null. */
 const unlimited = 2 ** 31 - 1;
 
 /** GET /me/settings */
@@ -107,7 +107,7 @@ function mintingOf(account: Account, chain: string) {
       subscription_contracts_included: plan.contractsIncluded ?? unlimited,
       max_contracts: plan.maxContracts ?? unlimited,
     },
-    // Wei as texts: they do not fit a JSON number. A chain that is not served has none.
+    // Wei amounts are strings, because they do not fit a JSON number. They are null for a chain that is not served.
     gas_usage: {
       wei_today: known ? String(known.gasTodayWei) : null,
       wei_this_month: known ? String(known.gasThisMonthWei) : null,
@@ -151,7 +151,7 @@ function keyBody(key: ApiKey): Record<string, unknown> {
   return Object.fromEntries(Object.entries(key).map(([name, value]) => [nameIn("v0", name, undefined), value]));
 }
 
-/** POST /signup, the one operation without a key. */
+/** POST /signup, which needs no key. */
 export function addSignUp(app: V0App, services: Services): void {
   app.post("/signup", async (c) => {
     const { accountId, tier, key, legacyKey } = await signUp(

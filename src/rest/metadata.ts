@@ -12,7 +12,7 @@ import { Input } from "./input.ts";
 import { JsonNumber } from "./json-body.ts";
 import { queryInput } from "./query.ts";
 
-/** Room for the header lines of each part. */
+/** Bytes allowed for the header lines of each part. */
 const partOverheadBytes = 1_024;
 
 /** POST /metadata, POST /metadata/directory */
@@ -40,7 +40,7 @@ export function addMetadata(app: V0App, services: Services): void {
       const wantsWarnings = query.boolean("warnings") ?? dryRun;
       query.check();
       const { directoryFiles, directoryBytes } = config.limits;
-      // Some more than are allowed, so that the use case is the one to say so.
+      // Slightly more than allowed, so that the use case reports the excess.
       const parts = directoryFiles + 100;
       if (!dryRun) {
         await refuseOverQuota(services, c.get("caller"), announcedBytes(c.env.incoming), parts * partOverheadBytes);
@@ -53,7 +53,7 @@ export function addMetadata(app: V0App, services: Services): void {
         metadata_directory_ipfs_uri: `ipfs://${result.cid}/`,
         metadata_directory_ipfs_url: `${config.ipfs.gatewayBase}/${result.cid}`,
       };
-      // Old clients get the body they know; what is new comes to those who ask for it.
+      // Old clients get the body they know; new members are sent on request.
       if (!wantsWarnings) return ok(c, uri);
       const { files, sizeBytes } = result;
       const report = { files, size_bytes: sizeBytes, warnings: await result.warnings() };
@@ -77,8 +77,8 @@ async function* metadataFiles(form: ReturnType<typeof readMultipart>): AsyncGene
 }
 
 /**
- * Reads the body of POST /metadata. Unlike elsewhere in `/v0`, `""` and `[]` are values: what is sent
- * is what is stored. Members that are not listed, `image` among them, are ignored.
+ * Reads the body of POST /metadata. Unlike elsewhere in `/v0`, `""` and `[]` are values: what is sent is what is
+ * stored. Unlisted members, `image` among them, are ignored.
  */
 function readMetadata(body: Record<string, unknown>): MetadataInput {
   const input = Input.fromBody(body);
@@ -87,7 +87,7 @@ function readMetadata(body: Record<string, unknown>): MetadataInput {
     if (value === null || typeof value === "string") return value;
     return input.wrongType(name, "a string") ?? null;
   };
-  /** Scripts that number their tokens send the bare number. */
+  /** Scripts that number their tokens send a bare number. */
   const nameText = () => {
     const value = member(body, "name");
     return value instanceof JsonNumber ? value.source : text("name");
@@ -112,7 +112,7 @@ function readMetadata(body: Record<string, unknown>): MetadataInput {
   return metadata;
 }
 
-/** The traits of an answer: all four members, null where nothing was given. */
+/** The traits of an answer: all four members, null where none was given. */
 function legacyTraits(traits: readonly Trait[] | null): Record<string, unknown>[] | null {
   return (
     traits?.map(({ traitType, value, maxValue, displayType }) => ({
@@ -142,7 +142,7 @@ function readTrait(input: Input, item: unknown, at: string): Trait {
     if (value === null) input.fail("parameter_missing", `${at}.value`, `${at}.value is missing`);
   }
   const isText = (given: unknown) => given === null || typeof given === "string";
-  // Digits in a text are kept as they came.
+  // Digits in a text are kept as sent.
   const isNumber = (given: unknown) =>
     given === null || given instanceof JsonNumber || (typeof given === "string" && /^-?\d+(\.\d+)?$/.test(given));
   if (!isText(traitType)) input.wrongType(`${at}.trait_type`, "a string");
@@ -175,7 +175,7 @@ function member(body: Record<string, unknown>, name: string): unknown {
   return Object.hasOwn(body, name) ? (body[name] ?? null) : null;
 }
 
-/** Numbers become JSON's own again. One that a double cannot hold keeps its digits. */
+/** Converts numbers back to plain JSON. One that a double cannot represent keeps its digits. */
 function plainJson(value: unknown): unknown {
   if (value instanceof JsonNumber) return isExact(value.value) ? value.value : rawJson(value.source);
   if (Array.isArray(value)) return value.map(plainJson);

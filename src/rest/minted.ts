@@ -12,7 +12,7 @@ import type { Input } from "./input.ts";
 import { chainParameter, pageParameters, queryInput, queryOf } from "./query.ts";
 import { naiveMicros, transactionMembers } from "./values.ts";
 
-/** What the account has minted: GET /mints/{hash}, /mints/batch/{hash}, /me/mints. */
+/** The account's mints: GET /mints/{hash}, /mints/batch/{hash}, /me/mints. */
 export function addMinted(app: V0App, services: Services): void {
   app.get("/mints/batch/:hash", async (c) => {
     const { place, tokenIds } = await findMint(services, c.get("caller"), queryInput(c), c.req.param("hash"));

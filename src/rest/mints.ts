@@ -64,8 +64,8 @@ export function addMints(app: V0App, services: Services): void {
 }
 
 /**
- * @param prepare gives the operation, and members of the answer beside those of every transaction.
  * @param fields of the body.
+ * @param prepare gives the operation, and members of the answer in addition to those of every transaction.
  */
 async function serve<F extends Fields & typeof productFields>(
   c: Context<V0Env>,
@@ -90,14 +90,14 @@ async function serve<F extends Fields & typeof productFields>(
       echo = prepared.echo ?? {};
       return prepared.operation;
     },
-    // A list of one token has its faults without a place.
+    // For a single token, a fault is reported without a list index.
     renamerOf("v0", { ...fields["tokens"]?.item, ...fields }),
   );
   const { chain, contract } = asked as ProductInput;
   return okRaw(c, { chain, contract_address: contract, ...transactionMembers(request, chain), ...echo });
 }
 
-/** Has an operation carried out under the request's Idempotency-Key. @param rename as of `withFieldNames`. */
+/** Carries an operation out under the request's Idempotency-Key. @param rename as of `withFieldNames`. */
 export async function carriedOut(
   c: Context<V0Env>,
   services: Services,
@@ -111,7 +111,7 @@ export async function carriedOut(
   return request;
 }
 
-/** JSON as it came, numbers with all their digits. */
+/** JSON as it was sent, numbers with all their digits. */
 function asSent(value: unknown): unknown {
   if (value instanceof JsonNumber) return new RawJson(value.source);
   if (Array.isArray(value)) return value.map(asSent);
@@ -133,7 +133,7 @@ export function addEasyMints(app: V0App, services: Services): void {
       const request = readBody(input, easyFields);
       input.check();
       const caller = c.get("caller");
-      // Before the file is stored: where nothing can be minted, nothing is kept.
+      // Checked before the file is stored: if nothing can be minted, nothing is stored.
       findEasyContract(services, caller, request.chain);
       await refuseOverQuota(services, caller, announcedBytes(c.env.incoming));
       const bodyBytes = services.config.limits.fileBytes + otherBytes;
@@ -148,7 +148,7 @@ export function addEasyMints(app: V0App, services: Services): void {
   );
 }
 
-/** A fault of the document's URI is one of the file's. */
+/** A fault of the document's URI is reported as one of the file. */
 const easyName = renamerOf("v0", { ...easyUrlFields, uri: { ...easyUrlFields.fileUrl, v0: ["file_url"] } });
 
 async function mintEasily(

@@ -31,7 +31,7 @@ export function addNfts(app: V0App, services: Services): void {
   });
 }
 
-/** Asks for the metadata to be read again when the request says so. */
+/** Refreshes the metadata if the request says so. */
 async function refreshBody(
   c: Context<V0Env>,
   services: Services,
@@ -73,7 +73,7 @@ export function addSearch(app: V0App, services: Services): void {
   });
 }
 
-/** GET /reports/uris: how well the URIs behind tokens can be read. */
+/** GET /reports/uris: how many of the tokens' URIs can be read. */
 export function addReports(app: V0App, services: Services): void {
   app.get("/reports/:report_type", async (c) => {
     if (c.req.param("report_type") !== "uris")
@@ -88,7 +88,7 @@ export function addReports(app: V0App, services: Services): void {
             {
               count_failed: found?.failed ?? 0,
               count_successful: found?.successful ?? 0,
-              // What only a market knows.
+              // Members that only a marketplace could fill.
               floor_price_failed: 0,
               floor_price_successful: 0,
             },

@@ -206,7 +206,7 @@ export function accountPaths(): Json {
 
 type Numbers = Record<string, string>;
 
-/** Whole numbers by name. @param names with their descriptions. */
+/** Integers by name. @param names with their descriptions. */
 function numbers(schema: z.ZodType, description: string, names: Numbers): z.ZodType {
   const members = Object.entries(names).map(([name, says]) => [name, schema.describe(says)]);
   return z.object(Object.fromEntries(members)).describe(description);
@@ -216,7 +216,7 @@ function counts(description: string, names: Numbers): z.ZodType {
   return numbers(z.int(), description, names);
 }
 
-/** Null where a plan has no limit. */
+/** `numbers` that are null where a plan has no limit. */
 function limits(description: string, names: Numbers): z.ZodType {
   return numbers(z.int().nullable(), description, names);
 }

@@ -20,7 +20,7 @@ import {
   transactionUrl,
 } from "./openapi-parts.ts";
 
-/** Of a dry run only. */
+/** Members that only a dry run has. */
 const costMembers = {
   dry_run: z.literal(true).describe("Present in the answer of a dry run: nothing was stored or spent.").optional(),
   gas: integer.describe("Gas that the transaction would take; in a dry run.").optional(),
@@ -38,7 +38,7 @@ const planMembers = {
     .optional(),
   ...costMembers,
 };
-/** A transaction and where to look at it. */
+/** A transaction and its block explorer link. */
 export const sent = { transaction_hash: transactionHash, transaction_external_url: transactionUrl };
 export const contractAnswers = {
   address: address.describe("Address of the contract."),
@@ -48,7 +48,7 @@ export const contractAnswers = {
   royalties: integer.describe("Royalty of a sale in basis points: 500 is 5 %."),
   royaltiesAddress: address.describe("Address that royalties are paid to."),
 };
-/** Of every contract of the account, whatever its kind. */
+/** Members of every contract of the account, of any kind. */
 export const ownMembers = {
   name: contractAnswers.name,
   symbol: contractAnswers.symbol,
@@ -112,7 +112,7 @@ const dryRunQuery = query(
   "`true` checks and simulates the request; nothing is stored or spent. The default is `false`.",
 );
 
-/** Deploying, changing and finding collections. */
+/** Deploying, updating and reading collections. */
 export function collectionPaths(): Json {
   return {
     "/v0/contracts/collections": {

@@ -1,4 +1,4 @@
-/* Examples of the OpenAPI document. A test sends each body, and checks each against its schema. */
+/* Examples of the OpenAPI document. A test sends each body and checks each example against its schema. */
 
 const wallet = "0x25D5bf305aA1FbD778B05Aaa454405D0094Cfa96";
 const friend = "0x66DC3EEF56C3631B0707C7a37c6EbeB3ce291766";
@@ -112,7 +112,7 @@ const endpoint = {
 const oneEndpoint = { answer: ok({ webhook: endpoint }) };
 const change = { answer: ok(sent) };
 
-/** By method and path: the body of a request and an answer with status 200. */
+/** By method and path: a request body, and an answer with status 200. */
 export const examples: Readonly<Record<string, { body?: unknown; answer?: unknown }>> = {
   "get /v0/": {
     answer: { title: "Mintyard", description: "NFT launch and data service", version: "1.0.0" },

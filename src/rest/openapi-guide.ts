@@ -1,6 +1,6 @@
-/* What the OpenAPI document says of each operation, by task. A test names the operations that are missing here. */
+/* The OpenAPI document's description of each operation, by task. A test fails for operations that are missing here. */
 
-/** What an answer to a repeated request is. */
+/** What a repeated request is, and its answer. */
 const sameForTenMinutes =
   "The same body within ten minutes, or the same header `Idempotency-Key` at any time, is the same request and answers with the same hash.";
 const isTransaction =
@@ -15,11 +15,11 @@ const oneRead =
 
 interface Task {
   about: string;
-  /** Method and path, with what the operation does, what it counts as and what is special. */
+  /** By method and path: what the operation does, how it is counted, and what is special about it. */
   operations: Readonly<Record<string, string>>;
 }
 
-/** Tags of the document in their order. */
+/** The document's tags, in order. */
 export const tasks: Readonly<Record<string, Task>> = {
   "Files and metadata": {
     about: "Store files and token metadata on IPFS, and list what the account has stored.",

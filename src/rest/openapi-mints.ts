@@ -33,7 +33,7 @@ const mintedAnswer = {
 };
 const kind = z.enum(["erc721", "erc1155"]).describe("Token standard of the contract.");
 
-/** Product contracts and what the service mints, changes, burns and transfers in them. */
+/** Product contracts, and minting, updating, burning and transferring tokens in them. */
 export function mintPaths(): Json {
   return {
     "/v0/contracts": { post: createContract(), put: updateContract() },
@@ -109,12 +109,12 @@ export function mintPaths(): Json {
   };
 }
 
-/** A transaction in a product contract; `more` is in the answer beside it. */
+/** An operation that sends a transaction to a product contract; `more` are further members of the answer. */
 function change(summary: string, body: Fields, more: Members = {}): Json {
   return operation(summary, [], { ...transaction, ...more }, failures, z.object(bodyMembers(body)));
 }
 
-/** What became of a transaction. */
+/** An operation that reads the outcome of a transaction. */
 function ofTransaction(summary: string, members: Members): Json {
   const parameters = [transactionPath, chainQuery];
   return operation(summary, parameters, members, ["not_found", "transaction_pending", "transaction_failed"]);

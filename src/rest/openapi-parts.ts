@@ -10,9 +10,9 @@ import {
 } from "../nfts/fields.ts";
 import type { Member, MembersOf } from "../requests/answer-members.ts";
 
-/* The words of which the OpenAPI document is made: zod schemas, and the functions that render them. */
+/* The building blocks of the OpenAPI document: zod schemas, and the functions that render them. */
 
-/** What clients of the original service switch on after a 429. */
+/** The code on which clients of the original service switch after a 429. */
 export const legacyRateCode = "too_many_requests";
 
 export type Json = Record<string, unknown>;
@@ -34,7 +34,7 @@ const ofAnswers: Record<Member["kind"], z.ZodType> = {
   address,
 };
 
-/** Members of an answer, as requests/answer-members.ts declares them. @param nameOf a member in REST. */
+/** An answer's members, as declared in requests/answer-members.ts. @param nameOf a member's name in REST. */
 export function membersOf<T>(members: MembersOf<T>, nameOf = (name: string) => name): Members {
   const schemas = (Object.entries(members) as [string, Member][]).map(([name, { kind, doc, nullable, words }]) => {
     const schema = words ? z.enum(words) : ofAnswers[kind];
@@ -45,11 +45,11 @@ export function membersOf<T>(members: MembersOf<T>, nameOf = (name: string) => n
 
 /** An object with any members. */
 export const anyObject = z.looseObject({});
-/** What is said of an input that is a date. */
+/** Describes an input that is a date. */
 export const dateFormat = "in ISO 8601, UTC where it has no offset";
 
 const chainNames = "`ethereum`, `polygon`, `goerli` (also `rinkeby`), or another chain of this installation";
-/** Members that many bodies have. */
+/** Members of many bodies. */
 export const chainAnswer = text.describe("Name of the chain, as the request spelled it.");
 export const transactionHash = hash.describe("Hash of the transaction: `0x` and 64 hex digits.");
 export const transactionUrl = text.describe("Page of the transaction in the chain's block explorer.");
@@ -89,11 +89,11 @@ const schemasOf: Partial<Record<GraphQLType, z.ZodType>> = {
   "[String!]": z.array(text),
 };
 
-/** The members of a group of a field table as they are on the wire. */
+/** The members of a field table's group as they are sent. */
 function fieldMembers(table: Record<string, AnyField>, group: V0Group): Members {
   return Object.fromEntries(
     v0Fields(table, group).map(([name, { v0, from, graphql }]) => {
-      // An address beside a token is written as a text in the document since its first version.
+      // Such addresses have been plain strings in the document since its first version.
       const schema = (from === "live" && graphql.type === "Address" ? undefined : schemasOf[graphql.type]) ?? text;
       const member = graphql.nullable ? schema.nullable() : schema;
       return [v0?.name ?? name, member.describe(describe(table, graphql))];
@@ -101,13 +101,13 @@ function fieldMembers(table: Record<string, AnyField>, group: V0Group): Members 
   );
 }
 
-/** What GraphQL says of a field, in the names of `/v0`. */
+/** A field's GraphQL description, with the names of `/v0`. */
 function describe(table: Record<string, AnyField>, { type, description = "" }: AnyField["graphql"]): string {
   const renamed = description.replaceAll(/`(\w+)`/g, (text, name) => {
     const known = Object.hasOwn(table, name) ? table[name]?.v0?.name : undefined;
     return known === undefined ? text : `\`${known}\``;
   });
-  // GraphQL describes the words of an enumeration each.
+  // GraphQL describes each value of an enum separately.
   if (type !== "MetadataStatus") return renamed;
   return `${renamed} \`PENDING\`: not yet, or it is read again; \`FRESH\`: read; \`FAILED\`: the last try failed.`;
 }
@@ -152,7 +152,7 @@ export function list(name: string, words: readonly string[], description: string
   return { name, in: "query", required, description, style: "form", explode: true, schema };
 }
 
-/** Which parts of the records are shown. */
+/** The parameter that selects which parts of the records are shown. */
 export function include(...words: readonly string[]): Json {
   const description =
     "Parts to show as well: repeat the parameter, or separate the words by commas; `default` adds nothing.";
@@ -160,15 +160,15 @@ export function include(...words: readonly string[]): Json {
 }
 
 /**
- * The JSON Schema of a value as it is on the wire. Objects stay open: a client must not fail at a member that a later
- * version adds.
+ * The JSON Schema of a value as it is sent. Objects stay open: a client must not fail on a member that a later version
+ * adds.
  */
 export function jsonSchemaOf(schema: z.ZodType): Json {
   const { $schema: _, ...made } = z.toJSONSchema(schema, { io: "input", override: simplify });
   return made;
 }
 
-/** Leaves out what zod adds to say nothing more: the bounds of a JavaScript integer, and a second schema for null. */
+/** Removes what zod adds without meaning: the bounds of a JavaScript integer, and a second schema for null. */
 function simplify({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
@@ -179,7 +179,7 @@ function simplify({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }):
   Object.assign(jsonSchema, value, { type: [value.type, "null"] });
 }
 
-/** The answer of a success: `response` first, `error` last. */
+/** A success answer: `response` first, `error` last. */
 export function success(members: Members): Json {
   const response = z.literal("OK").describe("`OK` for a success.");
   const error = z.null().describe("Null for a success.");
@@ -192,18 +192,21 @@ export function jsonContent(schema: Json): Json {
   return { content: { "application/json": { schema } } };
 }
 
-/** The codes of errors that are answered with a status. */
+/** The error codes of a status. */
 function codesOf(status: number): string {
   const codes = Object.entries(errorTable).filter(([, row]) => row.status === status);
   return codes.map(([code]) => (code === "rate_limit_exceeded" ? legacyRateCode : code)).join(", ");
 }
 
-/** Statuses of failures: what any request may meet (its key, its input, its rate, a failure of ours, a database or node that is away) and more. */
+/**
+ * The statuses of failures: those that any request may get (key, input, rate, our own failures, an unreachable database
+ * or node) and the given ones.
+ */
 function statusesOf(failures: readonly ErrorCode[]): number[] {
   return [...new Set([401, 403, 422, 429, 500, 503, ...failures.map((code) => errorTable[code].status)])].sort();
 }
 
-/** The one answer of all failures of an operation. */
+/** The response object that describes all failures of an operation. */
 export function anyFailure(...failures: readonly ErrorCode[]): Json {
   const codes = statusesOf(failures).map((status) => `${status}: ${codesOf(status)}`);
   return { description: `What went wrong, by status and code. ${codes.join("; ")}.`, ...jsonContent(errorSchema) };
@@ -223,7 +226,7 @@ export function operation(
   return { summary, ...(parameters.length > 0 ? { parameters } : {}), ...requestBody, responses };
 }
 
-/** An operation whose answers have an `ETag`; the same parameters as `operation`. */
+/** An operation whose answers have an `ETag`; takes the same parameters as `operation`. */
 export function read(...parts: Parameters<typeof operation>): Json {
   const made = operation(...parts);
   const unchanged = { "304": { description: "The answer is still the one that If-None-Match names" } };

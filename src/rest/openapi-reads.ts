@@ -189,7 +189,7 @@ export const statistics = z.object({
   updated_date: text.describe("When this was counted: UTC without an offset, to microseconds."),
 });
 
-/** What the chain's movements tell, and search. */
+/** Transfers, statistics and search. */
 export function dataPaths(): Json {
   const words = ["transfer", "transfer_from", "transfer_to", "mint", "burn", "all"] as const;
   const market = ["buy", "sell", "sale", "list", "make_bid", "get_bid"];

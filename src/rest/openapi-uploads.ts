@@ -40,7 +40,7 @@ const storageItem = z.object({
     .describe("The stored document; null where it cannot be read, or when the documents of the page are too large.")
     .optional(),
 });
-/** Of a directory, when it was asked for. */
+/** Warnings about a directory, on request. */
 export const directoryWarning = z.object({
   rule: text.describe("Name of the rule, for programs, such as `image_missing`."),
   message: text.describe("What is wrong, for people."),
@@ -91,7 +91,7 @@ const metadataBody = z
   .object(metadataMembers)
   .partial({ external_url: true, animation_url: true, custom_fields: true, attributes: true });
 
-/** Files, metadata and what an account stored. */
+/** Files, metadata, and the account's uploads. */
 export function uploadPaths(): Json {
   return {
     "/v0/files": {

@@ -62,7 +62,7 @@ const wallet: Members = {
   state: text.describe("State that it came to, such as `paused_funds`."),
 };
 
-/** Members of `data` by type; a family that is not here has requests, one type for each of their states. */
+/** Members of `data` by event type. Families that are not listed are of requests, with one type for each state. */
 const own: Readonly<Record<string, Members>> = {
   "nft.transfer": { ...movement, retracts: z.null().describe("Null: it takes nothing back.") },
   "nft.transfer.retracted": {
@@ -83,7 +83,7 @@ const own: Readonly<Record<string, Members>> = {
   "index.stalled": ofChain,
 };
 
-/** The bodies that are posted to endpoints: section `webhooks` of the document, one entry for each family of events. */
+/** The bodies posted to endpoints: the document's section `webhooks`, with one entry for each family of events. */
 export function webhookBodies(): Json {
   return Object.fromEntries(
     Object.entries(eventDescriptions).map(([name, summary]) => {

@@ -54,7 +54,7 @@ export function createOpenApi(): Json {
   return made;
 }
 
-/** The address of the page in `/docs` about the operation that a request is for; null: the document has none. */
+/** The address in `/docs` of the operation that a request is for; null: the document has none. */
 export function pageOfOperation(method: string, path: string): string | null {
   const given = path.split("/").filter(Boolean);
   const operation = method.toLowerCase();
@@ -63,13 +63,13 @@ export function pageOfOperation(method: string, path: string): string | null {
     const fits = parts.length === given.length && parts.every((part, at) => part.startsWith("{") || part === given[at]);
     return fits && Object.hasOwn(operations, operation) ? [template] : [];
   });
-  // A name in the path goes before a parameter: /mints/batch/{hash}.
+  // A literal segment takes precedence over a parameter: /mints/batch/{hash}.
   const [template] = fitting.toSorted((a, b) => a.split("{").length - b.split("{").length);
   if (template === undefined) return null;
   return `/docs#${referenceAnchor(`${operation} ${template}`)}`;
 }
 
-/** Names of parameters that any operation reads from its query. */
+/** The names of all query parameters of all operations. */
 export function queryNames(): Set<string> {
   const operations = Object.values(createOpenApi()["paths"] as Paths).flatMap((methods) => Object.values(methods));
   const parameters = operations.flatMap(({ parameters = [] }) => parameters as { in: string; name: string }[]);
@@ -82,7 +82,7 @@ function tagOf(method: string, path: string): string | undefined {
   return Object.keys(tasks).find((name) => tasks[name]?.operations[`${method} ${path}`] !== undefined);
 }
 
-/** The paths with the tag, the description and the examples of each operation. */
+/** The paths with each operation's tag, description and examples. */
 function withGuide(paths: Json): Paths {
   const each = <T, U>(record: Record<string, T>, map: (value: T, name: string) => U): Record<string, U> =>
     Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value, name)]));

@@ -5,10 +5,10 @@ import type { PageRequest } from "../nfts/page.ts";
 import { Input, invalidAddress, isAddressText } from "./input.ts";
 
 const defaultPageSize = 50;
-/** Include words that some endpoint or some later version of the original knows; accepted everywhere. */
+/** Include words that only some endpoints or later versions of the original service know; accepted everywhere. */
 const laterWords = ["rarity", "last_sale_price", "file_information", "contract_information", "all"];
 
-/** The query of a request; `+` and `%20` are both a space. */
+/** The query of a request; `+` and `%20` both mean a space. */
 export function queryOf(c: Context): URLSearchParams {
   return new URL(c.req.url).searchParams;
 }
@@ -17,7 +17,7 @@ export function queryInput(c: Context): Input {
   return Input.fromQuery(queryOf(c));
 }
 
-/** `chain`, required, as it was spelled: answers echo it. */
+/** `chain`, required, in the request's spelling: answers echo it. */
 export function chainParameter(input: Input, chains: readonly Chain[]): string {
   const name = input.text("chain", { required: true });
   if (name === undefined) return "";
@@ -31,7 +31,7 @@ export function chainParameter(input: Input, chains: readonly Chain[]): string {
   return name;
 }
 
-/** `page_number`, `page_size` and `continuation`, which wins over the number. */
+/** `page_number`, `page_size` and `continuation`, which takes precedence over the number. */
 export function pageParameters(input: Input, largest: bigint = 50n): PageRequest {
   const number = input.integer("page_number") ?? 1n;
   const size = input.integer("page_size") ?? BigInt(defaultPageSize);
@@ -40,14 +40,14 @@ export function pageParameters(input: Input, largest: bigint = 50n): PageRequest
     input.fail("value_error", "page_size", `page_size must be 1 to ${largest}`);
   }
   return {
-    // Past any list there is; only its order of size matters.
+    // Past the end of any list; only the order of magnitude matters.
     number: Number(number < 1_000_000_000n ? number : 1_000_000_000n),
     size: Number(size),
     after: input.text("continuation"),
   };
 }
 
-/** Words of a repeated parameter. Those of `alsoAccepted` are dropped. */
+/** The words of a repeated parameter. Those of `alsoAccepted` are dropped. */
 export function wordsParameter<W extends string>(
   input: Input,
   name: string,
@@ -61,7 +61,7 @@ export function wordsParameter<W extends string>(
   return new Set(words.filter(isAllowed));
 }
 
-/** One word of a fixed list; absent when it was not sent. */
+/** One word of a fixed list; undefined if it was not sent. */
 export function wordParameter<W extends string>(
   input: Input,
   name: string,
@@ -74,18 +74,18 @@ export function wordParameter<W extends string>(
   return found ?? input.fail("invalid_enumeration", name, `${name} must be one of: ${allowed.join(", ")}`);
 }
 
-/** `include`: which parts of the records are shown. `default` is always there. */
+/** `include`: selects the parts of the records. `default` is always included. */
 export function includeParameter<W extends string>(input: Input, allowed: readonly W[]): Set<W | "default"> {
   return wordsParameter(input, "include", ["default", ...allowed] as const, laterWords);
 }
 
-/** An address of the path, in any letter case. */
+/** An address in the path, in any letter case. */
 export function addressParameter(input: Input, name: string, text: string): string {
   if (!isAddressText(text)) input.fail("invalid_address", name, invalidAddress(name));
   return text;
 }
 
-/** A token id of the path: a decimal uint256. */
+/** A token id in the path: a decimal uint256. */
 export function tokenIdParameter(input: Input, text: string): bigint {
   if (/^\d{1,78}$/.test(text) && BigInt(text) < 2n ** 256n) return BigInt(text);
   input.fail("value_error", "token_id", "token_id must be a decimal number from 0 to 2^256 - 1");

@@ -27,13 +27,13 @@ import { addNfts, addReports, addSearch } from "./nfts.ts";
 import { addTransactions } from "./transactions.ts";
 import { addWebhooks } from "./webhooks.ts";
 
-/** The legacy REST API: every path but sign-up needs a key, and the key is checked before anything else. */
+/** The legacy REST API: every path except `/` and sign-up needs a key, and the key is checked first. */
 export function createV0(services: Services): Hono<V0Env> {
   const app = createV0App();
   addServiceInfo(app);
   addSignUp(app, services);
   app.use(admit(services, (c) => (c.req.method === "GET" ? costOfRoute(c.env.incoming.url ?? "") : 1)));
-  // Before what costs something: scripts repeat such requests without a pause.
+  // Before anything costly: scripts repeat these requests without a pause.
   addUnbuilt(app);
   addKeys(app, services);
   addSettings(app, services);
@@ -74,7 +74,10 @@ export function createV0(services: Services): Hono<V0Env> {
   return app;
 }
 
-/** Checks the key, and lets the request begin within its scope, quota and rate. @param costOf in places of its bucket. */
+/**
+ * Checks the key, and admits the request by its scope, quota and rate. @param costOf requests that it takes from its
+ * bucket.
+ */
 function admit(services: Services, costOf: (c: Context<V0Env>) => number): MiddlewareHandler<V0Env> {
   return async (c, next) => {
     const { incoming } = c.env;
@@ -92,12 +95,12 @@ function admit(services: Services, costOf: (c: Context<V0Env>) => number): Middl
 
 function matches(pattern: string, path: string): boolean {
   const wanted = pattern.split("/").filter(Boolean);
-  // The pattern lacks the mount's prefix when the routes are read from the mounted app itself.
+  // The pattern lacks the mount's prefix if the routes are read from the mounted app itself.
   const given = path.split("/").filter(Boolean).slice(1);
   return wanted.length === given.length && wanted.every((part, index) => part.startsWith(":") || part === given[index]);
 }
 
-/** GET / tells what answers here; the one read without a key. */
+/** GET / describes the service; a read that needs no key. */
 function addServiceInfo(app: V0App): void {
   app.get("/", (c) =>
     c.json({
@@ -111,7 +114,10 @@ function addServiceInfo(app: V0App): void {
 const noImages = "this service keeps no index of what pictures look like; compare metadata with GET /v0/search";
 const noMarket = "this service indexes no market, so it knows no volumes and sales to rank contracts by";
 
-/** Operations of the original service that this one does not have, and why: a client learns that, not `not_found`. */
+/**
+ * Operations of the original service that this one does not have, and why: clients get the reason instead of
+ * `not_found`.
+ */
 const operations: readonly [method: string, path: string, why: string][] = [
   ["POST", "/recommendations/similar_nfts/urls", noImages],
   ["POST", "/recommendations/similar_nfts/files", noImages],
@@ -129,7 +135,7 @@ function addUnbuilt(app: V0App): void {
   }
 }
 
-/** What is newer than the legacy REST API and has its envelope: events and webhooks. Every path needs a key. */
+/** Operations newer than the legacy REST API, in its envelope: events and webhooks. Every path needs a key. */
 export function createV1(services: Services, streams: EventStreams): Hono<V0Env> {
   const app = createV0App();
   app.use(admit(services, () => 1));

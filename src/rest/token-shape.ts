@@ -3,7 +3,7 @@ import { type AnyField, contractFields, type TokenField, tokenFields, type V0Gro
 import { type ContractRecord, type Nft, unknownContract } from "../nfts/nft-record.ts";
 import { RawJson } from "./answer.ts";
 
-/** Which members of a token the caller gets beside the base ones. */
+/** The members of a token that the caller gets in addition to the base ones. */
 export interface TokenMembers {
   metadata: boolean;
   fileInformation: boolean;
@@ -16,7 +16,7 @@ function members<F extends string>(table: Record<string, AnyField>, group: V0Gro
 }
 const ofToken = (group: V0Group): NftShape => members<TokenField>(tokenFields, group);
 
-/** The contract record: an object always, its texts null when the contract tells none. */
+/** The contract record: always an object; its texts are null if the contract provides none. */
 export const contractMembers: readonly ContractMember[] = [
   ...members<keyof typeof contractFields>(contractFields, "record"),
   { name: "metadata", field: { group: "contractTexts", members: members(contractFields, "recordMetadata") } },
@@ -27,10 +27,10 @@ const chain = ofToken("chain");
 const key = ofToken("key");
 const files = ofToken("files");
 const document = ofToken("document");
-/** Lists of an account have the two in the other order, as the original service wrote them. */
+/** An account's lists have these two in the other order, as the original service wrote them. */
 const accountDocument = document.toReversed();
 const creator = ofToken("creator");
-/** What the original service did not tell, behind the members that it had. */
+/** Members that the original service did not have come after its own. */
 const reading = ofToken("reading");
 const fileInformation: JsonMember = {
   name: "file_information",
@@ -48,7 +48,7 @@ const dates: NftShape = [
   { name: "updated_date", field: "updatedDate" },
 ];
 
-/** One array per set of members: whoever writes statements knows a shape by its identity. */
+/** One array per set of members, because statements are cached by a shape's identity. */
 const shapes = new Map<string, NftShape>();
 function once(name: string, make: () => NftShape): NftShape {
   const known = shapes.get(name) ?? make();
@@ -81,14 +81,14 @@ export function listItemShape(show: TokenMembers): NftShape {
   ]);
 }
 
-/** The one token of a details answer: every member, whatever was asked for. */
+/** The token in a details answer: every member, whatever was requested. */
 export const detailsShape: NftShape = [
   ...[...chain, ...key, ...document, fileInformation, ...files, ...creator, ...dates],
   { name: "rarity", field: "null" },
   ...[...ofToken("owner"), ...reading],
 ];
 
-/** A token in a creator's list, but for its holders. */
+/** A token in a creator's list, without its holders. */
 function createdItemShape(show: { metadata: boolean; contract: boolean }): NftShape {
   return once(`created ${show.metadata} ${show.contract}`, () => [
     ...[...chain, ...key, ...ofToken("texts")],
@@ -101,7 +101,7 @@ function createdItemShape(show: { metadata: boolean; contract: boolean }): NftSh
 
 type Members = Record<string, unknown>;
 
-/** The contract record: an object always, its texts null when the contract tells none. */
+/** The contract record: always an object; its texts are null if the contract provides none. */
 export function contractBody(contract: ContractRecord): Members {
   return contractOf(contractMembers, contract);
 }
@@ -115,7 +115,10 @@ export function createdItemBody(nft: Nft, show: { metadata: boolean; contract: b
   return { ...Object.fromEntries(members), owner_addresses: nft.holders ?? [] };
 }
 
-/** Where a browser gets the file when we hold no copy: IPFS through the configured gateway; null when nowhere. */
+/**
+ * The URL from which a browser gets the file if we have no copy: IPFS through the configured gateway; null if there is
+ * none.
+ */
 export function servedFileUrl(url: string | null, gateway: string): string | null {
   if (url === null) return null;
   const path = /^ipfs:\/\/(?:ipfs\/)?(.+)$/i.exec(url)?.[1];
@@ -133,7 +136,7 @@ function contractOf(members: readonly ContractMember[], contract: ContractRecord
   );
 }
 
-/** The value of a record's field as /v0 shows it. */
+/** A record's field as /v0 shows it. */
 function wireValueOf(table: Record<string, AnyField>, record: object, name: string): unknown {
   const value = (record as Members)[name];
   if (table[name]?.from === "document" && typeof value === "string") return new RawJson(value);

@@ -21,7 +21,7 @@ import {
 } from "./query.ts";
 import { naiveMicros, naiveSeconds } from "./values.ts";
 
-/** Words of a market, which no chain event of ours is; they are understood and match nothing. */
+/** Marketplace words, for which we have no chain event; they are accepted and match nothing. */
 const marketWords = ["buy", "sell", "sale", "list", "make_bid", "get_bid"] as const;
 const words = ["transfer", "transfer_from", "transfer_to", "mint", "burn", ...marketWords, "all"] as const;
 
@@ -106,7 +106,7 @@ function transactionBody(transfer: Transfer): Record<string, unknown> {
     ...parties,
     contract_address: transfer.contract,
     token_id: String(transfer.tokenId),
-    // As a number, of any size.
+    // A JSON number of any size.
     quantity: new RawJson(String(transfer.amount)),
     transaction_hash: transfer.transactionHash,
     block_hash: transfer.blockHash,
@@ -115,5 +115,5 @@ function transactionBody(transfer: Transfer): Record<string, unknown> {
   };
 }
 
-/** Every member of the original, in its order; what only a market knows stays null. */
+/** Every member of the original, in its order; those that only a marketplace knows stay null. */
 const unknownStatistics = Object.fromEntries(Object.keys(statistics.shape).map((name) => [name, null]));

@@ -13,14 +13,16 @@ export function naiveMicros(unixMicros: bigint): string {
   return `${naiveSeconds(unixMicros / 1_000_000n)}.${micros}`;
 }
 
-/** An amount of wei as the text of a decimal number in units of the native token: 10n ** 16n is `0.01`. */
+/** Wei as the text of a decimal number in native tokens: 10n ** 16n is `0.01`. */
 export function decimalOf(wei: bigint): string {
   const digits = String(wei < 0n ? -wei : wei).padStart(19, "0");
   const fraction = digits.slice(-18).replace(/0+$/, "");
   return `${wei < 0n ? "-" : ""}${digits.slice(0, -18)}${fraction && `.${fraction}`}`;
 }
 
-/** A transaction and its link; a chain that was asked for by an alias keeps the alias in it: `rinkeby.etherscan.io`. */
+/**
+ * A transaction and its link; if the chain was requested by an alias, the link keeps the alias: `rinkeby.etherscan.io`.
+ */
 export function transactionMembers(
   { chain, transactionHash: hash }: { chain: Chain; transactionHash: string | null },
   asked: string,
