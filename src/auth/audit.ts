@@ -14,7 +14,7 @@ export interface AuditEntry {
   after?: unknown;
 }
 
-/** Adds a row to the audit log; inside the transaction that makes the change, so that neither is without the other. */
+/** Adds a row to the audit log. Use the transaction that makes the change, so that neither exists without the other. */
 export async function writeAudit(db: Kysely<Database>, entry: AuditEntry): Promise<void> {
   const json = (value: unknown) => (value === undefined ? null : JSON.stringify(value));
   await db
@@ -34,9 +34,9 @@ const zero = Buffer.alloc(32);
 const batch = 1_000;
 
 /**
- * Reads the whole log and computes its chain of hashes anew, outside the database.
+ * Reads the whole log and recomputes its hash chain outside the database.
  *
- * @returns how many rows hold, and the first that does not: changed, taken out or put in later.
+ * @returns the number of valid rows, and the first invalid one: changed, removed or inserted later.
  */
 export async function verifyAudit(
   db: Kysely<Database>,

@@ -1,23 +1,23 @@
 import type { Scope, Tier } from "../db/tables/accounts.ts";
 import type { Plan } from "./plan.ts";
 
-/** Who asks: the account behind the key of a request. */
+/** The account behind a request's key. */
 export interface Caller {
   accountId: string;
   tier: Tier;
-  /** Names this request in logs and answers. */
+  /** Identifies this request in logs and answers. */
   requestId: string;
-  /** The tier's policy as the operator has set it; absent: the default one. */
+  /** The tier's policy as set by the operator; absent: the default one. */
   plan?: Plan;
-  /** Absent: the caller came without a key, as tests and commands do. */
+  /** Absent: a caller without a key, as in tests and commands. */
   keyId?: string;
 }
 
-/** A caller who came through a key. */
+/** A caller who sent a key. */
 export interface Session extends Caller {
   keyId: string;
   scopes: readonly Scope[];
   plan: Plan;
-  /** Requests of this account in the calendar month, as far as they are counted in the database. */
+  /** The account's requests in this calendar month, as counted in the database so far. */
   requestsThisMonth: number;
 }

@@ -3,7 +3,7 @@ import { crc32 } from "node:zlib";
 import { ServiceError } from "../errors/errors.ts";
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-/** Published, so that scanners of leaked secrets can find our keys: prefix, 178 random bits, CRC-32. */
+/** Published, so that secret scanners can detect leaked keys: prefix, 178 random bits, CRC-32. */
 export const secretPattern = /^mty_(live|test|session)_([0-9A-Za-z]{30})([0-9A-Za-z]{6})$/;
 const nil = "00000000-0000-0000-0000-000000000000";
 const maxKeyLength = 128;
@@ -11,12 +11,12 @@ const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 export const sessionPrefix = "mty_session_";
 
-/** The spelling of a browser's session: what its cookie holds. */
+/** A new session secret: the value of the cookie. */
 export function newSessionSecret(): string {
   return newSecret(sessionPrefix);
 }
 
-/** The two spellings of one new key: the secret, and a UUID for clients that know nothing else. */
+/** Both spellings of a new key: the secret, and a UUID for clients that accept nothing else. */
 export function newSpellings(): { secret: string; uuid: string } {
   return { secret: newSecret("mty_live_"), uuid: randomUUID() };
 }
@@ -27,10 +27,10 @@ function newSecret(prefix: string): string {
 }
 
 /**
- * Reads the key out of the values of an `Authorization` header: one value, the raw key or `Bearer <key>`.
+ * Reads the key from the values of an `Authorization` header: one value, the raw key or `Bearer <key>`.
  *
- * @throws ServiceError `authorization_missing` without a header, `invalid_api_key` for two headers or
- *   anything that is not shaped like a key, a wrong checksum too. The database is not asked.
+ * @throws ServiceError `authorization_missing` without a header, `invalid_api_key` for two headers or anything that is
+ * not shaped like a key, also for a wrong checksum. The database is not asked.
  */
 export function parseAuthorization(values: readonly string[]): string {
   const given = values.map((value) => value.trim()).filter(Boolean);
@@ -64,8 +64,8 @@ function checksum(text: string): string {
 }
 
 /**
- * What is stored of a key in canonical form. HMAC, not a slow hash: keys are random, so there is
- * nothing to guess and no load to lend to an attacker.
+ * The stored digest of a canonical key. HMAC, not a slow hash: keys are random, so they cannot be guessed, and a slow
+ * hash would only help an attacker to load the service.
  */
 export function keyDigest(pepper: string, key: string): Buffer {
   return createHmac("sha256", pepper).update(key).digest();

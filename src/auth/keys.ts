@@ -11,10 +11,10 @@ import { planOfRow } from "./plans.ts";
 
 export const allScopes: readonly Scope[] = ["read", "upload", "deploy", "admin"];
 
-/** What a digest opens, before the request that uses it has a name. */
+/** The owner of a key, before the request that uses it has an id. */
 export type KeyOwner = Omit<Session, "requestId"> & { suspended: boolean };
 
-/** @returns null for a digest of no key, or of one that was revoked or has expired: all the same to the one who asks. */
+/** @returns null for an unknown, revoked or expired key: the caller cannot tell them apart. */
 async function findKeyOwner(db: Kysely<Database>, digest: Buffer): Promise<KeyOwner | null> {
   const { rows } = await sql<{
     key_id: string;
@@ -38,23 +38,25 @@ async function findKeyOwner(db: Kysely<Database>, digest: Buffer): Promise<KeyOw
   };
 }
 
-/** How long an answer about a key is believed: a revoked key works that much longer at most, in every process. */
+/** How long an answer about a key is reused: in every process a revoked key works at most that much longer. */
 const cachedMs = 800;
-/** From this age on the question is asked again while the answer still holds, so that no request waits for it. */
+/**
+ * From this age the key is checked again in the background while the answer is still valid, so that no request waits.
+ */
 const renewedMs = 400;
 const maxEntries = 20_000;
 
 interface Entry {
   askedAt: number;
   owner: Promise<KeyOwner | null>;
-  /** What the last answer was. */
+  /** Whether the last answer was positive. */
   works: boolean;
-  /** The answer itself, as soon as it is there. */
+  /** The answer itself, once it has arrived. */
   found: KeyOwner | null;
   renewing: boolean;
 }
 
-/** Keys that this process has seen within the last second; one question at a time per key. */
+/** Keys that this process has seen lately; concurrent requests share one query per key. */
 export class KeyCache {
   readonly #db: Kysely<Database>;
   readonly #pepper: string;
@@ -73,7 +75,7 @@ export class KeyCache {
     return owner;
   }
 
-  /** What is known of a key that works, without waiting; null: ask `owner`. */
+  /** The owner of a valid key, if known without waiting; null: use `owner`. */
   believed(key: string): KeyOwner | null {
     const name = nameOf(key);
     const known = this.#entries.get(name);
@@ -89,7 +91,9 @@ export class KeyCache {
     return this.#entries.get(nameOf(key))?.works === true;
   }
 
-  /** Whose a key is that worked when it was last used here; null: not known, or it did not. Opens nothing. */
+  /**
+   * The owner of a key that worked when it was last used here; null: unknown, or it did not work. Authorizes nothing.
+   */
   lastOwner(key: string): KeyOwner | null {
     const known = this.#entries.get(nameOf(key));
     return known?.works ? known.found : null;
@@ -98,7 +102,7 @@ export class KeyCache {
   #find(key: string): Promise<KeyOwner | null> {
     const name = nameOf(key);
     const known = this.#entries.get(name);
-    // Counted from before the question: what was revoked while it ran may not have been seen.
+    // Measured from before the query: it may miss a key that was revoked while it ran.
     const age = known ? performance.now() - known.askedAt : Number.POSITIVE_INFINITY;
     if (!known || age >= cachedMs) {
       const entry = this.#ask(key, known?.works ?? false);
@@ -130,7 +134,7 @@ export class KeyCache {
         entry.works = found !== null;
         entry.found = found;
       },
-      // A failure is not an answer.
+      // A failed query is not cached.
       () => {
         entry.askedAt = Number.NEGATIVE_INFINITY;
       },
@@ -139,14 +143,17 @@ export class KeyCache {
   }
 
   #keep(name: string, entry: Entry): void {
-    // A later question may have been answered first.
+    // A later query may have been answered first.
     const other = this.#entries.get(name);
     if (other && other.askedAt > entry.askedAt) return;
     this.#entries.set(name, entry);
   }
 }
 
-/** One pass instead of the two of an HMAC, for each request; it names an entry of this process's memory only. */
+/**
+ * A single hash instead of the two of an HMAC, because it runs for each request; it is only a key of this process's
+ * memory.
+ */
 function nameOf(key: string): string {
   return hash("sha256", key, "base64");
 }
@@ -156,13 +163,13 @@ export interface NewKey {
   name: string;
   scopes: readonly Scope[];
   expiresAt?: Date | null;
-  /** Canonical; what is not given does not exist. */
+  /** In canonical form; the key has only the spellings that are given. */
   spellings: { secret?: string; uuid?: string; session?: string };
-  /** Of a session: the wallet that signed in, 20 bytes. */
+  /** For a session: the wallet that signed in, 20 bytes. */
   wallet?: Buffer;
 }
 
-/** Stores a key by the digests of its spellings. @returns its public id. */
+/** Stores a key as the digests of its spellings. @returns its public id. */
 export async function insertKey(db: Kysely<Database>, pepper: string, key: NewKey): Promise<string> {
   const { id } = await db
     .insertInto("service.api_key")
@@ -189,10 +196,10 @@ export async function insertKey(db: Kysely<Database>, pepper: string, key: NewKe
   return id;
 }
 
-/** Whose the uploads and deployments of an embedded installation are, whatever its key is today. */
+/** The account that owns an embedded installation's uploads and deployments, whatever its current key is. */
 const devAccountId = "00000000-0000-4000-8000-000000000001";
 
-/** Makes the embedded installation's account, once, and `key` its one valid key. */
+/** Creates the embedded installation's account, once, and makes `key` its key in place of those of earlier starts. */
 export async function ensureDevAccount(db: Kysely<Database>, pepper: string, key: string): Promise<void> {
   const digest = keyDigest(pepper, key.toLowerCase());
   await db.transaction().execute(async (transaction) => {
@@ -201,7 +208,7 @@ export async function ensureDevAccount(db: Kysely<Database>, pepper: string, key
       .values({ id: devAccountId, name: "embedded", email: null, tier: "enterprise" })
       .onConflict((conflict) => conflict.column("id").doNothing())
       .execute();
-    // Two processes that start together must not both insert the key.
+    // Processes that start at the same time must not both insert the key.
     await transaction
       .selectFrom("service.account")
       .select("id")
@@ -211,7 +218,7 @@ export async function ensureDevAccount(db: Kysely<Database>, pepper: string, key
     await transaction
       .updateTable("service.key_secret")
       .set({ revoked_at: sql<Date>`clock_timestamp()` })
-      // Keys that were made for this account by hand stay; what an earlier start made ends.
+      // Keys that were created by hand for this account stay; those of earlier starts are ended.
       .where("key_id", "in", (query) =>
         query
           .selectFrom("service.api_key")
@@ -244,7 +251,7 @@ export async function ensureDevAccount(db: Kysely<Database>, pepper: string, key
   });
 }
 
-/** Creates an account with its first key, if one is given, and whatever belongs to the same transaction: all or nothing. */
+/** Creates an account with its first key, if one is given, and what `alongside` adds, in one transaction. */
 export async function createAccount(
   db: Kysely<Database>,
   pepper: string,

@@ -3,14 +3,14 @@ import type { Caller } from "./caller.ts";
 import { type Bucket, dayOf, planOf, rateOf } from "./plans.ts";
 import type { RateLimiter } from "./rate-limit.ts";
 
-/** What costs as much of an account's rates as one upload: files of a directory, and their bytes. */
+/** The files of a directory, or their bytes, that count as one upload. */
 export const forOneUpload = { files: 250, bytes: 1_048_576 };
-/** Entries of a presale list that cost as much as one deployment. */
+/** The entries of a presale list that count as one deployment. */
 export const entriesForOneDeployment = 5_000;
 
 /**
- * Counts the work of one large request as so many more requests: the request itself was counted as one, before anybody knew
- * how much it holds.
+ * Counts the work of one large request as further requests. The request itself was counted as one before its size was
+ * known.
  */
 export class LargeRequest {
   readonly #limiter: RateLimiter | null;
@@ -26,8 +26,8 @@ export class LargeRequest {
   }
 
   /**
-   * @param requests that it is worth until now; parts of one are free.
-   * @param what it holds, for the message.
+   * @param requests what the content so far is worth; fractions of a request are free.
+   * @param what the content, for the message.
    * @throws ServiceError `rate_limit_exceeded`.
    */
   async count(requests: number, what: string): Promise<void> {
@@ -40,7 +40,7 @@ export class LargeRequest {
       [`${this.#bucket}-day`, dayOf(plan, this.#bucket)],
     ] as const) {
       if (!budget) continue;
-      // What is worth more than a plan has at once takes all of it.
+      // A cost above the bucket's size takes the whole bucket.
       const cost = Math.min(more, budget.burst);
       const { allowed, retryAfterSeconds } = await this.#limiter.take(`${key}:${this.#caller.accountId}`, budget, cost);
       if (allowed) continue;

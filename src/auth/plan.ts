@@ -13,32 +13,35 @@ export interface Plan {
   maxContracts: number | null;
   /** Largest `max_supply` of a collection. */
   maxSupply: bigint | null;
-  /** Whether chains that book a fee may be deployed to. */
+  /** Whether the account may deploy to chains on which fees are charged. */
   paidChains: boolean;
-  /** Days that the list of all NFTs of a chain goes back. */
+  /** How many days back the list of all NFTs of a chain goes. */
   windowDays: number | null;
-  /** Bytes that the account may keep, the same content counted once. */
+  /** Bytes that the account may store, identical content counted once. */
   storageBytes: bigint | null;
-  /** Of one account, in one process; further ones wait. */
+  /** Concurrent uploads of one account in one process; further ones wait. */
   uploadsAtOnce: number | null;
-  /** Requests of mode SIGN that wait for their transaction. */
+  /** Mode-SIGN requests that wait for their transaction. */
   maxAwaitedDeployments: number | null;
-  /** Presale lists that are kept, and the bytes of their entries together. */
+  /** Stored presale lists, and the bytes of their entries in total. */
   maxAllowlists: number | null;
   allowlistBytes: bigint | null;
-  /** Deployments and updates together, on all chains, each once for half a million gas; those that ended without a nonce do not count. */
+  /**
+   * Deployments and updates on all chains, each counted once per 500,000 gas; those that ended without a nonce do not
+   * count.
+   */
   transactionsPerDay: number | null;
   transactionsPerMonth: number | null;
-  /** The most gas of one deployment, of one update, and of one mint, burn or transfer for each of its tokens. */
+  /** The most gas of one deployment, of one update, and of a mint, burn or transfer per token. */
   deployGas: bigint | null;
   updateGas: bigint | null;
   tokenGas: bigint | null;
-  /** Requests that may ask a chain's node or store something, whatever becomes of them. */
+  /** Requests that may ask a chain's node or store something, whatever their outcome. */
   deployRequestsPerDay: number | null;
   uploadRequestsPerDay: number | null;
-  /** Endpoints that events are sent to, and messages to all of them in a day. */
+  /** Webhook endpoints, and messages to all of them per day. */
   maxWebhooks: number | null;
   webhookTriesPerDay: number | null;
-  /** Whether an endpoint may get events of whole chains; without it one names contracts. */
+  /** Whether an endpoint may get the events of whole chains; otherwise it must name contracts. */
   wholeChainWebhooks: boolean;
 }

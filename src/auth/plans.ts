@@ -14,8 +14,8 @@ const paidGas = { deployGas: 12_000_000n, updateGas: 12_000_000n, tokenGas: 1_00
 const uncounted = { mintsIncluded: null, maxMints: null, contractsIncluded: null, maxContracts: null };
 
 /**
- * What `service.plan` holds until the operator changes it; a test compares the two. Used for callers that
- * did not come through a key, which only tests and commands make.
+ * The content of `service.plan` until the operator changes it; a test compares the two. Used for callers without a key,
+ * which only tests and commands have.
  */
 export const defaultPlans: Record<Tier, Plan> = {
   free: {
@@ -111,7 +111,7 @@ export const defaultPlans: Record<Tier, Plan> = {
   },
 };
 
-/** The policy that holds for a caller. */
+/** The policy that applies to a caller. */
 export function planOf(caller: Caller): Plan {
   return caller.plan ?? defaultPlans[caller.tier];
 }
@@ -151,19 +151,19 @@ export function planOfRow(row: { [K in keyof PlanTable]: PlanTable[K] | number |
   };
 }
 
-/** Which of an account's buckets a request takes from. */
+/** The buckets of an account that requests take from. */
 export type Bucket = "read" | "upload" | "deploy";
 
-/** What a plan includes of a bucket; null: no limit. */
+/** A plan's rate for a bucket; null: no limit. */
 export function rateOf(plan: Plan, bucket: Bucket): RateBudget | null {
   const perMinute = bucket === "upload" ? plan.uploadsPerMinute : plan.deploysPerMinute;
   const [amount, seconds] = bucket === "read" ? [plan.readsPerSecond, 1] : [perMinute, 60];
   if (amount === null) return null;
-  // Two seconds' worth of reads at once: a page that asks for its parts together is no flood.
+  // Two seconds' worth of reads at once, because a page requests all its parts at the same time.
   return { perSecond: amount / seconds, burst: bucket === "read" ? amount * 2 : amount };
 }
 
-/** What it includes in a day; reads are counted by the month. */
+/** A plan's daily budget for a bucket. Reads are counted per month instead. */
 export function dayOf(plan: Plan, bucket: Bucket): RateBudget | null {
   const most = { read: null, upload: plan.uploadRequestsPerDay, deploy: plan.deployRequestsPerDay }[bucket];
   return most === null ? null : perDay(most);

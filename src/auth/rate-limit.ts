@@ -2,14 +2,14 @@ import { LRUCache } from "lru-cache";
 import type pg from "pg";
 import { entryBound } from "../cache-bounds.ts";
 
-/** A bucket's size and how fast it fills. */
+/** A bucket's size and its refill rate. */
 export interface RateBudget {
   perSecond: number;
   /** Requests that may come at once. */
   burst: number;
 }
 
-/** No more than `most` in any 24 hours: half at once, and the other half as the day goes on. */
+/** At most `most` in any 24 hours: half of them at once, the other half spread over the day. */
 export function perDay(most: number): RateBudget {
   const atOnce = Math.ceil(most / 2);
   return { perSecond: Math.max(most - atOnce, 0.5) / 86_400, burst: atOnce };
@@ -18,17 +18,17 @@ export function perDay(most: number): RateBudget {
 export interface RateAnswer {
   allowed: boolean;
   limit: number;
-  /** What could follow at once. */
+  /** Requests that could follow at once. */
   remaining: number;
   /** Until the bucket is full again. */
   resetSeconds: number;
-  /** Until the refused request could pass; 0 when it passed. */
+  /** Until the refused request could pass; 0 if it passed. */
   retryAfterSeconds: number;
 }
 
-// One statement decides and books, so writers in any number of processes cannot both take the last
-// place. `excluded.tat - $2` is the clock as it was read once: a writer that waited for the row's lock
-// judges by a slightly older clock, which can only make it stricter.
+// One statement decides and books, so that processes cannot both take the last request. `excluded.tat - $2` is the
+// clock as it was read once: a writer that waited for the row's lock uses a slightly older clock, which can only make
+// it stricter.
 const statement = `
   WITH took AS (
     INSERT INTO service.rate AS r (k, tat)
@@ -40,31 +40,34 @@ const statement = `
     extract(epoch FROM clock_timestamp())::float8 AS now`;
 
 const maxKnown = 50_000;
-/** A process may book that much of a bucket's rate ahead, for as long: what is not used by then is lost to its key. */
+/**
+ * A process may book this many seconds' worth of a bucket's rate ahead, for that long: bookings unused by then are lost
+ * to the key.
+ */
 const leaseSeconds = 0.1;
 
-/** Requests that were booked in the database and not made yet. */
+/** Requests booked in the database but not used yet. */
 interface Lease {
   left: number;
-  /** Made out of it, the first included: how many are likely to come in the next. */
+  /** Requests made from this booking, including the first: as many are likely to come next. */
   made: number;
   takenAt: number;
-  /** The bucket when it was booked. */
+  /** The bucket's state when the booking was made. */
   remaining: number;
   usedSeconds: number;
 }
 
 /**
- * GCRA in Postgres, shared by all processes. A key that was refused is refused again without SQL until
- * the earliest moment at which it could pass: a client that repeats a 429 without end costs nothing.
+ * GCRA in Postgres, shared by all processes. A key that was refused is refused again without SQL until the earliest
+ * moment at which it could pass: a client that repeats a 429 endlessly costs nothing.
  *
- * For a key that asks all the time, a tenth of a second's worth of requests is booked at once and given out
- * from memory. What is given out was booked before, so that all processes together never give more than the
- * bucket holds; a booking that is not used within that time is forgotten.
+ * For a key with constant traffic, a tenth of a second's worth of requests is booked at once and given out from memory.
+ * They are booked first, so all processes together never exceed the bucket; a booking unused within that time is
+ * forgotten.
  */
 export class RateLimiter {
   readonly #pool: pg.Pool;
-  /** Until when, by this process's own steady clock. */
+  /** The end of each key's refusal, by `performance.now()`. */
   readonly #blocked = new LRUCache<string, number>(entryBound(maxKnown));
   readonly #leases = new LRUCache<string, Lease>(entryBound(maxKnown));
 
@@ -72,17 +75,17 @@ export class RateLimiter {
     this.#pool = pool;
   }
 
-  /** Takes `cost` out of a bucket, or nothing. A cost above the bucket's size can never pass. */
+  /** Takes `cost` from a bucket, or nothing. A cost above the bucket's size can never pass. */
   async take(key: string, budget: RateBudget, cost = 1): Promise<RateAnswer> {
     const known = this.takeKnown(key, budget, cost);
     if (known) return known;
     const ahead = this.#ahead(key, budget);
     const booked = ahead > 0 ? await this.#book(key, budget, cost, ahead) : null;
-    // What is left may do for this request alone.
+    // Without booking ahead there may be enough for this request.
     return booked?.allowed ? booked : await this.#book(key, budget, cost, 0);
   }
 
-  /** The same where the answer is known in this process; null: nothing was taken yet. */
+  /** `take` if the answer is known in this process; null: nothing was taken. */
   takeKnown(key: string, budget: RateBudget, cost = 1): RateAnswer | null {
     const blocked = this.blockedSeconds(key);
     if (blocked > 0) return refusal(budget, blocked);
@@ -103,7 +106,7 @@ export class RateLimiter {
     const { taken = null, before = null, now = 0 } = rows[0] ?? {};
     if (taken === null) {
       const wait = Math.max((before ?? now) + increment - burst - now, interval / 10);
-      // Another request may be cheaper; what is remembered is until one of cost 1 could pass.
+      // A later request may cost less, so the refusal is remembered until one of cost 1 could pass.
       if (ahead === 0) this.#block(key, wait - (increment - interval));
       return refusal(budget, wait);
     }
@@ -126,14 +129,14 @@ export class RateLimiter {
     return { allowed: true, limit: budget.burst, remaining: lease.remaining, resetSeconds, retryAfterSeconds: 0 };
   }
 
-  /** How many requests to book beside the one that is made: as many as came of late, of a bucket that has plenty. */
+  /** How many requests to book in addition to the current one: as many as came recently, if the bucket has plenty. */
   #ahead(key: string, budget: RateBudget): number {
     const lease = this.#leases.get(key);
     if (!lease || performance.now() - lease.takenAt > 2_000 * leaseSeconds) return 0;
     return Math.min(lease.made, Math.floor(budget.perSecond * leaseSeconds), Math.floor(lease.remaining / 4));
   }
 
-  /** For how long nothing can pass, as far as this process knows; 0 when it would have to ask. */
+  /** How long nothing can pass, as far as this process knows; 0: the database has to decide. */
   blockedSeconds(key: string): number {
     const until = this.#blocked.get(key);
     if (until === undefined) return 0;
@@ -143,7 +146,7 @@ export class RateLimiter {
     return 0;
   }
 
-  /** Gives back what was taken for something that was then refused for another reason. */
+  /** Gives back what was taken for a request that was then refused for another reason. */
   async giveBack(key: string, budget: RateBudget, cost = 1): Promise<void> {
     await this.#pool.query({
       name: "rate-back",
@@ -152,7 +155,7 @@ export class RateLimiter {
     });
   }
 
-  /** Forgets full buckets: no row and a full bucket mean the same. */
+  /** Deletes full buckets: no row means the same as a full bucket. */
   async sweep(): Promise<void> {
     await this.#pool.query("DELETE FROM service.rate WHERE tat < extract(epoch FROM clock_timestamp())");
   }
@@ -160,7 +163,7 @@ export class RateLimiter {
   #keepLease(key: string, lease: Lease): void {
     const other = this.#leases.get(key);
     if (other && (performance.now() - other.takenAt) / 1000 <= leaseSeconds) {
-      // Of bookings made side by side all that is left counts, for as long as the first of them.
+      // Concurrent bookings are merged: the remainder of all counts, until the first of them expires.
       lease.left += other.left;
       lease.made += other.made;
       lease.remaining += other.left;

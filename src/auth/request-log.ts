@@ -3,24 +3,24 @@ import type pg from "pg";
 import type { OperationName } from "../http/request-notes.ts";
 import { causeOf, type LogOnce } from "../telemetry/log-once.ts";
 
-/** A request of an account that was answered. */
+/** An answered request of an account. */
 export interface LoggedRequest {
   accountId: string;
   keyId: string;
   requestId: string;
   method: string;
-  /** As it was sent, with its query: it is made safe to keep when it is written. */
+  /** As sent, with its query; it is redacted when it is written. */
   url: string;
-  /** Null: none of GraphQL. */
+  /** Null: not a GraphQL request. */
   operation: OperationName | null;
   status: number;
   code: string | null;
-  /** Milliseconds since 1970, and those that it took. */
+  /** Milliseconds since 1970; `ms` is the duration. */
   endedAt: number;
   ms: number;
 }
 
-/** What of a URL may be kept. */
+/** The part of a URL that may be stored. */
 export interface ShownUrl {
   route: string;
   path: string;
@@ -28,21 +28,21 @@ export interface ShownUrl {
 
 const flushMs = 2_000;
 const flushEntries = 500;
-/** That wait while a statement runs; further ones are counted only. */
+/** Requests that wait while a statement runs; further ones are only counted. */
 const maxPending = 2_000;
-/** Requests of one account in this process. */
+/** The rate of logged requests of one account in this process. */
 export const kept = { perSecond: 20, burst: 200 };
 const maxAccounts = 20_000;
 
 interface Bucket {
   left: number;
   at: number;
-  /** Requests since the last kept one was written. */
+  /** Requests not logged since the account's last log entry was written. */
   skipped: number;
 }
 
 /**
- * Keeps requests in memory and writes them every two seconds, for their accounts to look at. It never delays or fails a
+ * Buffers requests in memory and writes them every two seconds, for their accounts to read. It never delays or fails a
  * request: what cannot be written is dropped. A killed process loses its last two seconds.
  */
 export class RequestLog {
@@ -53,7 +53,7 @@ export class RequestLog {
   #pending: LoggedRequest[] = [];
   #timer: NodeJS.Timeout | null = null;
   #writing: Promise<void> | null = null;
-  /** Outside of every request: a statement on behalf of many is nobody's. */
+  /** Bound outside of every request, because the statement serves many accounts and belongs to none. */
   readonly #flush = AsyncResource.bind(() => void this.flush());
 
   constructor(pool: pg.Pool, logOnce: LogOnce, shownUrl: (url: string) => ShownUrl) {
@@ -63,9 +63,9 @@ export class RequestLog {
   }
 
   /**
-   * Whether a request of the account that ended now is kept; then `add` has to follow. Otherwise it is counted.
+   * Whether to log an account's request that just ended; if so, call `add`. Otherwise it is counted.
    *
-   * @param now of `performance.now()`.
+   * @param now by `performance.now()`.
    */
   takes(accountId: string, now: number): boolean {
     const bucket = this.#bucketOf(accountId, now);
@@ -80,7 +80,7 @@ export class RequestLog {
     return true;
   }
 
-  /** Counts a request of the account that is not to be kept. @param now of `performance.now()`. */
+  /** Counts an account's request that is not to be logged. @param now by `performance.now()`. */
   count(accountId: string, now: number): void {
     const bucket = this.#bucketOf(accountId, now);
     if (bucket) bucket.skipped += 1;
@@ -143,7 +143,7 @@ export class RequestLog {
     }
   }
 
-  /** Of each request, how many of its account were not kept: all at the newest one. */
+  /** For each request the number of its account's unlogged requests, all of them at the account's newest request. */
   #takeSkips(requests: readonly LoggedRequest[]): number[] {
     const skips = requests.map(() => 0);
     for (let index = requests.length - 1; index >= 0; index -= 1) {
@@ -155,7 +155,10 @@ export class RequestLog {
     return skips;
   }
 
-  /** A bucket that is full by now is as good as none. One that has something to say waits for a kept request, if there is room. */
+  /**
+   * Deletes full buckets, which equal new ones. One with unlogged requests stays until the next log entry, if memory
+   * allows.
+   */
   #forgetQuiet(): void {
     const now = performance.now();
     const fullMs = (kept.burst / kept.perSecond) * 1_000;

@@ -1,17 +1,17 @@
 import { ServiceError } from "../errors/errors.ts";
 
 interface StreamBounds {
-  /** Streams that one account may have open. */
+  /** Open streams per account. */
   ofAccount: number;
-  /** Streams that one process keeps open, of all accounts together. */
+  /** Open streams per process, of all accounts. */
   ofProcess: number;
 }
 
 export const usualStreams: StreamBounds = { ofAccount: 20, ofProcess: 2_000 };
 
 /**
- * Counts the open streams of this process. A stream is a request without an end, so neither the rate of its account nor
- * the bound on requests under way holds it.
+ * Counts this process's open streams. A stream is a request without an end, so neither its account's rate nor the bound
+ * on concurrent requests limits it.
  */
 export class StreamPermits {
   readonly #bounds: StreamBounds;
@@ -27,7 +27,7 @@ export class StreamPermits {
   }
 
   /**
-   * @returns what returns the permit; further calls of it do nothing.
+   * @returns a function that returns the permit; further calls do nothing.
    * @throws ServiceError `rate_limit_exceeded` at the account's bound, `service_unavailable` at the process's.
    */
   take(account: string): () => void {

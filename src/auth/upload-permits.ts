@@ -1,15 +1,15 @@
 import { Slots } from "../slots.ts";
 
-/** How many may wait for each one that runs; more are turned away at once. */
+/** How many uploads may wait for each running one; more are refused at once. */
 const waitingPerPermit = 16;
 
 /**
- * Bounds how many uploads of one account a process works on. A further one waits: a launch kit that sends all its
- * files at once is served in order, and its bytes stay in its own network buffers until then.
+ * Bounds how many uploads of one account a process works on. Further ones wait: a launch kit that sends all its files
+ * at once is served in order, and until then their bytes stay in network buffers.
  */
 export class UploadPermits {
   readonly #accounts = new Map<string, Slots>();
-  /** Of those that wait, in the order of their arrival. */
+  /** The waiting uploads, in order of arrival. */
   readonly #waits = new Set<{ since: number }>();
   readonly #waitMs: number;
 
@@ -17,7 +17,7 @@ export class UploadPermits {
     this.#waitMs = waitMs;
   }
 
-  /** Uploads of all accounts: under way, waiting, and for how long the oldest has waited. */
+  /** Uploads of all accounts: running, waiting, and the longest wait so far. */
   get load(): { running: number; waiting: number; oldestSeconds: number } {
     let running = 0;
     for (const slots of this.#accounts.values()) running += slots.running;
@@ -29,11 +29,11 @@ export class UploadPermits {
     };
   }
 
-  /** @returns what returns the permit; null when none was free in time, or too many wait already. */
+  /** @returns a function that returns the permit; null if none became free in time, or too many already wait. */
   async take(account: string, most: number): Promise<(() => void) | null> {
     const slots = this.#accounts.get(account) ?? new Slots(most);
     this.#accounts.set(account, slots);
-    // A plan may change while uploads are under way.
+    // The plan may change while uploads are running.
     slots.most = most;
     if (slots.areTaken && slots.waiting >= most * waitingPerPermit) return null;
     const leave = slots.areTaken ? await this.#wait(slots) : await slots.take();

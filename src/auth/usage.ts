@@ -4,8 +4,8 @@ import type { Logger } from "../telemetry/log.ts";
 const flushMs = 1_000;
 
 /**
- * Counts requests per account in memory and adds them to the database about once a second: a write
- * per request would cost more than most requests. A killed process loses at most its last second.
+ * Counts requests per account in memory and adds them to the database about once a second: a write per request would
+ * cost more than most requests. A killed process loses at most its last second.
  */
 export class UsageCounter {
   readonly #pool: pg.Pool;
@@ -26,7 +26,7 @@ export class UsageCounter {
     this.#timer ??= setTimeout(() => void this.flush(), flushMs).unref();
   }
 
-  /** What this process has counted and not yet stored. */
+  /** Requests counted by this process but not stored yet. */
   pending(accountId: string): number {
     return this.#counts.get(accountId) ?? 0;
   }

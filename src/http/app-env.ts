@@ -1,23 +1,23 @@
 import type { HttpBindings } from "@hono/node-server";
 
-/** What a GraphQL operation cost, as its answer says. */
+/** The cost of a GraphQL operation, as its answer reports it. */
 export interface OperationCost {
   /** Page sizes times fields; more than `maxComplexity` is refused. */
   complexity: number;
   maxComplexity: number;
-  /** What it took of the rate. */
+  /** Requests that it took from the rate. */
   requests: number;
 }
 
-/** What every handler finds in its context. `c.env.incoming` is Node's request, for bodies that stream. */
+/** The context of every handler. `c.env.incoming` is Node's request, for bodies that are streamed. */
 export interface AppEnv {
   Bindings: HttpBindings;
   Variables: {
     requestId: string;
     graphqlCost?: OperationCost;
-    /** Of a GraphQL operation: false for what everybody may ask. */
+    /** For a GraphQL operation: false if it needs no key. */
     needsKey?: boolean;
-    /** What the reply shows of the caller's rate. */
+    /** The caller's rate limit, as headers of the reply. */
     rateHeaders?: Record<string, string>;
   };
 }

@@ -4,12 +4,12 @@ import ipaddr from "ipaddr.js";
 import type { Logger } from "../telemetry/log.ts";
 
 /**
- * The address of a request's client. `X-Forwarded-For` is read from its end, as far as the hops are
- * proxies of ours: what is before them was written by the client.
+ * The address of a request's client. `X-Forwarded-For` is read from its end, for as long as the hops are our own
+ * proxies: anything before them was written by the client.
  *
  * @param trusted CIDR ranges of our reverse proxies.
- * @returns an IPv6 client by its /64, because every one of those has as many addresses as it likes; null
- *   when the connection is gone already.
+ * @returns for IPv6 the client's /64, because each client has as many addresses in it as it likes; null if the
+ * connection is already gone.
  */
 export function clientAddress(request: IncomingMessage, trusted: readonly string[]): string | null {
   const header = request.headers["x-forwarded-for"];
@@ -33,10 +33,10 @@ function isWithin(address: string, ranges: readonly string[]): boolean {
   });
 }
 
-/** Of the configuration, so they are few; each request is compared with them several times. */
+/** The ranges come from the configuration, so they are few; each request is compared with them several times. */
 const parsedRanges = new Map<string, ReturnType<typeof ipaddr.parseCIDR>>();
 
-/** An IPv4 address, or the /64 of one of IPv6. */
+/** An IPv4 address, or the /64 of an IPv6 address. */
 export function networkOf(address: string): string {
   if (!ipaddr.isValid(address)) return address;
   const parsed = ipaddr.process(address);
@@ -47,13 +47,13 @@ export function networkOf(address: string): string {
     .join(":")}::/64`;
 }
 
-/** Linux' routing table; other systems have no containers of this kind. */
+/** Linux' routing table; other systems have no such containers. */
 const routeTable = "/proc/net/route";
 
 /**
- * Says so when `TRUSTED_PROXIES` covers the gateway of this process's network. In a container network whatever comes
- * from the host has that address, clients among it (a published port, IPv6): each could then write its own address
- * into `X-Forwarded-For`. Right only where a proxy on the host is the only way in.
+ * Warns if `TRUSTED_PROXIES` covers the gateway of this process's network. In a container network everything that comes
+ * from the host has that address, including clients (a published port, IPv6): each could then write its own address
+ * into `X-Forwarded-For`. It is right only if a proxy on the host is the only way in.
  */
 export async function warnOfTrustedGateway(trusted: readonly string[], log: Logger): Promise<void> {
   if (trusted.length === 0) return;
@@ -66,7 +66,7 @@ export async function warnOfTrustedGateway(trusted: readonly string[], log: Logg
       );
 }
 
-/** @param table as Linux writes it: little-endian hex. @returns the IPv4 gateways of default routes. */
+/** @param table in Linux' format: little-endian hex. @returns the IPv4 gateways of default routes. */
 export function defaultGateways(table: string): string[] {
   return table.split("\n").flatMap((line) => {
     const [, destination, gateway = ""] = line.trim().split(/\s+/);

@@ -4,13 +4,13 @@ import type { AppEnv } from "./app-env.ts";
 import { newRequestId } from "./request-id.ts";
 import { noteRequest } from "./request-notes.ts";
 
-/** Answer headers that scripts of other origins may read. */
+/** Response headers that scripts of other origins may read. */
 export const exposed = [
   ...["X-Request-Id", "X-Indexed-Block", "X-Indexed-Hash", "X-Indexed-At", "X-Indexed-Lag-Seconds"],
   ...["Retry-After", "ETag", "Idempotency-Key"],
   ...["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "RateLimit-Bucket"],
 ];
-/** What browsers of other origins need, on every answer. */
+/** CORS headers of every answer. */
 export const corsHeaders = { "access-control-allow-origin": "*", "access-control-expose-headers": exposed.join(",") };
 const preflight = cors({
   origin: "*",
@@ -33,9 +33,9 @@ const preflight = cors({
 });
 
 /**
- * The request's id and what browsers of other origins need, on every answer. Not by Hono's middleware
- * for all methods: that one makes a response object before the handler, and an answer that
- * replaces it is copied through a stream, which costs as much as the rest of a read.
+ * Sets the request id and the CORS headers of every answer. Hono's middleware is not used for this: it creates a
+ * response object before the handler, and an answer that replaces it is copied through a stream, which costs as much as
+ * the rest of a read.
  */
 export function commonHeaders(): MiddlewareHandler<AppEnv> {
   return async (c, next) => {
@@ -49,7 +49,7 @@ export function commonHeaders(): MiddlewareHandler<AppEnv> {
     }
     for (const [name, value] of Object.entries(headers)) c.header(name, value);
     await next();
-    // A response that a handler made by itself has not got what was prepared.
+    // A response that a handler creates itself does not get the headers set before.
     if (c.res.headers.has("X-Request-Id")) return;
     for (const [name, value] of Object.entries({ ...headers, ...c.get("rateHeaders") })) c.header(name, value);
   };
@@ -62,8 +62,8 @@ const ofSuccess = [
 ];
 
 /**
- * Removes the headers of a success, so that no cache keeps an error as the content, and no client waits for bytes
- * that do not come.
+ * Removes the headers of a success, so that no cache stores an error as the content, and no client waits for bytes that
+ * do not come.
  */
 export function setErrorHeaders(c: Context): void {
   for (const name of ofSuccess) c.header(name, undefined);

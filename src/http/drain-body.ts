@@ -7,9 +7,8 @@ const drainBytes = 67_108_864;
 const drainMs = 5_000;
 
 /**
- * Runs a route that may fail before it has read its body, and then reads the rest, up to a bound:
- * many clients look for an answer only after they have sent everything. Past the bound the
- * connection is closed with the answer.
+ * Runs a route that may fail before it has read its body, and then reads the rest, up to a bound: many clients look for
+ * an answer only after they have sent everything. Beyond the bound the connection is closed with the answer.
  */
 export async function withDrainedBody<E extends { Bindings: HttpBindings }>(
   c: Context<E>,
@@ -20,17 +19,17 @@ export async function withDrainedBody<E extends { Bindings: HttpBindings }>(
     if (!(await drainBody(c.env.incoming))) response.headers.set("Connection", "close");
     return response;
   } catch (error) {
-    // A client that was too slow for its upload gets no more time.
+    // A client whose upload was too slow gets no more time.
     const late = error instanceof ServiceError && error.code === "request_timeout";
     if (late || !(await drainBody(c.env.incoming))) c.header("Connection", "close");
     throw error;
   }
 }
 
-/** Reads what is left of a body and drops it. @returns whether it ended within the bounds. */
+/** Reads and drops the rest of a body. @returns whether it ended within the bounds. */
 async function drainBody(request: IncomingMessage): Promise<boolean> {
   if (request.readableEnded) return true;
-  // All of it has come; what was not taken is a few kilobytes.
+  // All of it has arrived; the unread part is a few kilobytes.
   if (request.complete) {
     request.resume();
     return true;

@@ -6,14 +6,14 @@ interface OpenAnswer extends Listed {
   response: ServerResponse;
 }
 
-/** How a process that is to end leaves: readiness says so first, so that load balancers send nothing new. */
+/** Graceful shutdown of a process: readiness fails first, so that load balancers send no new requests. */
 export class Drain {
-  /** From the signal on: `/readyz` answers 503, and every answer closes its connection. */
+  /** Set by the signal: `/readyz` answers 503, and every answer closes its connection. */
   draining = false;
   readonly #open = new OpenList<OpenAnswer>();
   readonly #endings: (() => void)[] = [];
 
-  /** Watches a server's answers; call it once, before it listens. */
+  /** Tracks a server's answers; call it once, before the server listens. */
   watch(server: Server): void {
     server.prependListener("request", (_request, response) => {
       if (this.draining) response.shouldKeepAlive = false;
@@ -23,14 +23,14 @@ export class Drain {
     });
   }
 
-  /** Ends what would go on without an end, as soon as no connection is taken any more. */
+  /** Registers a function that ends endless answers, called once no new connections are accepted. */
   whenClosing(end: () => void): void {
     this.#endings.push(end);
   }
 
   /**
-   * Ends a server without failing anybody: serves on for `delayMs` while readiness is 503, then takes no
-   * connection any more, and waits up to `graceMs` for the answers under way.
+   * Closes a server without failing requests: serves for `delayMs` more while readiness is 503, then accepts no
+   * connections, and waits up to `graceMs` for running answers.
    */
   async close(server: Server, { delayMs, graceMs }: { delayMs: number; graceMs: number }): Promise<void> {
     this.draining = true;

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import type { JsonText } from "../json/json-text.ts";
 
-/** How reads may be kept: by the client alone, which asks each time whether they still hold. */
+/** How reads may be cached: only by the client, which must revalidate each time. */
 export const revalidated = "private, no-cache";
 
 /**
- * Names what an answer says, byte for byte: 132 bits of its SHA-256, which nobody can aim at. A text that somebody
- * else stored must not be able to pass for the one that a cache has.
+ * A strong ETag of an answer: 132 bits of its SHA-256. Collisions must be infeasible, so that text stored by somebody
+ * else cannot pass for the text in a cache.
  */
 export function etagOf(text: JsonText): string {
   const sum = createHash("sha256");
@@ -14,7 +14,7 @@ export function etagOf(text: JsonText): string {
   return `"${sum.digest("base64url").slice(0, 22)}"`;
 }
 
-/** Whether the client has this answer: the weak comparison of RFC 9110, 13.1.2. */
+/** Whether the client has this answer, by the weak comparison of RFC 9110, 13.1.2. */
 export function matchesEtag(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false;
   const plain = (tag: string) => tag.trim().replace(/^W\//, "");

@@ -5,16 +5,16 @@ import { ServiceError } from "../errors/errors.ts";
 import { withoutSpan } from "../telemetry/span.ts";
 import { corsHeaders } from "./common-headers.ts";
 
-/** What a stream sends, and how it is judged while it is open. */
+/** The events of a stream, and the check of its caller while it is open. */
 export interface EventSource {
   events: AsyncIterator<unknown, unknown>;
   /** The JSON text of an event. */
   textOf(event: unknown): Promise<string> | string;
-  /** The event that tells why the stream ends. */
+  /** The event that reports why the stream ends. */
   eventOf(error: ServiceError): unknown;
-  /** Whether the account may still read the stream. @throws ServiceError when not. */
+  /** Checks whether the account may still read the stream. @throws ServiceError if not. */
   check(): Promise<void>;
-  /** How an event and the end are written; that of the GraphQL over SSE protocol when absent. */
+  /** How events and the end are written; by default as in the GraphQL over SSE protocol. */
   frames?: Frames;
 }
 
@@ -27,13 +27,13 @@ interface Frames {
 const graphqlFrames: Frames = { next: (_event, text) => nextEvent(text), end: "event: complete\ndata:\n\n" };
 
 interface Times {
-  /** Between two lines that keep the connection open through proxies, and find a client that is gone. */
+  /** Interval of the comment lines that keep the connection open through proxies and detect clients that are gone. */
   pingMs: number;
-  /** Between two checks of the caller's key. */
+  /** Interval of the checks of the caller's key. */
   checkMs: number;
-  /** How long a stream goes on while a check cannot be made, because the database is away. */
+  /** How long a stream continues while checks fail because the database is away. */
   uncheckedMs: number;
-  /** How long a client may leave what was written to it unread. */
+  /** How long a client may leave written data unread. */
   unreadMs: number;
 }
 
@@ -44,15 +44,15 @@ export function isStream(response: ServerResponse): boolean {
   return streams.has(response);
 }
 
-/** Why a stream ends before its source does; null: its client has left. */
+/** Why a stream ends before its source does; null: the client has left. */
 type Ending = ServiceError | null;
 
 /**
- * The open event streams of a server. Each is written straight on Node's response by a loop of its own, which was begun
- * within its request: so the request's tenant and span hold for every event.
+ * The open event streams of a server. Each is written directly to Node's response by a loop that started within its
+ * request, so the request's tenant and span apply to every event.
  *
- * The form is that of "distinct connections mode" of the GraphQL over SSE protocol
- * (github.com/enisdenjo/graphql-sse, PROTOCOL.md): events `next`, and `complete` at the end.
+ * The format is "distinct connections mode" of the GraphQL over SSE protocol (github.com/enisdenjo/graphql-sse,
+ * PROTOCOL.md): events `next`, and `complete` at the end.
  */
 export class EventStreams {
   readonly #times: Times;
@@ -63,13 +63,13 @@ export class EventStreams {
     this.#times = { pingMs: 12_000, checkMs: 5_000, uncheckedMs: 30_000, unreadMs: 30_000, ...times };
   }
 
-  /** Ends all streams, and each that is opened from now on, with a word to their clients that they may come again. */
+  /** Ends all streams, and each one opened later, with an error that tells clients to reconnect. */
   endAll(): void {
     this.#closing = true;
     for (const end of this.#open) end(leaving());
   }
 
-  /** Answers a request with a stream, on Node's own response. @returns what tells Hono that there is nothing left to send. */
+  /** Answers a request with a stream on Node's own response. @returns a response that tells Hono to send nothing. */
   answer(
     { outgoing }: HttpBindings,
     requestId: string,
@@ -77,30 +77,30 @@ export class EventStreams {
     source: EventSource,
   ): Response {
     const headers = { ...corsHeaders, "x-request-id": requestId, ...rateHeaders };
-    // What polls for as long as a client stays would be one trace without an end.
+    // Otherwise the polling would be one endless trace for as long as the client stays.
     void withoutSpan(() => this.serve(outgoing as ServerResponse, headers, source));
     const response = new Response(null, { headers: RESPONSE_ALREADY_SENT.headers });
-    // A response that was never looked at takes a shortcut in @hono/node-server that does not see the header.
+    // @hono/node-server sends a response whose body was never read by a shortcut that ignores the header.
     void response.body;
     return response;
   }
 
-  /** Writes a stream until its source ends, its client leaves, or its caller may not read it any more. Never fails. */
+  /** Writes a stream until its source ends, its client leaves, or its caller may no longer read it. Never fails. */
   async serve(response: ServerResponse, headers: Record<string, string | number>, source: EventSource): Promise<void> {
     const { promise: ended, resolve: end } = Promise.withResolvers<Ending>();
     this.#open.add(end);
     streams.add(response);
     response.once("close", () => end(null));
-    // A write to a client that has just gone raises this as well.
+    // A write to a client that has just left also raises an error.
     response.on("error", () => end(null));
     if (response.destroyed || response.socket?.destroyed) end(null);
     else if (this.#closing) end(leaving());
     const timers = this.#watch(response, source, end);
     try {
-      // Compression or buffering on the way would keep events back (X-Accel-Buffering: nginx).
+      // Compression or buffering on the way would delay events (X-Accel-Buffering: nginx).
       const kind = { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache, no-transform" };
       response.writeHead(200, { ...headers, ...kind, "x-accel-buffering": "no" });
-      // Some clients see the headers only when something follows them.
+      // Some clients see the headers only once something follows them.
       response.write(":\n\n");
       await send(response, source, ended, this.#times.unreadMs);
     } catch {
@@ -156,12 +156,12 @@ async function send(
   }
 }
 
-/** Whether the client reads what was written, within a time: one that does not would hold its events and its place here. */
+/** Whether the client reads what was written, in time: one that does not would occupy memory and a stream slot. */
 async function isRead(response: ServerResponse, withinMs: number): Promise<boolean> {
   return await new Promise((done) => {
     const settle = (read: boolean) => {
       clearTimeout(timer);
-      // A stream waits many times: what stayed behind each time would grow with it.
+      // A stream waits many times, so listeners left behind each time would accumulate.
       response.removeListener("drain", drained).removeListener("close", closed);
       done(read);
     };
@@ -172,7 +172,7 @@ async function isRead(response: ServerResponse, withinMs: number): Promise<boole
   });
 }
 
-/** The next event; where the source fails with a word for its reader, the end with that word. */
+/** The next event; if the source fails with a ServiceError, the end with that error. */
 async function nextOf({
   events,
 }: EventSource): Promise<{ done: false; value: unknown } | { done: true; value: ServiceError | null }> {
@@ -185,13 +185,13 @@ async function nextOf({
   }
 }
 
-/** What was revoked a moment ago must not get the event that comes now. */
+/** A caller whose key was just revoked must not get the next event. */
 async function refusalOf(source: EventSource): Promise<ServiceError | null> {
   try {
     await source.check();
     return null;
   } catch (error) {
-    // A check that could not be made is made again, and its time is bounded.
+    // A check that could not be made is repeated, for a bounded time.
     return error instanceof ServiceError && !error.retryable ? error : null;
   }
 }

@@ -4,24 +4,24 @@ import { networkOf } from "./client-address.ts";
 import { type Listed, OpenList } from "./open-list.ts";
 import { newRequestId } from "./request-id.ts";
 
-/** Of one process. */
+/** Per process. */
 export const maxConnections = 2_000;
 
-/** What Node takes only when a server is made. */
+/** Options that Node accepts only when a server is created. */
 export const serverOptions = { connectionsCheckingInterval: 1_000, maxHeaderSize: 16_384 };
 
 const tickMs = 1_000;
-/** A request may take its time that long; from then on its body has to come at a rate. */
+/** For this long a request may take its time; after that its body must arrive at a minimum rate. */
 const graceMs = 6_000;
 const bytesPerSecond = 1_024;
-/** A client that takes nothing of its answer for so long has gone. */
+/** A client that reads nothing of its answer for this long is gone. */
 const stuckAnswerMs = 30_000;
 
 interface Watched extends Listed {
   request: IncomingMessage;
   response: ServerResponse;
   startedAt: number;
-  /** Milliseconds that do not count against the client: the waiting was ours. */
+  /** Milliseconds that do not count against the client, because this process kept it waiting. */
   pardonedMs: number;
   bytesAtStart: number;
   written: number;
@@ -29,12 +29,12 @@ interface Watched extends Listed {
 }
 
 /**
- * Bounds what one connection can hold up: slow headers, slow bodies, answers that are not taken, idle
- * keep-alive. An upload of any size passes on a slow line; one that drips does not.
+ * Bounds how long a connection can be occupied by slow headers, slow bodies, unread answers, or idle keep-alive. An
+ * upload of any size passes on a slow line; one that trickles does not.
  */
 export function limitServer(server: Server): void {
   server.headersTimeout = 5_000;
-  // Uploads of the largest size over a slow line still have to fit.
+  // The largest upload over a slow line has to fit in this.
   server.requestTimeout = 300_000;
   server.keepAliveTimeout = 5_000;
   new Connections(maxConnections).watch(server);
@@ -61,13 +61,13 @@ export function limitServer(server: Server): void {
 function isDripping(watched: Watched): boolean {
   const { request } = watched;
   if (request.complete || request.destroyed) return false;
-  // What has come is not taken yet: then it is this process that is slow.
+  // Received data has not been read yet, so this process is the slow one.
   if (request.readableLength >= request.readableHighWaterMark) watched.pardonedMs += tickMs;
   const ms = performance.now() - watched.startedAt - watched.pardonedMs;
   return ms > graceMs && request.socket.bytesRead - watched.bytesAtStart < (ms / 1000) * bytesPerSecond;
 }
 
-/** Answers 408 where the client can still read it; the next round finds one that is gone. */
+/** Answers 408 if the client can still read it; the next round detects clients that are gone. */
 function refuseSlow({ request, response }: Watched): void {
   const { socket } = request;
   if (response.headersSent || !socket.writable) socket.destroy();
@@ -98,7 +98,7 @@ const refusals: Record<string, { status: string; code: string; message: string }
 };
 const malformed = { status: "400 Bad Request", code: "value_error", message: "this is not an HTTP request" };
 
-/** What never became a request still gets an answer of the usual shape. */
+/** Input that never became a request still gets an error of the usual shape. */
 function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === "ECONNRESET" || !socket.writable) {
     socket.destroy();
@@ -112,18 +112,18 @@ function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): 
     `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: application/json\r\nX-Request-Id: ${requestId}\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
-  // One that does not read its answer must not stay for it.
+  // A client that does not read the answer must not keep the connection open.
   setTimeout(() => socket.destroy(), 1_000).unref();
 }
 
 /**
- * Keeps a server's connections to a number, of whoever has most of them: at the bound a newcomer gets the place of that
- * address's oldest connection without a request under way. So nobody shuts others out, and many who come through one
- * proxy are held back only where there is no room.
+ * Bounds a server's number of connections. At the bound a new connection replaces the oldest connection without a
+ * running request of the address that has most. So nobody shuts others out, and many clients behind one proxy are
+ * limited only when there is no free slot.
  */
 export class Connections {
   readonly #most: number;
-  /** In the order in which they came, by address. */
+  /** In order of arrival, by address. */
   readonly #open = new Map<string, Set<Socket>>();
   readonly #busy = new Map<Socket, number>();
   #count = 0;
@@ -163,7 +163,7 @@ export class Connections {
     for (const sockets of this.#open.values()) if (sockets.size > largest.size) largest = sockets;
     for (const socket of largest)
       if (socket !== newcomer && !socket.destroyed && !this.#busy.has(socket)) return socket;
-    // Answers under way end for nobody but who has more than all others together.
+    // Running answers are ended only for an address that has more connections than all others together.
     if (largest === own || largest.size * 2 < this.#most) return newcomer;
     for (const socket of largest) if (!socket.destroyed) return socket;
     return newcomer;

@@ -4,36 +4,39 @@ import { Dicer } from "@fastify/busboy";
 import { ServiceError } from "../errors/errors.ts";
 import { turnOf } from "../long-work.ts";
 
-/** One part of a form, to be read before the next one is asked for; what is left of it is dropped. */
+/** One part of a form. Read it before asking for the next one, which drops the rest of it. */
 export interface Part extends PartHeader {
   stream: Readable;
 }
 
 export interface MultipartLimits {
-  /** Whose form it is: accounts take turns. */
+  /** The owner of the form: accounts take turns. */
   account: string;
   parts: number;
-  /** Of the whole body, so that unread parts end somewhere too. */
+  /** Of the whole body, which also bounds unread parts. */
   bodyBytes: number;
-  /** Between two pieces of the body. */
+  /** The longest pause between two chunks of the body. */
   idleMs?: number;
   totalMs?: number;
 }
 
-/** Parts that may wait to be read before the connection is held back. */
+/** Parts that may wait to be read before the connection is paused. */
 const waitingParts = 32;
-/** A body whose parts are shorter on average is parsed in pieces of so many bytes: hundreds of parts at once would be one long piece of work. */
+/**
+ * A body with shorter parts than this on average is parsed in pieces of this size: hundreds of parts at once would
+ * block the event loop.
+ */
 const pieceBytes = 4_096;
 
 /**
  * Reads a multipart body part by part, as it arrives.
  *
- * The parser is busboy's own, Dicer, without busboy around it: busboy shows a part without a type
- * as text/plain, which many clients' images would then become. A body that breaks off looks to both
- * like a part that ended; here the iteration throws instead, so a part whose end was read is whole.
+ * The parser is Dicer, which busboy wraps; busboy itself reports a part without a type as text/plain, which would turn
+ * many clients' images into that. A truncated body looks to both like a part that ended; here the iteration throws
+ * instead, so a part whose end was read is complete.
  *
- * @throws ServiceError `unsupported_media_type`, `value_error` for a form that is broken or has too
- *   many parts, `file_too_large` for the body, `request_timeout` also when the client went away.
+ * @throws ServiceError `unsupported_media_type`, `value_error` for a form that is broken or has too many parts,
+ * `file_too_large` for the body, `request_timeout` also if the client left.
  */
 export async function* readMultipart(request: IncomingMessage, limits: MultipartLimits): AsyncGenerator<Part> {
   if (!/^(identity)?$/i.test(request.headers["content-encoding"] ?? "")) {
@@ -52,7 +55,7 @@ export async function* readMultipart(request: IncomingMessage, limits: Multipart
   }
 }
 
-/** The length of a body as its sender announces it; null when it does not. */
+/** The body's length as its sender announces it; null if it does not. */
 export function announcedBytes({ headers }: IncomingMessage): number | null {
   const length = headers["content-length"];
   return length === undefined ? null : Number(length);
@@ -62,7 +65,7 @@ class FormReader {
   readonly #request: IncomingMessage;
   readonly #limits: MultipartLimits;
   readonly #queue: Part[] = [];
-  /** Parts that have not ended: they must hear of a failure. */
+  /** Parts that have not ended: a failure must reach them. */
   readonly #unread = new Set<Readable>();
   readonly #sink: Writable;
   readonly #timers: NodeJS.Timeout[];
@@ -127,7 +130,7 @@ class FormReader {
     }
   }
 
-  /** Lets go of the request, which stays open for an answer. What is unread of it is the caller's to drop. */
+  /** Detaches from the request, which stays open for an answer. The caller drops what is unread. */
   stop(): void {
     this.#stopped = true;
     this.#timers.forEach(clearTimeout);
@@ -139,11 +142,11 @@ class FormReader {
 
   #onPart(stream: Dicer.PartStream): void {
     this.#unread.add(stream);
-    // Dicer tells a part that is cut in its own words, and to the part's reader alone.
+    // Dicer reports a truncated part with an error of its own, and only to the part's reader.
     const emit = stream.emit.bind(stream);
     stream.emit = (event: string | symbol, ...args: unknown[]) =>
       event === "error" && !(args[0] instanceof ServiceError) ? emit(event, brokenForm(args[0])) : emit(event, ...args);
-    // A part that is cut says so before its form does.
+    // A truncated part fails before its form does.
     stream.on("error", (cause) => this.#fail(cause instanceof ServiceError ? cause : brokenForm(cause)));
     stream.on("close", () => this.#unread.delete(stream));
     if (++this.#parts > this.#limits.parts) this.#fail(new ServiceError("value_error", "the form has too many parts"));
@@ -181,7 +184,7 @@ class FormReader {
   };
 
   #checkIdle(): void {
-    // Time in which it is us who hold the connection back is not the client's.
+    // Time in which this process pauses the connection does not count against the client.
     if (this.#sink.writableNeedDrain || this.#request.complete) this.#lastPiece = Date.now();
     if (Date.now() - this.#lastPiece > this.#idleMs) this.#fail(tooSlow("no data came for too long"));
   }
@@ -210,15 +213,15 @@ function tooSlow(message: string): ServiceError {
 
 export interface PartHeader {
   name: string;
-  /** As sent, folders included; null without one. */
+  /** As sent, folders included; null if absent. */
   fileName: string | null;
-  /** As sent; null without one. */
+  /** As sent; null if absent. */
   contentType: string | null;
 }
 
 const longestNameBytes = 100;
 
-/** The boundary of a multipart request. @throws ServiceError `unsupported_media_type` for any other. */
+/** The boundary of a multipart request. @throws ServiceError `unsupported_media_type` for any other content type. */
 function parseBoundary(contentType: string | undefined): string {
   const [type = "", ...parameters] = splitParameters(contentType ?? "");
   const boundary = new Map(parameters.map(parseParameter)).get("boundary");
@@ -229,7 +232,7 @@ function parseBoundary(contentType: string | undefined): string {
 }
 
 /**
- * Reads the header lines of a part, whose bytes come as latin1 and mean UTF-8.
+ * Parses the header lines of a part; their bytes come as latin1 and are UTF-8.
  *
  * @throws ServiceError `value_error` for a part without a name and for one with a name over 100 bytes.
  */
@@ -262,7 +265,7 @@ function parseParameter(text: string): [name: string, value: string] {
   return [text.slice(0, equals).trim().toLowerCase(), value.startsWith('"') ? unquote(value) : value];
 }
 
-/** Inside quotes a backslash escapes a quote or a backslash only: old browsers sent whole Windows paths. */
+/** Inside quotes a backslash escapes only a quote or a backslash, because old browsers sent whole Windows paths. */
 function unquote(text: string): string {
   return text.replace(/^"|"$/g, "").replace(/\\(["\\])/g, "$1");
 }

@@ -1,13 +1,13 @@
-/** What can be on an `OpenList`. */
+/** An item of an `OpenList`. */
 export interface Listed {
-  /** Where it is on its list; the list writes it. */
+  /** Its index in the list, written by the list. */
   place: number;
 }
 
 /**
- * What is open at a time, in no order: what comes and goes with each request. Not a Set: the table of a Set is replaced every
- * few dozen requests, V8 keeps the older one's entries and its pointer to the newer one, and from the first of them that
- * outlives two collections of young objects on, all requests outlive them. That cost a third of an HTTP server's rate
+ * An unordered list of open items that come and go with each request. Not a Set: a Set's table is replaced every few
+ * dozen requests, V8 keeps the old table's entries and its pointer to the new one, and once one table survives two
+ * scavenges, all later requests survive them too. That cost a third of an HTTP server's rate
  * (docs/measurements/reads.md).
  */
 export class OpenList<T extends Listed> {
@@ -22,7 +22,7 @@ export class OpenList<T extends Listed> {
     this.#items.push(item);
   }
 
-  /** Does nothing for an item that is not on it any more. */
+  /** Does nothing for an item that is no longer in the list. */
   remove(item: T): void {
     if (this.#items[item.place] !== item) return;
     const last = this.#items.pop();
@@ -31,7 +31,7 @@ export class OpenList<T extends Listed> {
     last.place = item.place;
   }
 
-  /** All that are on it now. */
+  /** All items now in the list. */
   all(): T[] {
     return [...this.#items];
   }

@@ -5,9 +5,9 @@ export function isLoopback(hostname: string): boolean {
 }
 
 /**
- * Whether a request names a host of ours. Where browsers find this server on their own machine, any page can make a name of
- * its own lead there, and would then count as a page of this server; its name stays in the header. Where a proxy is in front
- * the header may be anything, and only the proxy decides what comes here.
+ * Whether a request's `Host` is one of ours. If browsers reach this server on their own machine, any page can point a
+ * name of its own at it (DNS rebinding) and would then count as a page of this server; the header still has that name.
+ * Behind a proxy the header may be anything, and the proxy alone decides what comes here.
  */
 export function isOwnHost(publicUrl: string, { headers: { host } }: IncomingMessage): boolean {
   const own = new URL(publicUrl);

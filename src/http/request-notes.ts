@@ -1,26 +1,26 @@
 import type { IncomingMessage } from "node:http";
 
-/** A GraphQL operation, without anything that its sender put into arguments and variables. */
+/** A GraphQL operation without its arguments and variables. */
 export interface OperationName {
-  /** Its kind, and its name if it has one: `query Tokens`. */
+  /** Its kind and, if it has one, its name: `query Tokens`. */
   operation: string;
   /** Its root fields: `contract, nfts`. */
   fields: string;
 }
 
-/** What is known of a request when it was answered, wherever in the program that was learnt. */
+/** Facts about a request for its log entry, collected from any part of the program. */
 export interface RequestNotes {
   accountId?: string;
   keyId?: string;
   requestId?: string;
-  /** The code of the answered error; of several the first one. */
+  /** The code of the answered error; of several, the first. */
   code?: string;
   operation?: OperationName;
 }
 
 const notes = new WeakMap<IncomingMessage, RequestNotes>();
 
-/** @param request absent where an app is called without a server. */
+/** @param request undefined if an app is called without a server. */
 export function noteRequest(request: IncomingMessage | undefined, more: RequestNotes): void {
   if (!request) return;
   const known = notes.get(request);

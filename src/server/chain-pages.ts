@@ -165,8 +165,8 @@ export function addConsole(app: Hono<AppEnv>, services: Services, pages: WebPage
     const payer = await payerOf(services, rawHeaderValues(incoming, "authorization"));
     const figures = await Promise.all(
       wanted.map(async (one) => {
-        // The more collections one request has, the less often each is re-read, so that all of them cost as much as
-        // one.
+        // The more collections one request has, the less often each is re-read, so that together they are
+        // re-read as often as one.
         const reader = pageReader(services, incoming, one.chain);
         return await figuresOf(services, reader, payer, one, wanted.length);
       }),
