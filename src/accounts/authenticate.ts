@@ -58,10 +58,7 @@ export function cachedSession(
   return keys.knows(key) ? keys.owner(key).then((found) => ({ ...found, requestId })) : null;
 }
 
-/**
- * The account whose key or session comes with a page's request; null without a valid one: the page is shown all the
- * same.
- */
+/** The account whose key or session comes with a page's request; null without a valid one, which pages allow. */
 export async function payerOf(services: Services, authorization: readonly string[]): Promise<KeyOwner | null> {
   if (authorization.length === 0) return null;
   try {
@@ -72,9 +69,7 @@ export async function payerOf(services: Services, authorization: readonly string
   }
 }
 
-/**
- * The owner of a request's key, if the key worked when it was last used here; null: unknown. This authorizes nothing.
- */
+/** The owner of a request's key, if it worked when last used here; null: unknown. This authorizes nothing. */
 export function lastOwnerOf(services: Services, authorization: readonly string[]): KeyOwner | null {
   if (authorization.length === 0) return null;
   try {

@@ -16,10 +16,7 @@ const leastMs = 0.5;
 /** After each document the process pauses for this many times the time it took, to leave time for other requests. */
 const pauseTimes = 3;
 const maxPauseMs = 100;
-/**
- * The least time between the starts of two documents, because reading a request and writing its answer are not
- * measured.
- */
+/** The least time between the starts of two documents: reading and answering requests are not measured. */
 const aroundMs = 3;
 /** Once an owner has used this much of its time, its next documents start at least this far apart. */
 const [atOnceMs, betweenMs] = [20, 5];

@@ -124,9 +124,7 @@ function acquiredBy(
     ORDER BY ${order}`;
 }
 
-/**
- * The rows beyond a position of the merged list: on the position's own chain by log position, on other chains by time.
- */
+/** The rows beyond a position of the merged list: by log position on its own chain, by time on other chains. */
 function beyond(chainId: number, position: Buffer | null, backward: boolean): RawBuilder<unknown> {
   if (!position) return sql`true`;
   const [timestamp = 0n, chain = 0n, block, log, batch] = unpackPosition(shape, position);

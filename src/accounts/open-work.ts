@@ -11,10 +11,7 @@ export const workOfAddresses: TimeBudget = { perSecond: 400, most: 4_000 };
  * router, who ask for a sale every two seconds, take 210 s in two hours; hence most of it is available at once.
  */
 export const workOfDay: TimeBudget = { most: 260_000, perSecond: 140_000 / 86_400 };
-/**
- * The most milliseconds that an owner's many connections can put it into debt. It bounds how long later visitors from
- * there wait.
- */
+/** The most milliseconds that a client's connections can owe, so that later visitors from there wait no longer. */
 const mostOwed = 5_000;
 /** Waiting requests of one owner that have not started; and everything that waits, including answers under way. */
 const maxBeginning = 64;

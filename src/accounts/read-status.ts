@@ -14,10 +14,7 @@ export interface ChainStatus {
   /** The last indexed block; null before the first. */
   indexedBlock: string | null;
   indexedAt: string | null;
-  /**
-   * Seconds since that block's timestamp; 0 while the index has reached its node's head, because nothing is missing
-   * then.
-   */
+  /** Seconds since that block's timestamp; 0 while the index is at its node's head: nothing is missing then. */
   lagSeconds: number | null;
   /** Blocks between the index and its node's head; null while no node reports its head. */
   lagBlocks: number | null;
@@ -302,9 +299,7 @@ function isRefusal(error: unknown): boolean {
   return /^(28|3D|3F|42)/.test(String((error as { code?: unknown }).code ?? ""));
 }
 
-/**
- * Empty if the wallets' keys cannot be read: requests and the worker report why; the rest of the status still works.
- */
+/** Empty if the wallets' keys cannot be read: requests and the worker report why, and the rest is reported. */
 function walletsOf(services: Services, chain: Services["chains"][number]): string[] {
   try {
     return isDeployable(chain) ? services.relay.signers(chain).map(({ address }) => address.toLowerCase()) : [];

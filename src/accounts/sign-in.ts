@@ -57,10 +57,7 @@ export interface SignInInput {
 /** A contract wallet's signature may have any length its contract accepts; this is the limit. */
 const maxSignature = 16_384;
 
-/**
- * Gas of one verification: two thirds of it are enough for a wallet that is deployed first and then checks several
- * signatures.
- */
+/** Gas of one verification: a wallet that is deployed for it and then checks several signatures takes two thirds. */
 const verificationGas = 1_500_000;
 /** What a verification takes of the readers' budget: it costs a node as much as this many collection calls. */
 const verificationCalls = 10;

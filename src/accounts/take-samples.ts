@@ -62,9 +62,7 @@ export async function takeSamples(services: Services, chains: readonly Chain[], 
   );
 }
 
-/**
- * @returns the chains that this call sampled, with the start of their period. The same statement deletes old samples.
- */
+/** @returns the chains that this call sampled, with the start of their period. Also deletes old samples. */
 async function writeChains({ db }: Services, figures: readonly ChainStatus[], seconds: number) {
   const column = <T>(of: (figure: ChainStatus) => T) => figures.map(of);
   const { rows } = await sql<{ chain_id: number; at: string }>`

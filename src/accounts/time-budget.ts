@@ -58,9 +58,7 @@ export class TimeBuckets<More extends object> {
     return bucket;
   }
 
-  /**
-   * All buckets that an owner pays from: its own, its daily one, and for an address the one that all addresses share.
-   */
+  /** All buckets that an owner pays from: its own, its daily one, and for an address the shared one. */
   allOf(owner: string): (TimeBucket & More)[] {
     const shared = owner.startsWith("account ") ? [] : [everybody];
     return [owner, `${day}${owner}`, ...shared].map((name) => this.of(name));

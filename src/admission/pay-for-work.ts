@@ -8,10 +8,7 @@ import { ofApis, ownerOf, refuseEarly } from "./throttle-failures.ts";
 /** Liveness must be known even under the heaviest load. */
 export const free: ReadonlySet<string> = new Set(["/livez"]);
 
-/**
- * The least time of the process that a request takes, in milliseconds: a statement or a chunk of a file, with its
- * overhead.
- */
+/** The least milliseconds that a request takes: a statement or a chunk of a file, with its overhead. */
 const requestMs = 1;
 /** Milliseconds for an answer from memory: a small file, or the sale that open pages poll. */
 const keptMs = 0.3;

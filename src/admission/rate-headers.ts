@@ -6,10 +6,7 @@ interface Reply {
   set(name: "rateHeaders", headers: Record<string, string>): void;
 }
 
-/**
- * The rate headers of a reply: the bucket's size, what is left, and seconds until it is full. A plan without a limit
- * says so.
- */
+/** The rate headers of a reply: the bucket's size, what is left, and seconds until it is full; or `unlimited`. */
 export function rateHeadersOf(admission: Admission): Record<string, string> {
   if (!admission) return { "ratelimit-limit": "unlimited" };
   return {

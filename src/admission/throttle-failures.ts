@@ -25,9 +25,7 @@ export function throttleOf(services: Services): FailureThrottle {
   return pace;
 }
 
-/**
- * Records that the request was counted by an account's or address's rate, or paid for by its document's processor time.
- */
+/** Records that an account's or address's rate counted the request, or its document's processor time paid for it. */
 export function recordCounted(request: IncomingMessage): void {
   counted.add(request);
 }

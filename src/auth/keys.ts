@@ -40,9 +40,7 @@ async function findKeyOwner(db: Kysely<Database>, digest: Buffer): Promise<KeyOw
 
 /** How long an answer about a key is reused: in every process a revoked key works at most that much longer. */
 const cachedMs = 800;
-/**
- * From this age the key is checked again in the background while the answer is still valid, so that no request waits.
- */
+/** From this age the key is checked again in the background, so that no request waits for it. */
 const renewedMs = 400;
 const maxEntries = 20_000;
 
@@ -91,9 +89,7 @@ export class KeyCache {
     return this.#entries.get(nameOf(key))?.works === true;
   }
 
-  /**
-   * The owner of a key that worked when it was last used here; null: unknown, or it did not work. Authorizes nothing.
-   */
+  /** The owner of a key that worked when it was last used here; null: unknown or invalid. Authorizes nothing. */
   lastOwner(key: string): KeyOwner | null {
     const known = this.#entries.get(nameOf(key));
     return known?.works ? known.found : null;
@@ -150,10 +146,7 @@ export class KeyCache {
   }
 }
 
-/**
- * A single hash instead of the two of an HMAC, because it runs for each request; it is only a key of this process's
- * memory.
- */
+/** One hash instead of the two of an HMAC, for speed; it only identifies an entry in this process's memory. */
 function nameOf(key: string): string {
   return hash("sha256", key, "base64");
 }

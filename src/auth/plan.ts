@@ -26,10 +26,7 @@ export interface Plan {
   /** Stored presale lists, and the bytes of their entries in total. */
   maxAllowlists: number | null;
   allowlistBytes: bigint | null;
-  /**
-   * Deployments and updates on all chains, each counted once per 500,000 gas; those that ended without a nonce do not
-   * count.
-   */
+  /** Deployments and updates on all chains, once per 500,000 gas; those that ended without a nonce do not count. */
   transactionsPerDay: number | null;
   transactionsPerMonth: number | null;
   /** The most gas of one deployment, of one update, and of a mint, burn or transfer per token. */

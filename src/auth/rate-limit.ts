@@ -40,10 +40,7 @@ const statement = `
     extract(epoch FROM clock_timestamp())::float8 AS now`;
 
 const maxKnown = 50_000;
-/**
- * A process may book this many seconds' worth of a bucket's rate ahead, for that long: bookings unused by then are lost
- * to the key.
- */
+/** A process may book this many seconds of a bucket's rate ahead, for as long; unused bookings are lost to the key. */
 const leaseSeconds = 0.1;
 
 /** Requests booked in the database but not used yet. */

@@ -155,10 +155,7 @@ export class RequestLog {
     return skips;
   }
 
-  /**
-   * Deletes full buckets, which equal new ones. One with unlogged requests stays until the next log entry, if memory
-   * allows.
-   */
+  /** Deletes full buckets, which equal new ones; those with unlogged requests only if memory is short. */
   #forgetQuiet(): void {
     const now = performance.now();
     const fullMs = (kept.burst / kept.perSecond) * 1_000;

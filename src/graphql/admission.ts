@@ -87,8 +87,7 @@ export function admission(services: Services): Plugin<Record<string, never>, Ser
     });
     const cost = Math.max(1, Math.ceil(complexity / complexityPerRequest), Math.ceil(questions / questionsPerRequest));
     hono.set("graphqlCost", { complexity, maxComplexity, requests: cost });
-    // An operation takes its cost once from each bucket that its fields belong to. In a mutation each field counts,
-    // because each one spends.
+    // An operation takes its cost once from each bucket of its fields; in a mutation each field counts, as it spends.
     const distinct = new Map(wanted.map((item) => [`${item.scope} ${item.bucket}`, item]));
     for (const item of distinct.values()) {
       const each = wanted.reduce((sum, { bucket, times }) => sum + (bucket === item.bucket ? times : 0), 0);
@@ -110,10 +109,7 @@ function shownName({ operation, name }: OperationDefinitionNode, fields: Iterabl
   return { operation: operation + own, fields: all.slice(0, mostShownFields).join(", ") + more };
 }
 
-/**
- * The caller of an operation that needs no key, if known; null: anonymous. An invalid key, or one without the scope
- * READ, counts as no key.
- */
+/** The caller of a keyless operation; null: anonymous, or the key is invalid or lacks the scope READ. */
 async function callerIfAny(hono: Context<AppEnv>, caller: () => Promise<Session>): Promise<Session | null> {
   if (hono.env.incoming.headers.authorization === undefined) return null;
   try {
@@ -125,10 +121,7 @@ async function callerIfAny(hono: Context<AppEnv>, caller: () => Promise<Session>
   }
 }
 
-/**
- * Whether a question goes to the node of a local chain, whose calls cost nothing. Without a `chain` argument it may go
- * to any chain.
- */
+/** Whether a question goes to a local chain, whose calls cost nothing. Without a `chain` it may go to any chain. */
 function isOfLocalChain(
   services: Services,
   { arguments: given }: FieldNode,
@@ -164,10 +157,7 @@ function countListed(nodes: readonly FieldNode[], variables: Record<string, unkn
   return [...listed.values()].reduce((sum, count) => sum + count, 0);
 }
 
-/**
- * The number of trait conditions in all fields of an operation, with its variables. A fragment counts once, where it is
- * first spread.
- */
+/** The number of trait conditions in an operation, with its variables. A fragment counts once. */
 function conditionsOf(
   document: DocumentNode,
   operation: OperationDefinitionNode,
@@ -191,10 +181,7 @@ function viewerFields(document: DocumentNode, roots: readonly FieldNode[]): stri
   return [...new Set(asked)];
 }
 
-/**
- * The fields of a selection, including those that directives may skip. Each fragment is expanded once. @param deep
- * include nested fields.
- */
+/** The fields of a selection, whatever its directives; fragments are expanded once. @param deep nested fields too. */
 function fieldsOf(document: DocumentNode, selectionSet: SelectionSetNode, deep: boolean): FieldNode[] {
   const fragments = new Map(
     document.definitions

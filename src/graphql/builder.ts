@@ -172,10 +172,7 @@ export type Scalars = {
   Upload: { Input: UploadedFile; Output: never };
 };
 
-/**
- * The owner whose questions and streams this request counts among: the key's account, or the client's address if there
- * is no valid key.
- */
+/** The owner whose questions and streams this request counts among: the key's account, otherwise the address. */
 export async function askerOf(context: GraphQLContext): Promise<string> {
   const account = await context.caller().then(
     ({ accountId }) => accountId,

@@ -12,10 +12,7 @@ import { viewerType } from "./viewer.ts";
 /** A collection of the caller's account. */
 export const collectionType = oncePerBuilder((builder) => builder.objectRef<Collection>("Collection"));
 
-/**
- * The collection at an address, batched with the same field of other objects at this level; null if the address is not
- * a collection of this account.
- */
+/** The account's collection at an address, batched with others at this level; null: it is none of the account's. */
 export async function loadCollection(context: GraphQLContext, chain: Chain, address: Address) {
   return await loadTogether(context, ["collection", chain.id], address, address, async (addresses) =>
     getCollectionsAt(context.services, await context.caller(), chain, addresses),

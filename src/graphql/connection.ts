@@ -118,10 +118,7 @@ export function selects(info: GraphQLResolveInfo, name: string): boolean {
 
 type Schema = PothosSchemaTypes.ExtendDefaultTypes<SchemaTypes>;
 
-/**
- * A Relay connection over the given nodes: `edges`, the shortcut `nodes`, `pageInfo` and, where available,
- * `totalCount`.
- */
+/** A Relay connection over the given nodes: `edges`, the shortcut `nodes`, `pageInfo` and perhaps `totalCount`. */
 export function connectionOf<T extends object, P extends Page<T>>(
   builder: Builder,
   name: string,

@@ -20,10 +20,7 @@ export interface NftPage extends Page<Nft> {
   total: bigint | null;
 }
 
-/**
- * The types of token reads, with the fields of the token or contract itself. Lists are added by the files that read
- * them.
- */
+/** The types of token reads, with a token's or contract's own fields. Lists are added by the files that read them. */
 export const nftTypes = oncePerBuilder(makeNftTypes);
 
 function makeNftTypes(builder: Builder) {

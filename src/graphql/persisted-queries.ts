@@ -29,9 +29,7 @@ export class PersistedQueries {
     return query === undefined || query === known ? known : null;
   }
 
-  /**
-   * Puts the document where yoga reads it, or refuses the request. Must run before every plugin that reads documents.
-   */
+  /** Puts the document where yoga reads it, or refuses the request. Must run before all plugins that read documents. */
   readonly plugin: Plugin = {
     onParams: ({ params, setParams }) => {
       const extensions = params.extensions as Extensions | undefined;

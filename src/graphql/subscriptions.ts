@@ -44,9 +44,7 @@ export function takeEvents(
   };
 }
 
-/**
- * A subscription that did not start has no `data`: without an explicit status it would be answered as a server error.
- */
+/** A subscription that did not start has no `data`: without a status it would be answered as a server error. */
 function giveStatus(result: ExecutionResult): void {
   if ("data" in result) return;
   for (const { originalError, extensions } of result.errors ?? [])

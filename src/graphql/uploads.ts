@@ -152,9 +152,7 @@ export const metadataInputType = oncePerBuilder((builder: Builder) => {
 type GivenMetadata = ReturnType<typeof metadataInputType>["$inferInput"];
 type GivenTrait = NonNullable<GivenMetadata["attributes"]>[number];
 
-/**
- * Converts the input for the use case. @throws ServiceError `invalid_type` for faults that the schema cannot express.
- */
+/** Converts the input for the use case. @throws ServiceError `invalid_type` for faults beyond the schema. */
 export function readMetadata(input: GivenMetadata): MetadataInput {
   return {
     name: input.name,

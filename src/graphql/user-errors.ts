@@ -39,10 +39,7 @@ export const userErrorType = oncePerBuilder((builder) =>
 /** A mutation's payload: its result, or the errors that prevented it. */
 export type Payload<T> = Partial<T> & { userErrors: readonly UserError[] };
 
-/**
- * The type of a mutation's payload: the given fields and `userErrors`. @param mutations the mutations that return it,
- * in words.
- */
+/** The type of a mutation's payload: the fields and `userErrors`. @param mutations those that return it, in words. */
 export function payloadType<T extends object>(
   builder: Builder,
   name: string,

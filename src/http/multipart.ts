@@ -22,10 +22,7 @@ export interface MultipartLimits {
 
 /** Parts that may wait to be read before the connection is paused. */
 const waitingParts = 32;
-/**
- * A body with shorter parts than this on average is parsed in pieces of this size: hundreds of parts at once would
- * block the event loop.
- */
+/** Bodies with shorter parts are parsed in pieces of this size: hundreds at once would block the event loop. */
 const pieceBytes = 4_096;
 
 /**

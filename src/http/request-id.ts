@@ -5,9 +5,7 @@ const digits = 24;
 let store = "";
 let used = 0;
 
-/**
- * A new id for one request, for its answer and every log line about it. Prefixed, because a bare UUID could be a key.
- */
+/** A new id for one request, for its answer and its log lines. Prefixed, because a bare UUID could be a key. */
 export function newRequestId(): string {
   if (used >= store.length) {
     store = randomBytes(128 * digits).toString("hex");

@@ -29,9 +29,7 @@ export class JsonText {
     return this.#pieces;
   }
 
-  /**
-   * Releases the pieces' memory; nothing may read them afterwards. Without this call the garbage collector frees it.
-   */
+  /** Releases the pieces' memory; nothing may read them afterwards. Otherwise the garbage collector frees it. */
   release(): void {
     const lent = this.#lent ?? [];
     this.#lent = null;

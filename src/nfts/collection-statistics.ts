@@ -15,10 +15,7 @@ export interface CollectionStatistics {
   /** Token ids with a supply above zero, from the contract's counter. */
   tokenCount: bigint;
   transferCount: bigint;
-  /**
-   * Tokens of ERC-2309 ranges beyond the index's allowance: only those that moved in another way are listed and
-   * counted.
-   */
+  /** Tokens of ERC-2309 ranges beyond the index's allowance: they are listed and counted only once they moved. */
   withheldTokens: bigint;
   /** Unix time in microseconds. */
   computedAtMicros: bigint;

@@ -236,9 +236,7 @@ function previewWriter(name: string, layout: Layout): Write<OpenItem> {
   };
 }
 
-/**
- * Writes the URL of our own copy. The part is the copy's path as a JSON string, or any other text if there is no copy.
- */
+/** Writes the URL of our own copy. The part is its path as a JSON string, or another text if there is no copy. */
 function ownCopy(name: string, part: number, base: "cachedBase" | "thumbnailBase"): WriteValue {
   const start = byFacts((facts) => `${name}"${facts[base]}`);
   const nothing = new Fixed(`${name}null`);
@@ -337,9 +335,7 @@ function chainWriter(name: string): Write<{ facts: Facts }> {
   return ({ facts }) => out.put(chain(facts));
 }
 
-/**
- * A text that depends only on `facts`, which are the same for a page and mostly for the next one: the last one is kept.
- */
+/** A text that depends only on `facts`, which are the same for a page and mostly for the next: the last is kept. */
 function byFacts(text: (facts: Facts) => string): (facts: Facts) => Fixed {
   let last: { facts: Facts; fixed: Fixed } | null = null;
   return (facts) => {

@@ -138,15 +138,9 @@ function copyUrl(column: string, description: string): Field<string | null> {
   return { ...shortText(column, description), json, around: undefined, copy: true };
 }
 
-/**
- * Stands in the place of our copy's path if there is no copy, but previews are made of the picture that the metadata
- * links to.
- */
+/** Replaces our copy's path if there is no copy, but previews are made of the picture that the metadata links to. */
 export const linkedMark = "link";
-/**
- * The schemes of links that previews are made of. Only the first characters are compared: a link may be a megabyte of
- * data.
- */
+/** The schemes of links that previews are made of. Nothing else is compared: a link may be a megabyte of data. */
 const linkStart = "^(ipfs|https?|ar|data):";
 
 /** The path of our own copy of the picture, or whether previews are made of the one that the metadata links to. */

@@ -92,10 +92,7 @@ export class ItemBytes {
   }
 }
 
-/**
- * Whether any of a word's four bytes is the mark. XOR makes such a byte zero, and subtracting 1 from each byte borrows
- * only from a zero.
- */
+/** Whether a word contains the mark: XOR makes that byte zero, and only a zero byte borrows when 1 is subtracted. */
 function hasPartMark(word: number): boolean {
   const other = word ^ (partByte * 0x01010101);
   return ((other - 0x01010101) & ~other & 0x80808080) !== 0;
@@ -112,9 +109,7 @@ const recordParts = 1 + storedNames(contractFields).length;
 /** Length of an address in hex digits. */
 export const addressLength = 40;
 
-/**
- * The contracts of a page's items as the bytes that a statement returned, looked up by address (see `contractsSql`).
- */
+/** The contracts of a page's items as bytes from the statement, looked up by address (see `contractsSql`). */
 export class ContractBytes {
   /** Addresses of the ERC-1155 contracts; all others are ERC-721. */
   readonly #multi: ItemBytes | null;

@@ -41,10 +41,7 @@ export interface AccountNftPage extends Page<Nft> {
   total: bigint;
 }
 
-/**
- * The tokens that each account owns on a chain, by contract and token id. An account that never owned any has an empty
- * list.
- */
+/** The tokens that each account owns on a chain, by contract and token id; empty for accounts that never owned any. */
 export async function listNftsOfEachAccount(
   services: Services,
   _caller: Caller,

@@ -37,10 +37,7 @@ export function newestKey(chainId: number, creator?: string): NamedKey {
   return { name: `chain-nfts:${chainId}:${creator?.toLowerCase() ?? ""}`, key };
 }
 
-/**
- * Tokens that an account owns, by contract and token id. The key is `account`, plus `contract` for a list of one
- * contract.
- */
+/** Tokens that an account owns, by contract and token id. The key is `account`, for one contract also `contract`. */
 export function accountList(
   chainId: number,
   { exclude, contract }: { exclude: readonly Standard[]; contract: boolean },
@@ -71,10 +68,7 @@ export function accountList(
   };
 }
 
-/**
- * For ERC-721 the holding's row has everything, and the owner is the account itself; for ERC-1155 the token is looked
- * up.
- */
+/** For ERC-721 the row and the account's address have everything; for ERC-1155 the token is looked up. */
 function heldSources(chainId: number, account: string): ItemSources {
   const [held, row, token] = ["'1'", tokenSources("k"), tokenSources("t")];
   const ofHolder: Partial<Sources> = {

@@ -19,9 +19,7 @@ interface Pass {
   relation: string;
   version: string;
   table: keyof typeof keysOf;
-  /**
-   * Statements to run first, by the names of their results. They read `batch`, which has the rows' keys and `columns`.
-   */
+  /** Statements to run first, by their results' names. They read `batch`, which has the rows' keys and `columns`. */
   first?: Record<string, string>;
   /** The final statement. */
   again: string;

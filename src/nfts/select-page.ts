@@ -24,9 +24,7 @@ export interface PageList {
   values: (parts: bigint[]) => WireValue[];
   /** Distinguishes all SQL texts that `sql` can return. */
   variant: string;
-  /**
-   * @param direction of the scan. @param keysOnly rows may be skipped by number, so the scan should read keys alone.
-   */
+  /** @param direction of the scan. @param keysOnly rows may be skipped by number, so the scan should read only keys. */
   sql: (refs: Refs, direction: "forward" | "backward", keysOnly: boolean, stale: Stale) => ListSql;
   /** A further condition on `k`: SQL pieces with a value after each but the last; `keyContract`: the key's contract. */
   filter?: { texts: readonly string[]; values: readonly (WireValue | typeof keyContract)[] };
@@ -43,9 +41,7 @@ export const keyContract = Symbol("contract");
 type Refs = Readonly<Record<string, string>>;
 
 export interface ListSql {
-  /**
-   * SELECT of `contract, token_id` and whatever `sources` and the order need, up to the WHERE conditions; alias `k`.
-   */
+  /** SELECT of `contract, token_id` and what `sources` and the order need, up to the WHERE conditions; alias `k`. */
   keys: string;
   /** The condition for rows after a position, whose parameters start at `$first`. */
   after: (first: number) => string;
@@ -53,9 +49,7 @@ export interface ListSql {
   /** Joined to a key, alias `k`, if its own row lacks some values. */
   join: string;
   sources: ItemSources;
-  /**
-   * SELECT of `total`, and of `standard, record, whole` for a list of one contract; no row: the index does not know it.
-   */
+  /** SELECT of `total`, for a list of one contract also `standard, record, whole`; no row: not in the index. */
   frame: string;
 }
 

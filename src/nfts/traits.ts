@@ -25,18 +25,13 @@ const maxNodes = 30;
 /** Conditions per request, counting every value: each may be looked up for every token of a contract. */
 export const maxTraitConditions = 8;
 
-/**
- * A filter as an SQL condition on the tokens of alias `k` (`token_id`): SQL pieces with a value after each but the
- * last.
- */
+/** A filter as an SQL condition on tokens `k` (`token_id`): SQL pieces with a value after each but the last. */
 export interface TraitCondition {
   texts: readonly string[];
   values: readonly unknown[];
 }
 
-/**
- * The number of conditions in a filter: each value is one, and so is a range, or a name alone. Stops beyond the bounds.
- */
+/** The number of conditions in a filter: each value is one, and so is a range or a name alone. Stops past any bound. */
 export function countConditions(filter: TraitFilter | null | undefined, depth = 0): number {
   if (!filter || depth > maxNodes) return 0;
   const inner = [...(filter.and ?? []), ...(filter.or ?? []), ...(filter.not ? [filter.not] : [])];
@@ -128,10 +123,7 @@ export interface TraitSummary {
 const shownValues = 100;
 const shownTraits = 200;
 
-/**
- * How often each trait and value occurs in the metadata of several contracts of a chain, in one statement. An unknown
- * contract has none.
- */
+/** How often each trait and value occurs in contracts of a chain, in one statement. An unknown contract has none. */
 export async function listTraitsOfEach(
   services: Services,
   _caller: Caller,

@@ -36,10 +36,7 @@ export async function readOwnBody<F extends Fields>(request: IncomingMessage, fi
   return read;
 }
 
-/**
- * Reads the members of a body under all their names. Faults are collected in `input`; until `input.check()` a faulty
- * member reads as absent.
- */
+/** Reads a body's members under all their names. A faulty one reads as absent until `input.check()` throws. */
 export function readBody<F extends Fields>(input: Input, fields: F): InputOf<F> {
   const read = fieldsIn("v0", fields).map(([name, field]) => [name, readField(input, name, field)] as const);
   return Object.fromEntries(read) as InputOf<F>;

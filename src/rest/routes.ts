@@ -74,10 +74,7 @@ export function createV0(services: Services): Hono<V0Env> {
   return app;
 }
 
-/**
- * Checks the key, and admits the request by its scope, quota and rate. @param costOf requests that it takes from its
- * bucket.
- */
+/** Checks the key, and admits the request by its scope, quota and rate. @param costOf its cost in requests. */
 function admit(services: Services, costOf: (c: Context<V0Env>) => number): MiddlewareHandler<V0Env> {
   return async (c, next) => {
     const { incoming } = c.env;
@@ -114,10 +111,7 @@ function addServiceInfo(app: V0App): void {
 const noImages = "this service keeps no index of what pictures look like; compare metadata with GET /v0/search";
 const noMarket = "this service indexes no market, so it knows no volumes and sales to rank contracts by";
 
-/**
- * Operations of the original service that this one does not have, and why: clients get the reason instead of
- * `not_found`.
- */
+/** Operations of the original service that this one lacks, and why: clients get the reason, not `not_found`. */
 const operations: readonly [method: string, path: string, why: string][] = [
   ["POST", "/recommendations/similar_nfts/urls", noImages],
   ["POST", "/recommendations/similar_nfts/files", noImages],

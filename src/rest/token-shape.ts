@@ -115,10 +115,7 @@ export function createdItemBody(nft: Nft, show: { metadata: boolean; contract: b
   return { ...Object.fromEntries(members), owner_addresses: nft.holders ?? [] };
 }
 
-/**
- * The URL from which a browser gets the file if we have no copy: IPFS through the configured gateway; null if there is
- * none.
- */
+/** A URL of the file for browsers if we have no copy: IPFS through the configured gateway; null if there is none. */
 export function servedFileUrl(url: string | null, gateway: string): string | null {
   if (url === null) return null;
   const path = /^ipfs:\/\/(?:ipfs\/)?(.+)$/i.exec(url)?.[1];

@@ -20,9 +20,7 @@ export function decimalOf(wei: bigint): string {
   return `${wei < 0n ? "-" : ""}${digits.slice(0, -18)}${fraction && `.${fraction}`}`;
 }
 
-/**
- * A transaction and its link; if the chain was requested by an alias, the link keeps the alias: `rinkeby.etherscan.io`.
- */
+/** A transaction and its link, which keeps the alias if the chain was requested by one: `rinkeby.etherscan.io`. */
 export function transactionMembers(
   { chain, transactionHash: hash }: { chain: Chain; transactionHash: string | null },
   asked: string,

@@ -165,8 +165,7 @@ export function addConsole(app: Hono<AppEnv>, services: Services, pages: WebPage
     const payer = await payerOf(services, rawHeaderValues(incoming, "authorization"));
     const figures = await Promise.all(
       wanted.map(async (one) => {
-        // The more collections one request has, the less often each is re-read, so that together they are
-        // re-read as often as one.
+        // The more collections in one request, the less often each is re-read, so that all cost as much as one.
         const reader = pageReader(services, incoming, one.chain);
         return await figuresOf(services, reader, payer, one, wanted.length);
       }),
@@ -214,8 +213,7 @@ async function figuresOf(
   try {
     const asked = { chain: name, collection: address };
     const sale = await getPublicSale(services, asked, reader, { patience, sinceBlock });
-    // The database counts mints only for an account, and only of collections deployed here. Otherwise the rest is shown
-    // alone.
+    // The database counts mints only for accounts, and of collections deployed here. Otherwise the count is left out.
     const isCounted = payer !== null && sale.deployedHere;
     const counted = isCounted ? await getMintsByHour(services, payer, sale).catch(ifRefused) : null;
     return { ...place, sale: saleBody(sale), mints_by_hour: counted, error: null };

@@ -190,9 +190,7 @@ function streamed(c: Context, services: Services, chunks: AsyncIterable<Uint8Arr
   return Readable.toWeb(Readable.from(watched, { objectMode: false })) as ReadableStream<Uint8Array>;
 }
 
-/**
- * The same chunks with the first one already read, so that unreadable content fails while an error status can be sent.
- */
+/** The same chunks with the first one already read: unreadable content fails while an error can still be sent. */
 async function begun(chunks: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Uint8Array>> {
   const iterator = chunks[Symbol.asyncIterator]();
   let next = await iterator.next();

@@ -49,10 +49,7 @@ const refusedTypes = new Map([
   ["application/x-tar", refusals["tar"]],
 ]);
 
-/**
- * The format requested by the query and the `Accept` header. The query comes first, then the greatest weight, then the
- * first in the list.
- */
+/** The format by the query and the `Accept` header: the query first, then the greatest weight, then the first one. */
 export function chooseFormat(query: URLSearchParams, acceptHeader: string | undefined): Wanted | Refusal {
   const accepted = parseAccept(acceptHeader ?? "").filter(({ q }) => q > 0);
   for (const accept of accepted) accept.type = accept.type.toLowerCase();

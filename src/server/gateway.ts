@@ -20,10 +20,7 @@ import {
 import { carType, chooseBlocks, chooseFormat, documentTypes, rawType } from "./gateway-format.ts";
 import { documentPage, listedEntries, listingPage, pagesVersion } from "./listing-page.ts";
 
-/**
- * Milliseconds of the process for a listing, converting a block, a block on the path of a CAR, and starting a stored
- * CAR.
- */
+/** Milliseconds for a listing, converting a block, a block on the path of a CAR, and starting a stored CAR. */
 const [listingMs, convertingMs, blockMs, storedCarMs] = [20, 5, 0.2, 10];
 
 const indexPolicy =
@@ -122,10 +119,7 @@ async function answerFile(request: GatewayRequest, file: ReadFile): Promise<Resp
   return await respond(request, representation, { keep: true });
 }
 
-/**
- * A directory's own index page, in a sandbox without scripts and forms, with pictures and styles from the same
- * directory.
- */
+/** A directory's own index page, in a sandbox without scripts and forms, with the directory's pictures and styles. */
 async function answerIndex(request: GatewayRequest, directory: ReadContent, index: ReadFile): Promise<Response> {
   return await respond(request, {
     etag: `"${directory.cid}"`,

@@ -7,10 +7,7 @@ import type { Services } from "../services.ts";
 import type { ThumbnailWidth } from "../thumbnails/bounds.ts";
 import { clientOf, keptAs, makingMs, requestOf, sendThumbnail, widthOf } from "./thumbnail-answer.ts";
 
-/**
- * Milliseconds of this process for fetching from another server, and for each byte that it reads, decodes and passes
- * on.
- */
+/** Milliseconds for fetching from another server, and for each byte that is read, processed and passed on. */
 const [fetchMs, byteMs] = [3, 10 / 1_048_576];
 const forADay = "public, max-age=86400";
 /** We may store a copy of a token's picture, and its metadata may come to name another one. */

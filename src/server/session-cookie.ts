@@ -5,10 +5,7 @@ import { refuseEarly } from "../admission/throttle-failures.ts";
 import { isLoopback, isOwnHost } from "../http/own-host.ts";
 import type { Services } from "../services.ts";
 
-/**
- * Reads that the console's pages make outside the APIs: the account pays for them, not the address it shares with
- * others.
- */
+/** Reads of the console's pages outside the APIs: the account pays for them, not the address it shares with others. */
 const ofPages = /^\/(console\/(balance\/|figures\b|requests\b)|mint\/[^/?]+\/[^/?]+\/sale\b)/;
 
 /** `session` is the key of a signed-in browser; `browser` ties a nonce to the browser that asked for it. */

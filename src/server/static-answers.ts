@@ -21,9 +21,7 @@ const leastBytes = 1_024;
 /** The best quality takes seconds per megabyte. */
 const quality = 6;
 
-/**
- * Answers that are the same for everybody: made once, compressed once, and not sent again to clients that have them.
- */
+/** Answers that are the same for everybody: made once, compressed once, and not resent to clients that have them. */
 export class StaticAnswers {
   /** By name, and by content hash. */
   readonly #kept = new LRUCache<string, StaticAnswer>({ maxSize: allBytes, sizeCalculation: sizeOf });
