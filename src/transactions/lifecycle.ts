@@ -1,29 +1,30 @@
 import type { Hash } from "viem";
 import type { IntentState } from "../db/tables/relay.ts";
 
-// What becomes of a request: its states, the edges between them, and the rules of every step that the chain decides. Nothing
-// here asks, waits, stores or looks at a clock (test/transactions/lifecycle.test.ts). Submitting has its own steps (submit/).
+// The states of a request, the edges between them, and the rules of every transition that the chain decides. This
+// module is pure: no I/O, no storage, no clock (test/transactions/lifecycle.test.ts). Submitting has its own steps
+// (submit/).
 
 /**
- * Where a request can go from each of its states. `service.intent_edge` has the same edges, and a trigger refuses all
- * others; test/transactions/lifecycle.test.ts compares the two.
+ * The transitions allowed from each state. `service.intent_edge` has the same edges, and a trigger refuses all others;
+ * test/transactions/lifecycle.test.ts compares the two.
  */
 export const lifecycle = {
   // Without a nonce.
   queued: ["held", "signed", "assigned", "batched", "mined", "confirmed", "failed_onchain", "cancelled", "expired"],
   held: ["queued", "signed", "batched", "cancelled", "expired"],
-  // In the transaction of another mint of its contract, whose nonce it is.
+  // In the transaction of another mint of the same contract (the lead), which has the nonce.
   batched: ["queued", "confirmed", "failed_onchain"],
-  // With a nonce, which is its own for ever. Earlier versions gave it before the signature.
+  // Has a nonce, which belongs to it for ever. Earlier versions assigned the nonce before the signature.
   assigned: ["signed", "mined", "nonce_conflict"],
   signed: ["in_flight", "mined", "mined_reverted", "mined_cancellation", "nonce_conflict"],
   in_flight: ["mined", "mined_reverted", "mined_cancellation", "nonce_conflict"],
-  // In a block, which a reorganisation may take back.
+  // In a block, which a reorganisation may remove.
   mined: ["in_flight", "confirmed", "failed_onchain", "nonce_conflict"],
   mined_reverted: ["in_flight", "confirmed", "failed_onchain", "nonce_conflict"],
   mined_cancellation: ["in_flight", "confirmed", "cancelled", "nonce_conflict"],
   confirmed: ["in_flight", "batched", "finalized", "nonce_conflict"],
-  // Its nonce is used up, without its effect.
+  // Its nonce was consumed without the request's effect.
   nonce_conflict: ["confirmed", "failed_onchain", "retried"],
   // Ended. A retried request goes on as a new row.
   finalized: [],
@@ -33,14 +34,14 @@ export const lifecycle = {
   retried: [],
 } as const satisfies Record<IntentState, readonly IntentState[]>;
 
-/** What is done with a request in each of its states: who looks for it, and what a client is told. */
+/** How each state is handled: which loop picks the request up, and what clients see. */
 const phases = {
   /** No nonce yet: the submit loop takes it up. */
   queued: "unassigned",
   held: "unassigned",
-  /** A member of a batch: the confirm loop looks at its lead's transaction. */
+  /** A member of a batch: the confirm loop checks the lead's transaction. */
   batched: "batched",
-  /** A nonce, and in no block: the resubmit loop sends it until it is mined. */
+  /** Has a nonce but is in no block: the resubmit loop sends it until it is mined. */
   assigned: "open",
   signed: "open",
   in_flight: "open",
@@ -48,11 +49,11 @@ const phases = {
   mined: "in_block",
   mined_reverted: "in_block",
   mined_cancellation: "in_block",
-  /** Its nonce was used up without its effect: the confirm loop retries it. */
+  /** Its nonce was consumed without its effect: the confirm loop retries it. */
   nonce_conflict: "conflict",
   /** Shown to clients as done: the confirm loop waits for finality. */
   confirmed: "confirmed",
-  /** Nothing changes any more. */
+  /** Terminal. */
   finalized: "ended",
   failed_onchain: "ended",
   cancelled: "ended",
@@ -72,13 +73,13 @@ function statesIn<P extends Phase>(...wanted: P[]): StateIn<P>[] {
 /** States without a nonce: such a request may still be held, cancelled or expire. */
 export const unassignedStates = statesIn("unassigned");
 
-/** States with a nonce and in no block: such a request can be sent again, replaced, or cancelled at its nonce. */
+/** States with a nonce but in no block: such a request can be sent again, replaced, or cancelled at its nonce. */
 export const openStates = statesIn("open");
 
-/** States in which the confirm loop decides what becomes of a request next, but for `confirmed`. */
+/** States in which the confirm loop decides the next transition, except `confirmed`. */
 export const decidingStates = statesIn("in_block", "conflict");
 
-/** States in which what was asked for is shown as done. */
+/** States in which clients see the request as done. */
 export const confirmedStates: readonly IntentState[] = ["confirmed", "finalized"];
 
 export const undecidedStates: readonly IntentState[] = statesIn(
@@ -94,30 +95,30 @@ export function isUndecided(state: IntentState): boolean {
   return undecidedStates.includes(state);
 }
 
-/** States with a transaction in a block, of which nothing is final. */
+/** States whose transaction is in a block and not yet final. */
 export const inBlockStates = statesIn("in_block", "confirmed");
 
-/** States of a request whose transaction is in a block that may still be taken back. */
+/** States of a request whose transaction is in a block that a reorganisation may still remove. */
 type MinedState = StateIn<"in_block" | "confirmed">;
 
-/** States that no step leads out of. */
+/** Terminal states. */
 export const endedStates = statesIn("ended");
 
-/** A request, as far as a decision depends on it. */
+/** The part of a request that decisions depend on. */
 export interface Tx {
   /** `call`: the operator calls a contract, to mint, move or change something. */
   kind: "deploy" | "update" | "contract" | "call";
   state: IntentState;
-  /** Why it waits, as its row says. */
+  /** The row's reason for waiting. */
   why: string | null;
-  /** Tries before this one. */
+  /** Earlier attempts at this request. */
   tries: number;
   cancelling: boolean;
-  /** Its part in a transaction of several requests: the lead has the nonce. */
+  /** The request's role in a shared transaction: the lead has the nonce. */
   share: "lead" | "member" | null;
-  /** Whether a nonce is reserved for it; of a member for its lead. */
+  /** Whether a nonce is reserved for it; for a member, whether one is reserved for its lead. */
   hasNonce: boolean;
-  /** Where its transaction is mined, as its row says; of a member its lead's. */
+  /** Where its row records its transaction as mined; for a member, the lead's transaction. */
   mined: Place | null;
 }
 
@@ -128,88 +129,92 @@ interface Place {
   blockHash: Hash;
 }
 
-/** A transaction in a block that is on the chain, and what its receipt says. */
+/** A transaction in a canonical block, with the result from its receipt. */
 export interface Outcome extends Place {
-  /** `silent`: it succeeded and does not say that it did what was asked for. */
+  /** `silent`: it succeeded, but nothing in it shows that the request was carried out. */
   how: "ok" | "reverted" | "cancellation" | "silent";
-  /** Why the operator refused this request's call, the others of the transaction aside; empty: it gave no reason. Null: it did not. */
+  /**
+   * The operator's reason for refusing this request's call alone; empty: refused without a reason; null: not refused.
+   */
   refusal: string | null;
 }
 
-/** What one look at the chain saw. */
+/** What one look at the chain showed. */
 export interface Seen {
   head: bigint;
-  /** The newest block that is never taken back. */
+  /** The newest final block. */
   final: bigint;
-  /** Of each set of bytes that has a receipt, newest bytes first; of a member its lead's. */
+  /** The outcome of each set of bytes that has a receipt, newest bytes first; for a member, the lead's. */
   outcomes: readonly Outcome[];
-  /** The hash of block `tx.mined.block`, as enough endpoints say; null while they do not agree. */
+  /** The hash of block `tx.mined.block` as enough endpoints report it; null while they do not agree. */
   blockNow: Hash | null;
-  /** Its nonce is used for good, and for several looks no endpoint had a receipt of its bytes. */
+  /** Its nonce is consumed for good, and over several looks no endpoint had a receipt for its bytes. */
   nonceSpent: boolean;
 }
 
-/** What is asked only where a decision depends on it: each answer costs questions to endpoints. */
+/** Read only where a decision depends on it, since each answer costs calls to endpoints. */
 export interface Answers {
   /** Whether enough endpoints report the outcome. */
   agreement: "agreed" | "denied" | "unknown";
-  /** What is not as asked for; null: nothing. */
+  /** How the chain differs from the request; null: it does not. */
   fault: string | null;
-  /** Whether any endpoint says that the operator has carried it out; that fewer than have to agree answer is a failure. */
+  /**
+   * Whether any endpoint reports that the operator carried the request out; an error if fewer than the quorum answer.
+   */
   done: boolean;
-  /** Whether enough endpoints say so. */
+  /** Whether enough endpoints report that. */
   doneByAll: boolean;
-  /** Whether another transaction has carried it out, or deployed its contract, for good; `fault`: not as it was asked for. */
+  /** Whether another transaction carried it out, or deployed its contract, for good; `fault`: not as requested. */
   elsewhere: "none" | "done" | "fault";
-  /** Whether a contract stands at its address: for good, or of what lost its nonce at all. */
+  /** Whether a contract stands at its address: for good, or, for a request that lost its nonce, at all. */
   stands: boolean;
   /** Whether an update, or a refused call, was mined after its contract. */
   effect: "took" | "none" | "unknown";
-  /** As of `Outcome`. */
+  /** See `Outcome`. */
   refusal: string | null;
-  /** Whether the wallet had no role when it was mined. */
+  /** Whether the wallet lacked the role when the transaction was mined. */
   roleLost: boolean;
   outOfGas: boolean;
   /**
-   * Whose transaction has its nonce: its own, whose bytes were lost; another one of ours; none of ours. `ofOurs`: its own is
-   * one that this service signs, by its form.
+   * Which transaction used the nonce: the request's own, whose bytes were lost; another of ours; or none of ours.
+   * `ofOurs`: the request's own transaction has a form that this service signs.
    */
   usedBy: { by: "unknown" | "ours" | "stranger" } | { by: "own"; outcome: Outcome; ofOurs: boolean };
 }
 export type Question = keyof Answers;
 
-/** What is to be done with a request now. */
+/** The next step for a request. */
 export type Next =
   | { do: "wait" }
-  /** Records where it is mined, if that is new, and moves it. */
+  /** Records the block in which it is mined, if that is new, and moves the request to another state. */
   | { do: "move"; to: IntentState; why?: string; detail?: string; mined?: Outcome }
-  /** It is in no block: its own is not on the chain any more, or an endpoint denies what its receipt says. */
+  /** It is in no block: its block is no longer canonical, or an endpoint contradicts the receipt. */
   | { do: "takeBack"; why: "gone" | "denied" }
-  /** It ends as what another transaction did. */
+  /** It ends with the result of another transaction. */
   | { do: "endElsewhere" }
   /** It goes on as a new row. */
   | { do: "retry" };
 
 export interface Rules {
-  /** Blocks that have to stand before a client is shown an outcome, its own the first. */
+  /** Number of blocks, its own included, that have to stand before a client is shown an outcome. */
   confirmations: bigint;
 }
 
-/** Yields questions, is given their answers, and returns what to do. */
+/** Yields questions, receives their answers, and returns the next step. */
 type Decision = Generator<Question, Next, Answers[Question]>;
 
 const wait: Next = { do: "wait" };
-/** Its transaction came to nothing: it waits for a nonce again, and goes alone. */
+/** The transaction came to nothing: the request waits for a nonce again, and is then sent alone. */
 const released: Next = { do: "move", to: "queued" };
-/** Tries of a request that failed by no fault of its own, beyond the first. */
+/** Retries of a request that failed through no fault of its own. */
 const mostRepetitions = 2;
 const minedStates = { ok: "mined", reverted: "mined_reverted", cancellation: "mined_cancellation" } as const;
 
 /**
- * What becomes of a request by what the chain shows. Absent evidence is never a "no": nothing ends but by a block that enough
- * endpoints report.
+ * Decides the next step of a request from what the chain shows. Missing evidence is never a "no": a request ends only
+ * by a block that enough endpoints report.
  *
- * @param seen of `tx` as it stands; answers are about the same moment or a later one.
+ * @param seen of `tx` as it stands; the answers are from the same moment or a later one.
  */
 export function* decide(tx: Tx, seen: Seen, rules: Rules): Decision {
   switch (tx.state) {
@@ -223,7 +228,7 @@ export function* decide(tx: Tx, seen: Seen, rules: Rules): Decision {
     case "mined_reverted":
     case "mined_cancellation":
     case "confirmed":
-      // A confirmed member becomes what its lead becomes, in the same commit.
+      // A confirmed member changes state with its lead, in the same commit.
       if (tx.share === "member") return wait;
       if (tx.mined) return yield* inBlock(tx, tx.mined, tx.state, seen, rules);
       return tx.state === "mined" && !tx.hasNonce ? yield* afterConflict(tx) : wait;
@@ -260,12 +265,12 @@ function isByOperator({ kind }: Tx): boolean {
 
 function* whileInNoBlock(tx: Tx, { outcomes, final, nonceSpent }: Seen): Decision {
   for (const outcome of outcomes) {
-    // Its first bytes are stored as it becomes `signed`: what is seen of them before is looked at anew.
+    // The first bytes are stored as the request becomes `signed`: outcomes seen before that are read again.
     if (outcome.how === "silent" || (tx.state === "assigned" && outcome.how !== "ok")) continue;
     if (outcome.how === "ok" && tx.kind === "update") {
       const effect = yield* ask("effect");
       if (effect === "unknown") return wait;
-      // Nothing stood there: its nonce is used up for nothing, once that is final.
+      // No contract stood at the address: the nonce was wasted, once that is final.
       if (effect === "none")
         return outcome.block <= final ? move("nonce_conflict", { why: "no_effect", mined: outcome }) : wait;
     }
@@ -289,7 +294,7 @@ function* whileInNoBlock(tx: Tx, { outcomes, final, nonceSpent }: Seen): Decisio
   }
 }
 
-/** Without bytes of its own in the database a request is neither refused nor cancelled by what is found. */
+/** A request without bytes of its own in the database can be recovered as mined, but not as reverted or cancelled. */
 function isOwn({ state, cancelling }: Tx, how: Outcome["how"]): how is keyof typeof minedStates {
   if (how === "silent") return false;
   return how === "ok" || (state !== "assigned" && (how === "reverted" || cancelling));
@@ -316,7 +321,7 @@ function* inBlock(tx: Tx, mined: Place, state: MinedState, seen: Seen, rules: Ru
       const elsewhere = yield* ask("elsewhere");
       if (elsewhere === "done") return { do: "endElsewhere" };
       if (elsewhere === "fault") return show(tx, "another transaction did something else of it, for good");
-      // What another transaction has done is not cancelled: it ends as that, once that is final.
+      // A request that another transaction carried out is not cancelled: it ends with that one, once it is final.
       return isByOperator(tx) && (yield* ask("done")) ? wait : move("cancelled");
     }
     default:
@@ -327,7 +332,7 @@ function* inBlock(tx: Tx, mined: Place, state: MinedState, seen: Seen, rules: Ru
 function* confirm(tx: Tx, isFinal: boolean): Decision {
   const fault = yield* ask("fault");
   if (tx.share === "lead") {
-    // The transaction's own success does not tell that this call was carried out.
+    // The transaction's success does not show that this call was carried out.
     const agreed = yield* ask("doneByAll");
     if (isFinal && (fault !== null || !agreed) && !(yield* ask("done"))) return conflict("batch_failed");
     if (!agreed) return wait;
@@ -335,18 +340,18 @@ function* confirm(tx: Tx, isFinal: boolean): Decision {
   return fault === null ? move("confirmed") : show(tx, fault);
 }
 
-/** What stands there is not what was asked for: it stays as it is, for a person to see. */
+/** The chain differs from the request: it keeps its state, for a person to look at. */
 function show(tx: Tx, fault: string): Next {
   return tx.why === "verification" ? wait : move(tx.state, { why: "verification", detail: fault });
 }
 
 /**
- * What ran out of gas did so because a node estimated too little: it is tried again. So is what was mined while the wallet
- * had no role or before its contract, and the lead of a transaction that failed, maybe by the fault of another request
- * in it. Everything else that the chain refused it refused for good.
+ * A transaction that ran out of gas did so because a node estimated too little: the request is retried. So is one that
+ * was mined while the wallet had no role or before its contract, and the lead of a failed transaction, since another
+ * request in it may have been at fault. Any other refusal by the chain is final.
  */
 function* endReverted(tx: Tx): Decision {
-  // A duplicate of a transaction whose rows were lost: the chain refuses the second.
+  // A duplicate of a transaction whose rows were lost: the chain refuses the second one.
   if ((yield* ask("elsewhere")) !== "none") return { do: "endElsewhere" };
   if (isByOperator(tx) && (yield* ask("done"))) return wait;
   const refusal = tx.share === "lead" ? yield* ask("refusal") : null;
@@ -362,13 +367,13 @@ function* endReverted(tx: Tx): Decision {
   return mayRepeat && (yield* ask("outOfGas")) ? conflict("out_of_gas") : move("failed_onchain");
 }
 
-/** One of several requests of a transaction ends by what the operator logged of it, whatever became of the others. */
+/** A member of a batch ends by what the operator logged for it, whatever became of the others. */
 function* asMember(tx: Tx, seen: Seen, { confirmations }: Rules): Decision {
   const { mined } = tx;
   if (!mined) return (yield* ask("done")) ? yield* endElsewhere() : released;
   const [outcome] = seen.outcomes;
   if (mined.block > seen.head) return wait;
-  // Another block: the look at the lead takes that back.
+  // The block has changed: the round that checks the lead takes it back.
   if (seen.blockNow !== mined.blockHash || outcome?.blockHash !== mined.blockHash) return wait;
   const done = outcome.how === "ok";
   if (done ? seen.head - mined.block + 1n < confirmations : mined.block > seen.final) return wait;
@@ -379,7 +384,7 @@ function* asMember(tx: Tx, seen: Seen, { confirmations }: Rules): Decision {
     return fault === null ? move("confirmed") : show(tx, fault);
   }
   if (yield* ask("done")) return yield* endElsewhere();
-  // The whole transaction failed, or did nothing; or the call had too little gas in it.
+  // The whole transaction failed or did nothing, or this call had too little gas in it.
   if (!outcome.refusal) return released;
   const effect = yield* ask("effect");
   if (effect === "unknown") return wait;
@@ -390,9 +395,10 @@ function* endElsewhere(): Decision {
   return (yield* ask("elsewhere")) === "none" ? wait : { do: "endElsewhere" };
 }
 
-/** Its nonce went to something else, or was lost: it is tried again unless it is done, now or for good. */
+/** Its nonce was used by another transaction, or lost: the request is retried unless it is done, now or for good. */
 function* afterConflict(tx: Tx): Decision {
-  // Of an update with a nonce it is known that it did nothing; of one without, nothing while its collection stands.
+  // An update with a nonce is known to have had no effect; of one without, nothing is known while its collection
+  // stands.
   if (tx.kind !== "update" || !tx.hasNonce) {
     const isDone = isByOperator(tx) ? yield* ask("done") : yield* ask("stands");
     if (isDone) return yield* endElsewhere();

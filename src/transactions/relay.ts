@@ -11,7 +11,7 @@ import { WalletRoles } from "./chain/roles.ts";
 import { RelayFigures } from "./store/figures.ts";
 import { WalletMemory } from "./store/wallets.ts";
 
-/** What a process knows about the paying wallets and factories of its chains; nothing is read before it is wanted. */
+/** What a process knows about the relayer wallets and factories of its chains; everything is read on first use. */
 export function createRelay(signing: SigningBackend): Relay {
   const wallets = new Map<number, readonly Signer[]>();
   const factories = new Map<number, Promise<FactoryContext>>();

@@ -12,22 +12,22 @@ import { type Intent, lostRequest, newestRetry, replacesRecord } from "../store/
 import { fullLimit, type GasReservation, keepLimits, type Limit, readLimit, refusalOf } from "../submit/budget.ts";
 import type { CountedGas } from "../submit/gas-ceiling.ts";
 
-/** What makes two requests one: see `findKey`. */
+/** Identifies repeated requests: see `findKey`. */
 export interface IntentKey {
-  /** As stored: `client:` and the client's own key, valid for ever, or one that was derived. */
+  /** As stored: `client:` and the client's own key, valid for ever, or a derived key. */
   stored: string;
-  /** Without a key of the client's: equal requests within a window are one. */
+  /** The client sent no key: equal requests within a window are one request. */
   derived: boolean;
 }
 
-/** A token id that an earlier mint had, whose token was burned. */
+/** A token id claimed by an earlier mint whose token was burned. */
 export interface FreedClaim {
   tokenId: string;
-  /** Of the mint that had it. */
+  /** Root id of the mint that claimed it. */
   rootId: string;
 }
 
-/** A request that passed every check, with the one address it can end at. */
+/** A request that passed every check, with the one address that it can lead to. */
 export interface NewIntent {
   id: string;
   tenantId: string;
@@ -44,7 +44,7 @@ export interface NewIntent {
   initData: Hex;
   salt: Hex;
   predicted: Address;
-  /** Of a mint: claims on its contract that end when it is accepted. */
+  /** For a mint: claims on its contract that end when it is accepted. */
   freed?: readonly FreedClaim[];
   /** See `countGas`. */
   gas: CountedGas;
@@ -53,15 +53,16 @@ export interface NewIntent {
 }
 
 /**
- * Makes a request durable, once, together with what it may cost: a key that was used gives the earlier intent. Two
- * processes that take the same request at once agree through the unique key, without a lock.
+ * Stores a request once, with its reserved cost; if its key was used, returns the earlier intent. Two processes that
+ * take the same request at once agree through the unique key, without a lock.
  *
- * A limit that only waits for blocks is waited for, a moment.
+ * A limit that is only full of transactions being mined is retried for a moment.
  *
  * @throws ServiceError `value_error` when the key was used for another request; a limit of `planGasReservation`.
  */
 export async function acceptIntent(db: Kysely<Database>, intent: NewIntent): Promise<Intent> {
-  // A long list has a statement of its own: others would wait for it. So has what holds by its place among others of its kind.
+  // A long list gets a statement of its own, since others would wait for it. So does a request whose order among others
+  // of its kind matters.
   const isAlone = isListed(intent) || replacesRecord(intent.kind) || intent.kind === "token_update";
   const name = isAlone ? intent.id : `${intent.tenantId} ${intent.chainId}`;
   const inserted = await withRoom(db, intent.reservation.limits, () => insertTogether(db, name, intent));
@@ -77,7 +78,7 @@ async function findByKey(db: Kysely<Database>, intent: NewIntent): Promise<Inten
 }
 
 /**
- * The request that was accepted under a key; null when there is none.
+ * The request accepted under a key; null when there is none.
  *
  * @throws ServiceError `value_error` when the key was used for another request.
  */
@@ -101,13 +102,13 @@ export async function findRepeated(
 }
 
 /**
- * The key under which a request is stored, and the intent that it repeats: the same request without a key, while the
- * earlier one is under way and ten minutes after it ended, is that one. One that ended without its effect is repeated by
- * nobody: then the request is a new one.
+ * The key under which a request is stored, and the intent that it repeats. Without a client's key, an equal request
+ * repeats the earlier one while that is under way and until ten minutes after it ended. A request that ended without
+ * its effect is not repeated: then the request is a new one.
  *
  * @param given the client's own key, valid for ever; null when it sent none.
  * @param requestHash SHA-256 of the request in canonical form.
- * @returns `key` for a request that repeats nothing, also because the effect of `repeats` was undone since.
+ * @returns `key` for a request that repeats none, also when the effect of `repeats` has been undone since.
  */
 export async function findKey(
   db: Kysely<Database>,
@@ -118,20 +119,20 @@ export async function findKey(
   if (given !== null) return { repeats: null, key: storedKey(given) };
   const rows = await readTogether(db, tenantId, { tenantId, requestHash });
   const live = rows.findLast((row) => row.live);
-  // Counted from committed rows, so that everybody who sees the same past tries the same key.
+  // Counted from committed rows, so that all processes that see the same past try the same key.
   const key = { stored: `derived:${requestHash.toString("hex")}:${rows.length}`, derived: true };
   if (!live) return { repeats: null, key };
   const { live: _, ...row } = live;
   return { repeats: await newestRetry(db, row), key };
 }
 
-/** The intents that equal requests without a key made, oldest first; requests of one account that come together look together. */
+/** The intents of equal requests without a key, oldest first; simultaneous requests of one account share the query. */
 const readTogether = batched(
   async (db: Kysely<Database>, wanted: readonly { tenantId: string; requestHash: Buffer }[]) => {
     const rows = await db
       .selectFrom("service.intent")
       .selectAll()
-      // A clock bucket would make two of one request at its edge: the window starts when the earlier one ends.
+      // A fixed clock bucket would split one request in two at its edge: the window starts when the earlier one ends.
       .select(
         sql<boolean>`(SELECT last.state NOT IN ('expired', 'cancelled', 'failed_onchain')
             AND (last.settled_at IS NULL OR last.settled_at > clock_timestamp() - interval '10 minutes')
@@ -157,21 +158,22 @@ const readTogether = batched(
   { most: 32, retryIndividually: false },
 );
 
-/** @param given the client's own key; one that we derived and returned means the same when it comes back. */
+/** @param given the client's own key; a derived key that we returned keeps its meaning when a client sends it. */
 export function storedKey(given: string): IntentKey {
   const ours = /^derived:[0-9a-f]{64}:\d{1,9}$/.test(given);
   return { stored: ours ? given : `client:${given}`, derived: false };
 }
 
 /**
- * One statement and nothing around it: from its start to its commit everybody who spends from the same limits waits. Requests
- * of one account and chain that come meanwhile share the next one; where it is refused, each is tried alone.
+ * A single statement without a surrounding transaction, because all who spend from the same limits wait from its start
+ * to its commit. Requests of one account and chain that arrive meanwhile share the next one; if that is refused, each
+ * is tried alone.
  *
  * @returns undefined when the key was used.
  */
 const insertTogether = batched(
   (db: Kysely<Database>, intents: readonly NewIntent[]) =>
-    // The scope of the first request may be of another account by now: one document can sign up as somebody else.
+    // The first caller's tenant scope may have changed by now: one document can sign up as another account.
     withTenantScope(() => {
       setTenant(intents[0]?.tenantId ?? "");
       return insertIntents(db, intents);
@@ -183,7 +185,7 @@ async function insertIntents(
   db: Kysely<Database>,
   asked: readonly NewIntent[],
 ): Promise<readonly (Intent | undefined)[]> {
-  // Two processes that are sent the same requests take their keys in the same order.
+  // Two processes that get the same requests lock their keys in the same order.
   const intents = [...new Map(asked.map((intent) => [intent.id, intent] as const)).values()].sort((a, b) =>
     a.key.stored < b.key.stored ? -1 : 1,
   );
@@ -200,7 +202,7 @@ async function insertIntents(
       -- signature, or of the reason why there is none. So those who wait for the same limits do not wait for the disk.
       set_config('synchronous_commit', 'off', true) AS synchronous
     FROM inserted`.execute(db);
-  // Everything is decided and nothing is stored: the statement is not on its way yet.
+  // Everything is decided and nothing is stored: the statement has not been sent yet.
   failpoint("accept-before-commit");
   const { rows } = await statement;
   const inserted = new Map(rows.map(({ kept: _kept, synchronous: _synchronous, ...row }) => [row.id, row] as const));
@@ -235,7 +237,7 @@ function listsOf(intents: readonly NewIntent[]) {
     SELECT id, tenant_id, root, entries FROM inserted JOIN (VALUES ${sql.join(lists)}) AS l (id, root, entries) USING (id)),`;
 }
 
-/** The trigger that claims the ids for these mints runs after it. */
+/** Runs before the trigger that claims the ids for these mints. */
 function freedBy(intents: readonly NewIntent[]) {
   const freed = intents.flatMap(({ id, freed = [] }) => freed.map((claim) => ({ id, ...claim })));
   if (freed.length === 0) return sql``;
@@ -249,16 +251,16 @@ function freedBy(intents: readonly NewIntent[]) {
 
 const withinMs = 2_000;
 const pollMs = 250;
-/** Requests of one process that wait at a time: a crowd that waits holds connections and looks for nothing. */
+/** Maximum waiting requests per process: a crowd of them would occupy connections for nothing. */
 const mostWaiting = 64;
 
 let waiting = 0;
 
 /**
- * Does what needs room in spending limits. Where a limit is full of what is being mined, and so gives most of it back
- * in a moment, it is tried again for up to two seconds.
+ * Runs work that needs free budget in spending limits. A limit that is full of transactions being mined releases most
+ * of that soon, so the work is retried for up to two seconds.
  *
- * @throws ServiceError which limit has no room, and when it will; whatever else `accept` throws.
+ * @throws ServiceError which limit is exhausted, and until when; any other error of `accept`.
  */
 async function withRoom<T>(db: Kysely<Database>, limits: readonly Limit[], accept: () => Promise<T>): Promise<T> {
   for (const end = performance.now() + withinMs; ; ) {

@@ -10,13 +10,13 @@ import { isInLaterUpdate } from "../store/turns.ts";
 const cancellable: readonly Intent["state"][] = openStates;
 
 /**
- * Cancels a tenant's intent. Without a nonce it is `cancelled` at once. With one, the nonce has to be
- * used up: the worker signs a transaction that does nothing at the same nonce, and the chain decides
- * which of the two is mined; until then the intent keeps its state.
+ * Cancels a tenant's intent. Without a nonce it is `cancelled` at once. With one, the nonce has to be consumed: the
+ * worker signs an empty transaction at the same nonce, and the chain decides which of the two is mined; until then the
+ * intent keeps its state.
  *
- * @returns the intent as it stands; look at its state, and at `cancel_requested_at`.
+ * @returns the intent's row; check its state, and `cancel_requested_at`.
  * @throws ServiceError `not_found`; `value_error` when it is mined or has ended already, or when a later update, whose
- *   record contains what this one changes, is signed.
+ *   record includes this one's changes, is signed.
  */
 export async function cancelIntent(services: RelayContext, tenantId: string, id: string): Promise<Intent> {
   for (let tries = 0; tries < 20; tries += 1) {
@@ -33,7 +33,7 @@ export async function cancelIntent(services: RelayContext, tenantId: string, id:
   throw new ServiceError("service_unavailable", "other processes are working on it", { retryAfterSeconds: 1 });
 }
 
-/** After rows were lost, a request without a nonce may stand on the chain. */
+/** After rows were lost, a request without a nonce may already be done on the chain. */
 async function requireUndone(services: RelayContext, intent: Intent): Promise<void> {
   const chain = services.chains.find(({ id }) => id === intent.chain_id);
   if (chain && (await askNode(chain, () => isIntentDone(services, chain, intent))))

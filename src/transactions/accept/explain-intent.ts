@@ -6,7 +6,7 @@ import { type Intent, isOperation, isUnassigned } from "../store/intents.ts";
 import { findReservation, listAttempts } from "../store/nonces.ts";
 import { tokensOf } from "../store/payloads.ts";
 
-/** What each state means for the person who has to decide whether to do something. */
+/** The meaning of each state, for a person who has to decide whether to act. */
 const meanings: Record<Intent["state"], string> = {
   queued: "accepted; it has no nonce yet",
   held: "accepted, but something has to change first; it is tried again by itself",
@@ -54,11 +54,11 @@ const reasons: Record<string, string> = {
 };
 
 /**
- * The whole story of one request, for an operator: every retry, its nonce, each set of
- * bytes ever signed, and what each node reported about it.
+ * The full history of one request, for an operator: every retry, its nonce, each set of bytes ever signed, and each
+ * node's answers to it.
  *
  * @param wanted id of any retry, a transaction hash, or an address.
- * @returns lines of text; null when nothing is known by this name.
+ * @returns lines of text; null when nothing matches.
  */
 export async function explainIntent(db: Kysely<Database>, wanted: string): Promise<string[] | null> {
   const roots = await findRoots(db, wanted);
@@ -141,7 +141,7 @@ async function explainOne(db: Kysely<Database>, intent: Intent): Promise<string[
   return [...lines, ""];
 }
 
-/** Whose tokens a mint, update, burn or transfer is about. */
+/** The tokens and receivers of a mint, update, burn or transfer. */
 function tokenLines(intent: Intent): string[] {
   if (!["mint", "token_update", "burn", "transfer"].includes(intent.kind)) return [];
   return tokensOf(intent).tokens.map(({ tokenId, to, uri, quantity }) => {
@@ -155,7 +155,7 @@ function tokenLines(intent: Intent): string[] {
   });
 }
 
-/** The states it came to, oldest first. Going back to `in_flight` is a reorganisation. */
+/** Its states, oldest first. A return to `in_flight` is a reorganisation. */
 async function history(db: Kysely<Database>, intent: Intent): Promise<string[]> {
   const rows = await db
     .selectFrom("service.intent_history")
@@ -171,7 +171,7 @@ async function history(db: Kysely<Database>, intent: Intent): Promise<string[]> 
   });
 }
 
-/** @param alone it has a nonce of its own by now. */
+/** @param alone it now has a nonce of its own. */
 function placeInBatch(intent: Intent, alone: boolean): string {
   return alone || isUnassigned(intent) ? "goes alone: nothing came of the transaction of" : "in the transaction of";
 }

@@ -10,20 +10,20 @@ import type { RelayContext } from "../chain/context.ts";
 import { readChainPace } from "../chain/view.ts";
 import { type Intent, lostRequest, replacesRecord } from "../store/intents.ts";
 
-/** How far a request is on its way to a signature (`service.signing_of`). */
+/** A request's progress towards a signature (`service.signing_of`). */
 export interface Signing {
   id: string;
-  /** Of its newest retry, like all that follows. */
+  /** The state of its newest retry, as are all following members. */
   state: IntentState;
-  /** Of a member of a batch: of the request whose transaction it is in. */
+  /** For a member of a batch: the state of its lead. */
   lead_state: IntentState | null;
   version: number;
   expires_at: Date;
-  /** Since its client asked for it. */
+  /** Seconds since its client last asked for it. */
   asked_seconds: number;
   hold_reason: string | null;
   hold_detail: string | null;
-  /** Why the last try came to nothing, where it is not held for it. */
+  /** Why the last attempt failed, unless the request is held for that reason. */
   reason: string | null;
 }
 
@@ -32,20 +32,20 @@ interface Wait {
   ends: (seen: Signing) => boolean;
   begun: number;
   untilMs: number;
-  /** When its row is looked at next. */
+  /** When its row is read next. */
   nextMs: number;
   done: (seen: Signing | null) => void;
   failed: (error: unknown) => void;
 }
 
-/** As a rule the signature is there after some dozens of milliseconds. */
+/** The signature usually exists after some tens of milliseconds. */
 const pauses = [
   { youngerMs: 1_000, pauseMs: 8 },
   { youngerMs: 3_000, pauseMs: 50 },
 ];
 const longestPauseMs = 200;
 
-/** Looks for all requests of this process that wait for their signature, those that are due in one statement. */
+/** Polls for all requests of this process that wait for their signature; those that are due share one statement. */
 export class SignatureLooks {
   readonly #pool: Pick<pg.Pool, "query">;
   readonly #waits = new Set<Wait>();
@@ -57,10 +57,10 @@ export class SignatureLooks {
   }
 
   /**
-   * Waits until a look at a request ends it, or for so long.
+   * Waits until `ends` accepts a reading of the request, or until `ms` have passed.
    *
-   * @returns the last look; null when there is no such request any more.
-   * @throws what the database said at the last look.
+   * @returns the last reading; null when the request no longer exists.
+   * @throws the database's error at the last reading.
    */
   async until(id: string, ends: (seen: Signing) => boolean, ms: number): Promise<Signing | null> {
     return await new Promise((done, failed) => {
@@ -73,7 +73,7 @@ export class SignatureLooks {
   #lookIn(ms: number): void {
     if (this.#looking) return;
     clearTimeout(this.#timer);
-    // Not within the request that happens to be the first: neither its tenant nor its span.
+    // Outside the request that happens to start the timer: neither its tenant nor its span applies.
     this.#timer = withoutSpan(() => withTenantScope(() => setTimeout(() => void this.#look(), ms)));
   }
 
@@ -90,7 +90,7 @@ export class SignatureLooks {
         wait.done(found);
       }
     } catch (error) {
-      // What waits may be signed all the same; it is looked at again.
+      // The requests may be signed all the same; their rows are read again.
       for (const wait of due) {
         if (performance.now() < wait.untilMs) continue;
         this.#waits.delete(wait);
@@ -117,19 +117,25 @@ function pauseAt(ageMs: number): number {
 }
 
 const signWithinMs = 10_000;
-/** An update waits for the one before it to be mined: two blocks, where those are slow. */
+/** An update waits for the one before it to be mined: two blocks, where blocks are slow. */
 const mostTurnMs = 30_000;
-/** A worker tries again and again what was asked for lately (submit-loop.ts). What was not, or is held, is asked for anew. */
+/**
+ * A worker keeps trying requests that were asked for lately (submit-loop.ts). Older and held ones have to be asked for
+ * again.
+ */
 const askedSeconds = 5;
-/** If a request with a nonce is held again for the same reason, its row does not change; after this time it counts as tried. */
+/**
+ * If a request with a nonce is held again for the same reason, its row does not change; after this time it counts as
+ * tried.
+ */
 const triedSeconds = 1;
 
 /**
- * Waits as long as a request may last until a worker has signed an accepted request: then its bytes are on disk, and the
- * relay finishes them whatever happens to this process, which signs nothing itself.
+ * Waits, as long as a request may last, until a worker has signed an accepted request: then its bytes are on disk, and
+ * the relay finishes it whatever happens to this process, which signs nothing itself.
  *
  * @throws ServiceError `service_unavailable` when it was not signed within ten seconds, or two blocks for an update (it
- *   stays queued, and the same request asks for it again); `value_error` when it ended before it was signed.
+ *   stays queued, and repeating the request asks for it again); `value_error` when it ended before it was signed.
  */
 export async function untilSigned(
   services: RelayContext & { signatures: SignatureLooks },
@@ -148,13 +154,14 @@ export async function untilSigned(
   const asksAgain = !isOver(before) && (before.hold_reason !== null || before.asked_seconds > askedSeconds);
   if (asksAgain) await askSignature(services.db, id);
   const ms = replacesRecord(intent.kind) ? await readTurnMs(services, chain) : signWithinMs;
-  // What was held before this request asked is tried once more.
+  // A request that was held before this call is tried once more.
   const isHeld = (seen: Signing) =>
     seen.hold_reason !== null &&
     (!asksAgain || seen.version !== before.version || (seen.state === "assigned" && seen.asked_seconds > triedSeconds));
   const seen = await look((now) => isSigned(now) || isOver(now) || isHeld(now), ms);
   if (isSigned(seen)) return;
-  // Nothing has been committed since it was accepted: this brings that to the disk (accept-intent.ts).
+  // No commit has waited for the disk since it was accepted: this one does, and flushes that one too
+  // (accept-intent.ts).
   if (seen.version === 0 && seen.reason === null) await askSignature(services.db, id);
   throw isOver(seen) ? ended(seen) : notYet(seen);
 }
@@ -163,7 +170,7 @@ async function askSignature(db: Kysely<Database>, id: string): Promise<void> {
   await sql`SELECT service.ask_signature(${id})`.execute(db);
 }
 
-/** A development chain makes its blocks at once, or when it is told to. */
+/** A development chain makes its blocks at once or on command, so block times mean nothing there. */
 async function readTurnMs(services: RelayContext, chain: Chain): Promise<number> {
   return chain.local
     ? signWithinMs
@@ -177,7 +184,7 @@ export function turnMs(blockMs: bigint | null): number {
 
 const unsigned: ReadonlySet<IntentState> = new Set(["queued", "held", "assigned", "nonce_conflict", "retried"]);
 const over: ReadonlySet<IntentState> = new Set(["cancelled", "expired"]);
-/** Of the lead of a batch: its transaction is not signed yet, will not be mined, or did nothing. */
+/** States of a batch's lead in which its transaction is not signed yet, will not be mined, or did nothing. */
 const leadWithout: ReadonlySet<IntentState> = new Set([...unsigned, "cancelled"]);
 
 function isSigned({ state, lead_state }: Pick<Signing, "state" | "lead_state">): boolean {
@@ -218,7 +225,7 @@ export function withoutHash({ id }: Intent, state: Intent["state"]): ServiceErro
   );
 }
 
-/** For a read of what was accepted a moment ago: it cannot be unknown, unless its row was lost since. */
+/** For a read of a request that was accepted a moment ago: it exists, unless its row has been lost since. */
 export function asLost(error: unknown): never {
   throw error instanceof ServiceError && error.code === "not_found" ? lostRequest() : error;
 }

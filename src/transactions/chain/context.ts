@@ -14,7 +14,7 @@ import type { RelayFigures } from "../store/figures.ts";
 import type { WalletMemory } from "../store/wallets.ts";
 import type { WalletRoles } from "./roles.ts";
 
-/** What the relay works with. A process's `Services` has these members and more. */
+/** Dependencies of the relay. A process's `Services` has these members and more. */
 export interface RelayContext {
   config: Config;
   log: Logger;
@@ -25,7 +25,7 @@ export interface RelayContext {
   relay: Relay;
 }
 
-/** The factory that new intents are accepted with, and what its clones run. */
+/** The factory that new intents are accepted with, and the template that its clones delegate to. */
 export interface FactoryContext {
   address: Address;
   template: Address;
@@ -33,39 +33,39 @@ export interface FactoryContext {
   genesisHash: Hash;
 }
 
-/** What a process knows about the paying wallets and factories of its chains. */
+/** What a process knows about the relayer wallets and factories of its chains. */
 export interface Relay {
   /**
-   * The first paying wallet: the admin of collections.
+   * The first relayer wallet: the admin of collections.
    *
    * @throws ServiceError `chain_not_supported` where this installation cannot deploy.
    */
   account(chain: Chain): Signer;
-  /** Every paying wallet; the first one sends updates, all of them deployments. */
+  /** Every relayer wallet; the first one sends updates, all of them send deployments. */
   signers(chain: Chain): readonly Signer[];
-  /** Where they sign. */
+  /** Signs for all of them. */
   signing: SigningBackend;
-  /** @throws ServiceError `chain_not_supported`; `service_unavailable` while the node does not tell. */
+  /** @throws ServiceError `chain_not_supported`; `service_unavailable` while the node does not answer. */
   factory(chain: Chain): Promise<FactoryContext>;
   /**
-   * The paying wallets that the factory lets deploy, as the chain reported within the last block or so.
+   * The relayer wallets that the factory allows to deploy, as of about the last block.
    *
-   * @throws ServiceError `chain_not_supported`; `service_unavailable` while the node does not tell.
+   * @throws ServiceError `chain_not_supported`; `service_unavailable` while the node does not answer.
    */
   deployers(chain: Chain): Promise<readonly Address[]>;
-  /** The same of the operator of product contracts. @throws as `deployers`. */
+  /** The same for the operator of product contracts. @throws as `deployers`. */
   operating(chain: Chain): Promise<readonly Address[]>;
   roles: WalletRoles;
-  /** The next question for roles goes to the chain. */
+  /** Makes the next lookup of roles read the chain. */
   forgetRoles(chain: Chain): void;
   nodes(chain: Chain): Nodes;
-  /** What this process saw, for metrics. */
+  /** Observations of this process, for metrics. */
   figures: RelayFigures;
-  /** What this process knows of the paying wallets that is not in their rows. */
+  /** What this process knows of the relayer wallets and their rows do not have. */
   wallets: WalletMemory;
 }
 
-/** Whether this installation has what it takes to deploy on a chain. */
+/** Whether this installation is configured to deploy on a chain. */
 export function isDeployable(chain: Chain): boolean {
   return chain.factory !== null && hasWallet(chain);
 }
@@ -73,7 +73,7 @@ export function isDeployable(chain: Chain): boolean {
 /**
  * The chain's operator of product contracts.
  *
- * @throws ServiceError `chain_not_supported` with the variables that the operator of the installation has not set.
+ * @throws ServiceError `chain_not_supported` listing the variables that the installation's operator has not set.
  */
 export function requireOperator(chain: Chain) {
   requireDeployable(chain);
@@ -93,7 +93,7 @@ function hasWallet({ relayerKey, relay }: Chain): boolean {
 /**
  * The chain's factory.
  *
- * @throws ServiceError `chain_not_supported` with the variables that the operator has not set.
+ * @throws ServiceError `chain_not_supported` listing the variables that the installation's operator has not set.
  */
 export function requireDeployable(chain: Chain) {
   const { factory } = chain;

@@ -14,7 +14,7 @@ import { verifyDeployment } from "./verify-deployment.ts";
 import { verifyOperation } from "./verify-operation.ts";
 import { readChainView } from "./view.ts";
 
-/** Where the factory says that it made an intent's collection. */
+/** Transaction and block of the event that shows an intent's effect. */
 interface DeploymentLog {
   hash: Hash;
   block: bigint;
@@ -22,9 +22,10 @@ interface DeploymentLog {
 }
 
 /**
- * The factory's event of an intent's collection, by whatever transaction it stands.
+ * The factory's event of an intent's collection, in whatever transaction.
  *
- * @returns null while nothing stands at the intent's address; one endpoint's word, which its caller has to have confirmed.
+ * @returns null while nothing stands at the intent's address. This is the answer of one endpoint, which the caller has
+ *   to have confirmed.
  */
 export async function findDeploymentLog(
   services: RelayContext,
@@ -47,9 +48,9 @@ export async function findDeploymentLog(
 }
 
 /**
- * The operator's event that an intent was carried out, by whatever transaction.
+ * The operator's event that an intent was carried out, in whatever transaction.
  *
- * @returns null while there is none; one endpoint's word, which its caller has to have confirmed.
+ * @returns null while there is none. This is the answer of one endpoint, which the caller has to have confirmed.
  * @throws NodeFault when no endpoint gives a usable answer.
  */
 async function findOperationLog(services: RelayContext, chain: Chain, intent: Intent): Promise<DeploymentLog | null> {
@@ -65,10 +66,10 @@ async function findOperationLog(services: RelayContext, chain: Chain, intent: In
 }
 
 /**
- * Whether the operator has carried a request out, by whatever transaction, at the newest block of any endpoint: then
- * nothing may end it as undone. False for what no operator carries out.
+ * Whether the operator has carried a request out, in whatever transaction, at the newest block of any endpoint: then
+ * the request must not end as undone. False for requests that the operator does not carry out.
  *
- * @throws NodeFault when none says that it has, and fewer than have to agree answer.
+ * @throws NodeFault when no endpoint reports it as done and fewer than the quorum answer.
  */
 export async function isIntentDone(services: RelayContext, chain: Chain, intent: Intent): Promise<boolean> {
   if (!isOperation(intent.kind)) return false;
@@ -84,15 +85,15 @@ export async function isIntentDone(services: RelayContext, chain: Chain, intent:
   return false;
 }
 
-/** Whether enough endpoints say that it was carried out: of a batch the transaction's own success does not tell. */
+/** Whether enough endpoints report it as carried out: the success of a batch's transaction does not show that. */
 export async function agreeOnDone(services: RelayContext, chain: Chain, intent: Intent): Promise<boolean> {
   const done: Hex = `0x${"1".padStart(64, "0")}`;
   return await agreeOnBytes(services.relay.nodes(chain), chain.relay.quorum, doneCall(intent), done);
 }
 
 /**
- * The same on top of a node's mempool. A node may simulate there, and refuse a request whose transaction waits in it. The
- * operator is asked, and the words of the refusal are not read: any contract that is called can choose them.
+ * The same on top of a node's mempool. A node may simulate there, and refuse a request whose transaction waits in it.
+ * The operator contract is asked instead of reading the text of the refusal, which any called contract can choose.
  */
 export async function isIntentPending(services: RelayContext, chain: Chain, intent: Intent): Promise<boolean> {
   if (!isOperation(intent.kind)) return false;
@@ -108,23 +109,23 @@ function doneCall(intent: Intent, at: "latest" | "pending" = "latest") {
   return calls.call(toAddress(intent.factory), data, at);
 }
 
-/** What another transaction than a request's own did of it, for good. */
+/** The final effect that a transaction other than its own had for a request. */
 export interface Elsewhere {
   hash: Hash;
   block: bigint;
-  /** The token of an easy mint, where it is another one than its row has. */
+  /** The token of an easy mint, if it differs from the one in its row. */
   token: EasyToken | null;
-  /** What is not as asked for; null: nothing. */
+  /** How the chain differs from the request; null: it does not. */
   fault: string | null;
 }
 
 /**
- * Looks for another transaction that has fulfilled a request for good: one of a lost row, a duplicate that came first, or one
- * of another holder of the role. Of what the operator carries out it is the event with the intent's name that decides:
- * nobody else can make the operator emit it. The factory puts exactly the request's configuration at its address for every
- * caller.
+ * Looks for another transaction that has fulfilled a request for good: one whose row was lost, an earlier duplicate, or
+ * one of another holder of the role. For requests that the operator carries out, the event with the intent's name
+ * decides: nobody else can make the operator emit it. For deployments, the factory puts exactly the request's
+ * configuration at its address, for every caller.
  *
- * @returns null while there is none, or none for good yet.
+ * @returns null while there is none, or none that is final.
  * @throws ServiceError `service_unavailable` while too few endpoints answer.
  */
 export async function findElsewhere(services: RelayContext, chain: Chain, intent: Intent): Promise<Elsewhere | null> {
@@ -138,7 +139,7 @@ export async function findElsewhere(services: RelayContext, chain: Chain, intent
   if (found.block > finalized) return null;
   const outcome = { hash: found.hash, blockHash: found.blockHash, succeeded: true };
   if ((await agreeOnOutcome(nodes, chain.relay.quorum, outcome)) !== "agreed") return null;
-  // Where several requests share a transaction, its success is not the request's.
+  // If several requests share a transaction, its success is not that of each request.
   if (isOperation(intent.kind) && !(await agreeOnDone(services, chain, intent))) return null;
   const token = await readEasyToken(services, chain, intent, found.hash);
   const asked = token ? { ...intent, ...withEasyToken(intent, token) } : intent;
@@ -151,7 +152,7 @@ export async function findElsewhere(services: RelayContext, chain: Chain, intent
 }
 
 /**
- * Ends a request as what was done elsewhere: as failed where something else stands there than was asked for, because nothing
+ * Ends a request with what another transaction did: as failed if the result differs from the request, because nothing
  * can ever replace that.
  *
  * @param intent in any state that may be confirmed, or `held`.
@@ -172,12 +173,12 @@ export async function endElsewhere(
     if (fault) return await moveIntent(db, queued, "failed_onchain", "verification", fault);
     const place = { found_tx: toBytes(hash), found_block: block };
     const confirmed = await moveIntent(db, queued, "confirmed", null, null, place);
-    // A duplicate's own block is final too: nothing is left to be followed.
+    // The other transaction's block is final too, so nothing is left to follow.
     return confirmed && (await moveIntent(db, confirmed, "finalized"));
   });
 }
 
-/** Both at once. @returns the intent as it stands; null while nothing was done elsewhere. */
+/** `findElsewhere` and `endElsewhere`. @returns the intent's row; null while no other transaction has fulfilled it. */
 export async function endIfDoneElsewhere(services: RelayContext, chain: Chain, intent: Intent): Promise<Intent | null> {
   const elsewhere = await findElsewhere(services, chain, intent);
   if (!elsewhere) return null;

@@ -13,19 +13,19 @@ import { intentName } from "./request-call.ts";
 
 const mintAbi = parseAbi(["function mintToCaller(address caller, uint256 tokenId, string tokenURI) returns (uint256)"]);
 
-/** What a call mints for an easy mint. */
+/** The token that a call mints for an easy mint. */
 export interface EasyToken {
   tokenId: string;
-  /** The call of the contract. */
+  /** The call of the product contract. */
   call: Hex;
 }
 
 /**
- * The token that a call mints for an easy mint: the same one to the same wallet, but for its id. It is drawn from a
- * counter, so a request that is repeated after its rows were lost has drawn another one.
+ * The token that a call mints for an easy mint: equal to the request's, with the same receiver, except for its id. The
+ * id is drawn from a counter, so a request that is repeated after its rows were lost has drawn another one.
  *
  * @param data of the operator's call.
- * @returns null for a call that is none of this request's.
+ * @returns null for a call that does not belong to this request.
  */
 export function easyTokenOf(intent: Intent, to: string | null | undefined, data: Hex): EasyToken | null {
   if (intent.kind !== "mint" || !tokensOf(intent).easy || to?.toLowerCase() !== toAddress(intent.factory)) return null;
@@ -44,7 +44,7 @@ export function easyTokenOf(intent: Intent, to: string | null | undefined, data:
 }
 
 /**
- * The token that a mined transaction minted for an easy mint, by its own bytes: they are proved by its hash.
+ * The token that a mined transaction minted for an easy mint, from its own bytes, which its hash proves.
  *
  * @throws ServiceError `service_unavailable` while the node does not answer.
  */
@@ -60,7 +60,7 @@ export async function readEasyToken(
   return raw && keccak256(raw) === hash ? easyTokenOf(intent, sent.to, sent.input) : null;
 }
 
-/** What an easy mint's row has of a token. */
+/** The columns of an easy mint's row that depend on its token. */
 export function withEasyToken(intent: Intent, { tokenId, call }: EasyToken) {
   const payload = tokensOf(intent);
   const [token] = payload.tokens;
@@ -68,8 +68,8 @@ export function withEasyToken(intent: Intent, { tokenId, call }: EasyToken) {
 }
 
 /**
- * Gives an easy mint the id that a transaction of it has: it is its token, and the id that was drawn since is not. The
- * claim follows (`service.claim_tokens`).
+ * Gives an easy mint the token id of a transaction that carried it out, in place of the id drawn since. The claim
+ * follows (`service.claim_tokens`).
  *
  * @returns null when another process moved the request.
  */

@@ -6,21 +6,21 @@ export interface Fees {
   maxPriorityFeePerGas: bigint;
 }
 
-/** What a node says of fees now; amounts in wei. */
+/** A node's current fee data; amounts in wei. */
 export interface Market {
   /** Of the next block. */
   baseFee: bigint;
   /** The 20th percentile of the tips in each of ten blocks (`eth_feeHistory`). */
   tips: readonly bigint[];
-  /** What the node itself would offer (`eth_maxPriorityFeePerGas`): never less than it takes. Null: it does not say. */
+  /** The node's own suggestion (`eth_maxPriorityFeePerGas`), never below its minimum. Null: it gives none. */
   suggestedTip: bigint | null;
-  /** What a byte of a transaction costs on the chain below, at most (chains of the OP stack); else 0. */
+  /** The maximum L1 data fee per byte of a transaction (chains of the OP stack); else 0. */
   dataByteWei: bigint;
 }
 
-/** The least tips that nodes of a chain named when they refused less, by its policy, and until when they are believed. */
+/** Per chain policy: the minimum tip that a node stated in a refusal, and until when it is believed. */
 const named = new WeakMap<Chain["relay"], { tip: bigint; until: number }>();
-/** A node that still wants as much says so again, which costs one replacement. */
+/** A node that still requires as much states it again, which costs one replacement. */
 const namedMs = 3_600_000;
 
 function namedTip(relay: Chain["relay"]): bigint {
@@ -29,8 +29,8 @@ function namedTip(relay: Chain["relay"]): bigint {
 }
 
 /**
- * Learns from a node's words how much it wants. Within the operator's cap, and no more than a thousand times the chain's least: a
- * node shall not set the price. For an hour.
+ * Learns the minimum tip from a node's error message, for an hour. It is limited to the operator's cap and to a
+ * thousand times the chain's minimum: a node must not set the price.
  *
  * @param words such as bor's "transaction underpriced: gas tip cap 1000000, minimum needed 25000000000".
  */
@@ -43,12 +43,13 @@ export function learnTip({ relay }: Pick<Chain, "relay">, words: string): void {
 }
 
 /**
- * EIP-1559 fees of the next transaction: the tip is the median of the 20th percentiles of ten blocks, where blocks are
- * empty the node's suggestion, and never below the chain's least or what its nodes named. Twice the base fee leaves room for
- * five full blocks in a row. Where gas is free, by all that a node says, it costs nothing.
+ * EIP-1559 fees of the next transaction. The tip is the median of the 20th percentiles of ten blocks, or, where blocks
+ * are empty, the node's suggestion; never less than the chain's minimum or the minimum that its nodes stated. Twice the
+ * base fee leaves a margin for five full blocks in a row. Where all of the node's answers say that gas is free, the
+ * fees are 0.
  *
- * @param waited earlier bytes stayed out of blocks: the tip is what the node suggests, at least. Nodes drop what offers less
- *   than they take, and an eighth more each time would come there late.
+ * @param waited earlier bytes were not mined: the tip is at least the node's suggestion. Nodes drop transactions below
+ *   their minimum, which raises of an eighth would reach late.
  */
 export function freshFees({ relay }: Pick<Chain, "relay">, market: Omit<Market, "dataByteWei">, waited = false): Fees {
   const tips = [...market.tips].sort(compare);
@@ -61,11 +62,11 @@ export function freshFees({ relay }: Pick<Chain, "relay">, market: Omit<Market, 
 }
 
 /**
- * Fees that replace a pending transaction: an eighth more on both, or today's where that is more. Nodes
- * want a tenth more; some round in their own favour.
+ * Fees that replace a pending transaction: an eighth more on both, or today's fees if they are higher. Nodes require a
+ * tenth more; some round in their own favour.
  *
  * @param cap the highest fee per gas allowed.
- * @returns null when the cap leaves no room for a replacement.
+ * @returns null when the cap is too low for a replacement.
  */
 export function bumpFees(old: Fees, fresh: Fees, cap: bigint): Fees | null {
   const needed = { fee: raised(old.maxFeePerGas), tip: raised(old.maxPriorityFeePerGas) };
@@ -76,7 +77,7 @@ export function bumpFees(old: Fees, fresh: Fees, cap: bigint): Fees | null {
   return { maxFeePerGas, maxPriorityFeePerGas: least(maxPriorityFeePerGas, maxFeePerGas) };
 }
 
-/** Where gas is free nothing can be raised: the same bytes would be signed once more. */
+/** Where gas is free nothing can be raised: the same bytes would be signed again. */
 export function isRaised(old: Fees, { maxFeePerGas, maxPriorityFeePerGas }: Fees): boolean {
   return maxFeePerGas > old.maxFeePerGas || maxPriorityFeePerGas > old.maxPriorityFeePerGas;
 }

@@ -14,7 +14,7 @@ import type { Receipt } from "../../rpc/reads.ts";
 import type { RelayContext } from "./context.ts";
 import { readReceipt } from "./view.ts";
 
-/** A signed transaction as a node shows it, of any kind. */
+/** A signed transaction of any type, as a node returns it. */
 interface ShownTransaction {
   type: string;
   nonce: number;
@@ -32,15 +32,15 @@ interface ShownTransaction {
   yParity?: number | undefined;
 }
 
-/** What a transaction offered for its gas; a legacy one has one price for both. */
+/** The fees that a transaction offered; a legacy one has one price for both. */
 export function feesOf({ maxFeePerGas, maxPriorityFeePerGas, gasPrice = 0n }: ShownTransaction) {
   return { maxFeePerGas: maxFeePerGas ?? gasPrice, maxPriorityFeePerGas: maxPriorityFeePerGas ?? gasPrice };
 }
 
 /**
- * The signed bytes of a transaction that a node showed: whether they are its hash's is for the caller to see.
+ * The signed bytes of a transaction that a node returned. The caller has to compare them with the hash.
  *
- * @returns null for a kind that we never sign: neither EIP-1559 nor legacy with a chain's id (EIP-155).
+ * @returns null for a type that we never sign: neither EIP-1559 nor legacy with a chain id (EIP-155).
  */
 export function rawOf(chainId: number, sent: ShownTransaction): TransactionSerialized | null {
   const { nonce, to, input: data, value, gas, r, s, v } = sent;
@@ -61,7 +61,7 @@ export interface SentTransaction {
   to: Address | null;
   data: Hex;
   value: bigint;
-  /** The signed bytes; null for kinds of transaction that we never sign. */
+  /** The signed bytes; null for types that we never sign. */
   raw: Hex | null;
   maxFeePerGas: bigint;
   maxPriorityFeePerGas: bigint;
@@ -70,12 +70,12 @@ export interface SentTransaction {
 }
 
 /**
- * Finds the transactions by which a wallet used some nonces. Nodes answer by hash, not by nonce, so the
- * block is found by halving over the wallet's transaction count: the endpoint has to know the state of
- * the blocks since the first of them.
+ * Finds the transactions in which a wallet used some nonces. Nodes answer by hash, not by nonce, so the block is found
+ * by binary search over the wallet's transaction count: the endpoint has to have the state of all blocks from `from`
+ * on.
  *
  * @param nonces ascending; all used in blocks up to the newest.
- * @param from a block that none of them is in front of: the fewer blocks, the less history the endpoint needs.
+ * @param from a block before which none of them was used: the fewer blocks, the less history the endpoint needs.
  * @throws ServiceError `service_unavailable` when no endpoint answers for blocks that old.
  */
 export async function findNonces(
@@ -101,7 +101,8 @@ export async function findNonces(
       if (sent.chainId !== undefined && sent.chainId !== chain.id)
         throw new ServiceError("service_unavailable", `the ${chain.name} node gave a transaction of another chain`);
       const raw = rawOf(chain.id, sent);
-      // Such a transaction can always be written down again: what does not fit its hash was never signed by the wallet.
+      // Such a transaction can always be serialized again: bytes that do not match the hash were never signed by the
+      // wallet.
       if (raw && keccak256(raw) !== sent.hash)
         throw new ServiceError(
           "service_unavailable",
@@ -123,7 +124,7 @@ export async function findNonces(
   }
   return found.sort((a, b) => Number(a.nonce - b.nonce));
 
-  /** The first block after which the wallet's count is above the nonce. */
+  /** The first block after which the wallet's transaction count is above the nonce. */
   async function blockOfNonce(nonce: bigint, from: bigint, to: bigint): Promise<bigint> {
     let [below, above] = [from, to];
     while (below < above) {

@@ -12,25 +12,25 @@ const feeHistory = z.object({
   reward: z.array(z.array(quantity)).nullish(),
 });
 
-/** Where chains of the OP stack say what data costs on the chain below (`GasPriceOracle`), and Scroll its own. */
+/** Contracts that report the L1 data fee: `GasPriceOracle` on chains of the OP stack, and Scroll's own. */
 const opOracle: Address = "0x420000000000000000000000000000000000000f";
 const scrollOracle: Address = "0x5300000000000000000000000000000000000002";
 const oracles: Readonly<Record<number, Address>> = { 534352: scrollOracle, 534351: scrollOracle };
 const oracleAbi = parseAbi(["function getL1Fee(bytes data) view returns (uint256)"]);
 
-/** Chains whose newest block has no base fee: their nodes take no transaction of EIP-1559. */
+/** Chains whose newest block has no base fee: their nodes take no EIP-1559 transactions. */
 const withoutBaseFee = new WeakSet<Chain>();
 
-/** Whether a chain takes legacy transactions alone, as its nodes said last. */
+/** Whether a chain takes only legacy transactions, according to the last answer of its nodes. */
 export function isLegacy(chain: Chain): boolean {
   return withoutBaseFee.has(chain);
 }
 
-/** Bytes that do not compress: chains of the OP stack charge for what their data would take compressed. */
+/** Incompressible bytes: chains of the OP stack charge for the compressed size. */
 const sampleBytes = 1_024;
 const sampleData = encodeFunctionData({ abi: oracleAbi, functionName: "getL1Fee", args: [noise(sampleBytes)] });
 
-/** Whether a chain has such a contract, and until when that is believed: it was the word of one node. */
+/** Whether a chain has such a contract, and until when that is believed: it was the answer of one node. */
 const known = new WeakMap<Chain, { isThere: boolean; until: number }>();
 const knownForMs = 3_600_000;
 
@@ -43,19 +43,22 @@ function rememberOracle(chain: Chain, isThere: boolean): void {
   if (hasOracle(chain) !== isThere) known.set(chain, { isThere, until: performance.now() + knownForMs });
 }
 
-/** What a transaction has beside its data: nonce, fees, addresses and signature, with room. */
+/** The size of a transaction without its data: nonce, fees, addresses and signature, with a margin. */
 const envelopeBytes = 200n;
 
-/** The price below moves until the transaction is in a block, and no signature bounds it: so many times today's is set aside. */
+/**
+ * The L1 data price moves until the transaction is in a block, and no signature bounds it: this multiple of today's is
+ * reserved.
+ */
 export const dataRoom = 2n;
 
-/** What the data of a transaction takes on the chain below at most, in wei, at today's price; 0 on most chains. */
+/** The maximum L1 data fee of a transaction, in wei, at today's price; 0 on most chains. */
 export function dataFee({ dataByteWei }: Pick<Market, "dataByteWei">, data: Hex): bigint {
   return dataByteWei * (BigInt(size(data)) + envelopeBytes);
 }
 
 /**
- * Asks one node for what fees depend on, and for more in the same request.
+ * Asks one node for all data that fees depend on, and for `more` in the same request.
  *
  * @returns the market with the newest block, and the answers to `more` in their order.
  * @throws NodeFault when the node gives no usable answer.
@@ -87,7 +90,7 @@ export async function askMarket(
   return { market: readMarket(block, history, tip, dataByteWei), answers: rest.slice(oracle.length) };
 }
 
-/** A node that has no history of fees tells the base fee by its newest block. */
+/** If the node has no fee history, the base fee is taken from its newest block. */
 function readMarket(
   block: Block,
   history: RpcResult | undefined,
@@ -97,18 +100,19 @@ function readMarket(
   const suggested = tip && "result" in tip ? quantity.safeParse(tip.result).data : undefined;
   const suggestedTip = suggested ?? null;
   if (history && "error" in history && block.baseFeePerGas !== undefined)
-    // The next block's is an eighth higher at most.
+    // The next block's base fee is at most an eighth higher.
     return { block, baseFee: (block.baseFeePerGas * 9n + 7n) / 8n, tips: [], suggestedTip, dataByteWei };
   const { baseFeePerGas, reward } = parse(feeHistory, history, "a fee history");
-  // One entry more than there are blocks: the last is of the next block.
+  // There is one more entry than blocks: the last one is for the next block.
   const tips = (reward ?? []).flatMap((of) => of.slice(0, 1));
   return { block, baseFee: baseFeePerGas.at(-1) ?? 0n, tips, suggestedTip, dataByteWei };
 }
 
 /**
- * Per byte, rounded up; 0 on a chain that has no such contract: some nodes answer a call of an address without code by an error.
+ * The data price per byte, rounded up; 0 on a chain without such a contract: some nodes answer a call to an address
+ * without code with an error.
  *
- * @throws NodeFault when the node does not say: a transaction must not be sent for a price that nobody knows.
+ * @throws NodeFault when the node does not answer: a transaction must not be sent at an unknown price.
  */
 async function readDataPrice(
   node: Pick<Node, "ask">,
@@ -136,11 +140,11 @@ function noise(bytes: number): Hex {
   return text as Hex;
 }
 
-/** How long fees that were read are what a request is likely to pay; each simulation reads them anew. */
+/** How long fees are used as a request's likely fees; each simulation reads them again. */
 const cachedMs = 15_000;
-/** A request does not wait longer for them: what it reserves is raised before it is signed. */
+/** A request waits no longer than this for them: its reservation is raised before it is signed. */
 const timeoutMs = 1_000;
-/** Of the operator's cap, where no fee was ever read. */
+/** Divides the operator's cap, for a guess where no fee was ever read. */
 const guessedShare = 20n;
 
 interface KnownFees {
@@ -149,28 +153,30 @@ interface KnownFees {
   readAt: number;
 }
 
-/** By chain as this process knows it; a chain's object is one process's. */
+/** By this process's object of the chain. */
 const knownFees = new WeakMap<Chain, KnownFees>();
 const reading = new WeakMap<Chain, Promise<void>>();
 
-/** Remembers what a transaction is signed with at the moment. */
+/** Remembers the fees that transactions are signed with now. */
 export function recordFees(chain: Chain, { maxFeePerGas }: Fees, dataByteWei: bigint): void {
   knownFees.set(chain, { maxFeeWei: maxFeePerGas, dataByteWei, readAt: performance.now() });
 }
 
-/** The fee per gas that a transaction is likely to be signed with now, as far as this process knows; within the cap. */
+/**
+ * The fee per gas at which a transaction would probably be signed now, as far as this process knows; within the cap.
+ */
 export function likelyFee(chain: Chain): bigint {
   const { maxFeeWei } = chain.relay;
   const likely = knownFees.get(chain)?.maxFeeWei ?? maxFeeWei / guessedShare;
   return likely < maxFeeWei ? likely : maxFeeWei;
 }
 
-/** What a byte costs on the chain below, as far as this process knows. */
+/** The L1 data fee per byte, as far as this process knows. */
 export function likelyDataPrice(chain: Chain): bigint {
   return knownFees.get(chain)?.dataByteWei ?? 0n;
 }
 
-/** Sees to it that `likelyFee` is not old, where the node tells in time; it never fails. */
+/** Refreshes the fees of `likelyFee` if they are old and the node answers in time; never fails. */
 export async function refreshFees(services: RelayContext, chain: Chain): Promise<void> {
   const { readAt = Number.NEGATIVE_INFINITY } = knownFees.get(chain) ?? {};
   if (performance.now() - readAt < cachedMs) return;
@@ -190,7 +196,7 @@ function readFees(services: RelayContext, chain: Chain): Promise<void> {
       const { market } = await askMarket(node, chain);
       recordFees(chain, freshFees(chain, market), market.dataByteWei);
     })
-    // A node that is away is met again by the simulation, which says so.
+    // The simulation will report a node that is away.
     .catch(() => undefined)
     .finally(() => reading.delete(chain));
   reading.set(chain, asked);

@@ -15,22 +15,22 @@ import type { RelayContext } from "./context.ts";
 import { findOtherSetting, productAbi, rolesOf } from "./product-record.ts";
 import { encodeFrozen, intentName, nameInOperation } from "./request-call.ts";
 
-/** What of a transaction tells whether this service could have signed it. */
+/** The parts of a transaction that show whether this service could have signed it. */
 interface Content {
   to: Address | null;
   data: Hex;
   value: bigint;
-  /** Null for kinds of transaction that we never sign. */
+  /** Null for types that we never sign. */
   raw: Hex | null;
   gas: bigint;
 }
 
-/** `external`: no paying wallet may sign it, so somebody else has the key, or it was a person's doing. */
+/** `external`: no relayer wallet may sign it, so somebody else has the key, or a person sent it by hand. */
 export type ContentKind = CallKind | "cancellation" | "external";
 
 /**
- * What a transaction of a paying wallet does, by its form alone (the rules of signing/rules.ts). That an update's
- * target is a collection of ours is left to `isOwnCollection`.
+ * Classifies a transaction of a relayer wallet by its form alone (the rules of signing/rules.ts). Whether an update's
+ * target is one of our collections is left to `isOwnCollection`.
  */
 export function kindOfContent(chain: Chain, wallet: Address, content: Content): ContentKind {
   const { to, data, value, raw, gas } = content;
@@ -44,7 +44,7 @@ export function kindOfContent(chain: Chain, wallet: Address, content: Content): 
   return selector === updateSelector ? "update" : "external";
 }
 
-/** The root of the request that a call of the factory or operator is for; null when it is the name of none of ours. */
+/** The root of the request that a call of the factory or operator is for; null when its name is not one of ours. */
 export function rootOf(data: Hex): string | null {
   const name = nameInDeployment(data) ?? nameInOperation(data);
   const uuid = /^0x0{32}([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})$/.exec(name ?? "");
@@ -60,7 +60,7 @@ function nameInDeployment(data: Hex): Hex | null {
   }
 }
 
-/** Whether a call is the one of a request; of an update of a record, whether it sets everything that is asked for. */
+/** Whether a call is a request's own; for an update of a record, whether it sets everything requested. */
 export function isCallOf(intent: Intent, to: Address | null | undefined, data: Hex): boolean {
   if (intent.kind === "update") return setsAllOf(intent, to, data);
   if (intent.kind === "contract_update") return setsContract(intent, to, data);
@@ -102,15 +102,15 @@ function setsAllOf(intent: Intent, to: Address | null | undefined, data: Hex): b
   }
 }
 
-/** Addresses and hashes in any letter case; URIs as they are. */
+/** Ignores the letter case of addresses and hashes; URIs stay as they are. */
 function spelled(value: unknown): string {
   const text = String(value);
   return /^0x[0-9a-fA-F]+$/.test(text) ? text.toLowerCase() : text;
 }
 
 /**
- * Whether our factory made a contract: asked of the database first, which may have forgotten it, then of every endpoint.
- * One that has its event suffices. That there is none closes a wallet, so as many as have to agree on anything must say it.
+ * Whether our factory made a contract: asks the database first, which may have forgotten it, then every endpoint. One
+ * endpoint with the event suffices. If there is none, a wallet is closed, so the full quorum has to report that.
  *
  * @throws NodeFault while too few of them answer.
  */

@@ -7,7 +7,7 @@ import { calls, parseQuantity } from "../../rpc/reads.ts";
 import type { RelayContext } from "./context.ts";
 import { rawOf } from "./find-nonces.ts";
 
-/** A transaction of a wallet that waits in an endpoint's mempool; its bytes are proved by its hash. */
+/** A wallet's transaction in an endpoint's mempool; its hash proves its bytes. */
 export interface PoolTransaction {
   nonce: bigint;
   hash: Hash;
@@ -21,19 +21,20 @@ export interface PoolTransaction {
 }
 
 interface PendingNonces {
-  /** Transactions of the wallet in the newest block: the highest answer. */
+  /** The wallet's transaction count in the newest block: the highest answer. */
   mined: bigint;
-  /** The first nonce that neither a block nor a mempool of an endpoint uses. */
+  /** The first nonce used in no block and in no endpoint's mempool. */
   next: bigint;
-  /** What the mempools showed, by nonce; of most endpoints nothing at all. */
+  /** Mempool transactions by nonce; most endpoints show none. */
   transactions: ReadonlyMap<bigint, PoolTransaction>;
 }
 
 /**
- * Which nonces of a wallet are in use, in blocks and in the mempools of every endpoint that answers: the highest counts.
+ * Finds the nonces that a wallet has in use, in blocks and in the mempools of every endpoint that answers; the highest
+ * counts are taken.
  *
- * @returns null while an endpoint contradicts itself, or names more than a wallet of ours ever has under way: one wrong answer
- *   too high would be filled with transactions that do nothing.
+ * @returns null while an endpoint contradicts itself, or reports more transactions than one of our wallets ever has
+ *   under way: after one answer that is too high, the gap would be filled with empty transactions.
  * @throws NodeFault when no endpoint answers.
  */
 export async function readPendingNonces(
@@ -49,7 +50,7 @@ export async function readPendingNonces(
   if (counts.length < answered.length) return null;
   const mined = highest(counts.map((count) => count.mined));
   const transactions = new Map(counts.flatMap(({ pool }) => pool.map((waiting) => [waiting.nonce, waiting] as const)));
-  // What waits far ahead is none of ours: a wallet never has so much under way.
+  // A nonce far ahead is not ours: a wallet never has so many transactions under way.
   const most = mined + 2n * BigInt(chain.relay.maxPending) + 16n;
   for (const nonce of transactions.keys()) if (nonce >= most) transactions.delete(nonce);
   const next = highest([
@@ -67,8 +68,8 @@ interface MempoolAnswer {
 }
 
 /**
- * The counts are asked for twice, in two requests: an answer may be spoilt as a whole. A node that refuses the pending count
- * both times has no mempool to tell of: its blocks are all it knows.
+ * The counts are read twice, in two requests, because an answer may be spoilt as a whole. A node that refuses the
+ * pending count both times has no mempool to report: it only knows its blocks.
  */
 async function askNode(node: Node, wallet: Address): Promise<MempoolAnswer | "away" | "contradiction"> {
   try {
@@ -90,7 +91,7 @@ async function readCounts(node: Node, wallet: Address): Promise<{ mined: bigint;
   return { mined, pending: pending && "error" in pending ? mined : parseQuantity(pending, "a count") };
 }
 
-/** Most endpoints of others do not show their mempool; then the counts have to do. */
+/** Most third-party endpoints do not show their mempool; then the counts have to do. */
 async function readPool(node: Node, wallet: Address): Promise<PoolTransaction[]> {
   try {
     const [own, all] = await node
@@ -120,7 +121,7 @@ const hex = z
   .string()
   .regex(/^0x[0-9a-fA-F]*$/)
   .transform((text) => text.toLowerCase() as Hex);
-/** EIP-1559, or legacy with a chain's id where it has a price alone: we sign nothing else. */
+/** EIP-1559, or legacy with a chain id if it only has a gas price: we sign nothing else. */
 const waiting = z.object({
   chainId: quantity.nullish(),
   nonce: quantity,
@@ -159,14 +160,14 @@ function ofWallet(pool: z.infer<typeof perSender>, wallet: Address): Waiting[] {
   );
 }
 
-/** @returns null for what is not signed by the wallet, or not what its hash says. */
+/** @returns null if the wallet did not sign it, or its hash does not match. */
 async function prove(item: Waiting, wallet: Address): Promise<PoolTransaction | null> {
   const { nonce, hash, input: data, value, gas, r, s, gasPrice, maxFeePerGas, maxPriorityFeePerGas } = item;
   const to = (item.to ?? null) as Address | null;
   const v = item.v ?? item.yParity ?? 0n;
   const price = maxFeePerGas ?? gasPrice ?? 0n;
   const fees = { maxFeePerGas: price, maxPriorityFeePerGas: maxPriorityFeePerGas ?? price };
-  // A legacy transaction has its chain's id in v (EIP-155).
+  // A legacy transaction has its chain id in v (EIP-155).
   const isLegacy = maxFeePerGas == null;
   if (!isLegacy && item.chainId == null) return null;
   const raw = rawOf(Number(isLegacy ? (v - 35n) / 2n : item.chainId), {
@@ -188,8 +189,8 @@ function highest(values: readonly bigint[]): bigint {
 }
 
 /**
- * Whether a wallet may begin at `count`: every endpoint that answers says twice that the wallet has sent so many
- * transactions. The wallet's counter goes on from there without asking again, and one count too high would be a gap behind
+ * Whether a wallet may start at nonce `count`: every endpoint that answers reports this transaction count twice. The
+ * wallet's counter goes on from there without asking again, and a count that is one too high would leave a gap behind
  * which nothing is ever mined.
  */
 export async function isFirstNonce(
@@ -204,7 +205,7 @@ export async function isFirstNonce(
   return counts.length > 0 && counts.every((answer) => answer === count);
 }
 
-/** Two requests, not two calls of one: an answer may be spoilt as a whole. */
+/** Called twice instead of batching two calls: an answer may be spoilt as a whole. */
 async function countOf(node: Node, wallet: Address): Promise<bigint | null> {
   try {
     const [answer] = await node.ask([calls.count(wallet, "latest")]);

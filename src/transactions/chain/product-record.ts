@@ -24,7 +24,7 @@ import { type ContractChanges, type RoleList, roleWords } from "../store/payload
 
 const [, ...asked] = getAbiItem({ abi: productOperatorAbi, name: "deployERC721" }).inputs;
 
-/** Where a product contract stands, and with which code. */
+/** Address and code of a product contract. */
 interface ProductPlace {
   /** Lower case. */
   address: Address;
@@ -32,8 +32,8 @@ interface ProductPlace {
 }
 
 /**
- * Where the operator's call that deploys a product puts it, and the code that is there then: twin of `predict721` and
- * `ProductArgs.pack`. The address commits to the intent's name and to all that is asked for, so no endpoint is asked.
+ * The address at which the operator's call deploys a product, and its code: the counterpart of `predict721` and
+ * `ProductArgs.pack`. The address commits to the intent's name and to the whole request, so no endpoint is asked.
  *
  * @param call of `deployERC721` or `deployERC1155`.
  * @throws Error for any other call.
@@ -45,7 +45,7 @@ export function placeOfProduct(operator: Address, call: Hex): ProductPlace {
   const [name, deployment, runtime, roles] = args;
   const request = keccak256(encodeAbiParameters(asked, [deployment, runtime, roles]));
   const salt = keccak256(encodeAbiParameters([{ type: "bytes32" }, { type: "bytes32" }], [name, request]));
-  // The operator's constructor makes the two templates, one after the other (EIP-161: a contract's nonces begin at 1).
+  // The operator's constructor creates the two templates in this order (EIP-161: a contract's nonces begin at 1).
   const template = getContractAddress({ from: operator, nonce: functionName === "deployERC721" ? 1n : 2n });
   const code = concatHex([
     "0x363d3d373d3d3d363d73",
@@ -64,7 +64,7 @@ function bytesOf(text: string): Hex {
   return text === "" ? "0x" : stringToHex(text);
 }
 
-/** What the operator calls of a product contract, and what is read of one before. */
+/** Functions of a product contract that the operator calls, or that are read before. */
 export const productAbi = parseAbi([
   "struct Runtime { string baseURI; bool metadataUpdatable; bool tokensTransferable; uint256 royaltiesBps; address royaltiesAddress; }",
   "struct Roles { bytes32 role; address[] addresses; bool frozen; }",
@@ -77,7 +77,7 @@ export const productAbi = parseAbi([
   "function royaltiesBasisPoints() view returns (uint256)",
   "function royaltiesAddress() view returns (address)",
 ]);
-/** The settings of a product contract: an update replaces them as a whole. */
+/** The settings of a product contract: an update replaces the whole record. */
 export interface RuntimeRecord {
   baseURI: string;
   metadataUpdatable: boolean;
@@ -106,7 +106,7 @@ const members = [
   "royaltiesAddress",
 ] as const;
 
-/** The questions for a contract's settings as of one block, which `decodeRecord` reads the answers of. */
+/** The calls that read a contract's settings as of one block; `decodeRecord` decodes the answers. */
 export function recordCalls(contract: Address, blockHash: Hash): RpcCall[] {
   return members.map((functionName) =>
     calls.call(contract, encodeFunctionData({ abi: productAbi, functionName }), { blockHash }),
@@ -128,10 +128,10 @@ export function decodeRecord(answers: readonly Hex[]): RuntimeRecord {
 }
 
 /**
- * A contract's settings, as enough endpoints say.
+ * A contract's settings, as enough endpoints report them.
  *
  * @param blockHash absent: the newest block.
- * @throws NodeFault while too few of them say the same, or have that block's state.
+ * @throws NodeFault while too few of them agree, or have that block's state.
  */
 export async function readAgreedRecord(
   nodes: Nodes,
@@ -163,7 +163,7 @@ export function applyContractChanges(now: RuntimeRecord, changes: ContractChange
   };
 }
 
-/** The first setting that is not as an update asked for; null when all are. Roles and exits are not among them. */
+/** The first setting that differs from an update's request; null when none does. Roles and exits are not compared. */
 export function findOtherSetting(now: RuntimeRecord, changes: ContractChanges): string | null {
   const wanted = applyContractChanges(now, changes);
   const other = (Object.keys(wanted) as (keyof RuntimeRecord)[]).find(

@@ -23,15 +23,15 @@ import { changesWithout, type UpdateBasis } from "../store/turns.ts";
 import { applyContractChanges, encodeUpdateProduct, type RuntimeRecord } from "./product-record.ts";
 
 /**
- * The call of the operator, from what was frozen when the intent was accepted, or when it became the lead of a batch. It
- * carries the intent's name, and the operator refuses a name the second time.
+ * The operator's call, from what was frozen when the intent was accepted or became the lead of a batch. It contains the
+ * intent's name, and the operator refuses a name the second time.
  */
 export function encodeOperation(
   intent: Pick<Intent, "kind" | "root_id" | "predicted_addr" | "init_data"> & Partial<Pick<Intent, "batch_call">>,
 ): Hex {
   if (intent.batch_call) return toHex(intent.batch_call);
   const data = toHex(intent.init_data);
-  // A deployment's data is the operator's whole call: the address follows from it.
+  // A deployment's init data is the operator's whole call, from which the address follows.
   if (intent.kind === "contract") return data;
   return encodeFunctionData({
     abi: productOperatorAbi,
@@ -40,7 +40,7 @@ export function encodeOperation(
   });
 }
 
-/** The name of the intent that a call of the operator is for, of a batch the first's; null for any other call. */
+/** The name of the intent that an operator's call is for, in a batch that of the lead; null for any other call. */
 export function nameInOperation(data: Hex): Hex | null {
   try {
     const call = decodeFunctionData({ abi: productOperatorAbi, data });
@@ -55,7 +55,7 @@ export function nameInOperation(data: Hex): Hex | null {
 const [executedTopic] = encodeEventTopics({ abi: productOperatorAbi, eventName: "IntentExecuted" });
 const [deployedTopic] = encodeEventTopics({ abi: productOperatorAbi, eventName: "ProductDeployed" });
 
-/** Topics of the operator's event that an intent was carried out. */
+/** Topics of the operator's event for an intent that was carried out. */
 export function operationTopics(intent: Intent): readonly Hex[] {
   const named = [intentName(intent.root_id), pad(toAddress(intent.predicted_addr))];
   return intent.kind === "contract"
@@ -63,7 +63,7 @@ export function operationTopics(intent: Intent): readonly Hex[] {
     : [executedTopic, ...named];
 }
 
-/** True when the operator says in this receipt that it did what the intent asks for. */
+/** Whether the receipt has the operator's event that it carried the intent out. */
 export function announcesOperation(receipt: Pick<Receipt, "logs">, intent: Intent): boolean {
   const topics = operationTopics(intent);
   return receipt.logs.some(
@@ -71,21 +71,21 @@ export function announcesOperation(receipt: Pick<Receipt, "logs">, intent: Inten
   );
 }
 
-/** An intent's name on chain: its root's UUID, padded to 32 bytes in front. */
+/** An intent's name on chain: its root's UUID, left-padded to 32 bytes. */
 export function intentName(rootId: string): Hex {
   return `0x${rootId.replaceAll("-", "").padStart(64, "0")}`;
 }
 
-/** What an intent's transaction calls. */
+/** The call in an intent's transaction. */
 export interface IntentCall {
   to: Address;
   data: Hex;
-  /** The state that went into `data`; null when it depends on none. */
+  /** The state that `data` was built from; null when it depends on none. */
   basis: UpdateBasis | null;
 }
 
 /**
- * The call of anything but an update of a whole record: it is frozen since it was accepted.
+ * The call of any intent except an update of a whole record: it is frozen on acceptance.
  *
  * @throws Error for such an update.
  */
@@ -97,7 +97,8 @@ export function encodeFrozen(intent: Intent): IntentCall {
 }
 
 /**
- * The call of an update. It holds the whole configuration, so it is made from what the chain has right before signing.
+ * The call of an update. It contains the whole configuration, so it is built from the chain's state right before
+ * signing.
  *
  * @param current the collection's configuration at `basis`.
  * @param superseded members that stay as they are: an update that was accepted later has changed them already, while
@@ -116,7 +117,7 @@ export function encodeUpdate(
 }
 
 /**
- * The call of an update of a product contract, as `encodeUpdate`.
+ * The call of an update of a product contract, like `encodeUpdate`.
  *
  * @param current the contract's settings at `basis`.
  */
@@ -148,8 +149,8 @@ export function encodeDeploy(intent: Pick<Intent, "root_id" | "owner" | "init_da
 type Called = Pick<Intent, "root_id" | "predicted_addr" | "init_data">;
 
 /**
- * The operator's call that carries several mints out, each under its own name: what one of them is refused takes no other
- * down (IProductOperator.executeBatch).
+ * The operator's call that carries out several mints, each under its own name: if one is refused, the others still
+ * succeed (IProductOperator.executeBatch).
  *
  * @param intents the lead first.
  */
@@ -160,7 +161,7 @@ export function encodeBatch(intents: readonly Called[]): Hex {
   return encodeFunctionData({ abi: productOperatorAbi, functionName: "executeBatch", args: [calls] });
 }
 
-/** Whether a call of the operator is a batch whose first call is the one of this intent: then it is the batch's lead. */
+/** Whether an operator's call is a batch whose first call is this intent's: then the intent is the batch's lead. */
 export function leadsBatch(intent: Called, data: Hex): boolean {
   try {
     const { functionName, args } = decodeFunctionData({ abi: productOperatorAbi, data });
@@ -177,13 +178,13 @@ export function leadsBatch(intent: Called, data: Hex): boolean {
 }
 
 /**
- * What the operator logs of a call that it could not carry out, where the rest of its batch may have been.
+ * The operator's log of a call that it could not carry out; the rest of the batch may have succeeded.
  *
- * @returns the contract's reason, for people; empty where it gave none, as a call does that ran out of gas; null when the
+ * @returns the contract's reason, for people; empty where it gave none, as when a call ran out of gas; null when the
  *   receipt has no such log of this intent.
  */
 export function refusalInBatch(receipt: Pick<Receipt, "logs">, intent: Intent): string | null {
-  // Decoding is dear, and each request of a batch looks through the logs of all.
+  // Decoding is expensive, and each request of a batch scans the logs of all.
   const named = receipt.logs.filter(
     ({ address, topics }) => address === toAddress(intent.factory) && topics[1] === intentName(intent.root_id),
   );
@@ -199,7 +200,7 @@ const errors: Abi = [...collectionFactoryAbi, ...collectionAbi, ...productOperat
   (item) => item.type === "error",
 );
 
-/** A refusal for people: the contract's own reason where it gives one, else the node's words, shortened. */
+/** The reason of a refusal, for people: the contract's own if it gives one, else the node's message, shortened. */
 export function explainRevert(error: { message: string; data?: unknown }): string {
   const data = revertData(error.data);
   if (!data) return nodeWords(error.message);
@@ -212,8 +213,8 @@ export function explainRevert(error: { message: string; data?: unknown }): strin
 }
 
 /**
- * Whether a node's error is what the chain says of a call: a revert, or an end that has no data. Anything else is a trouble of
- * the node that passes: nothing may be refused, or given up, because of it.
+ * Whether a node's error is the chain's verdict on a call: a revert, or a halt without data. Any other error is a
+ * temporary problem of the node, which must not lead to a refusal or make us give up.
  */
 export function isRefusal(error: NodeError): boolean {
   return isReverted(error) || isCallRefusal(error.message);

@@ -6,23 +6,23 @@ import type { Nodes } from "../../rpc/nodes.ts";
 import { type ByHash, calls, parseHex } from "../../rpc/reads.ts";
 import { relayerRole } from "../../signing/rules.ts";
 
-/** `DEFAULT_ADMIN_ROLE` of AccessControl: who has it grants and revokes the others. */
+/** `DEFAULT_ADMIN_ROLE` of AccessControl, whose holders grant and revoke the other roles. */
 export const factoryAdminRole = zeroHash;
 
-/** How old an answer may be: about one block. */
+/** Maximum age of an answer: about one block. */
 const freshMs = { local: 200, elsewhere: 2_000 };
-/** After this part of that time the next answer is asked for beside the requests, so that none waits for it. */
+/** After this share of that time the next answer is fetched in the background, so that no request waits for it. */
 const aheadShare = 0.6;
 
 interface Reading {
-  /** When it was begun. */
+  /** When the reading started. */
   at: number;
   holders: Promise<readonly Address[]>;
-  /** Begun while an earlier answer counts, which it takes the place of. */
+  /** A replacement that is being read while this answer is still valid. */
   next: Promise<void> | null;
 }
 
-/** Which wallets have the factory's relayer role, as one process knows it: at most one block old. */
+/** The wallets that have the factory's relayer role, as one process knows it: at most one block old. */
 export class WalletRoles {
   readonly #nodes: (chain: Chain) => Nodes;
   readonly #readings = new Map<number, Reading>();
@@ -33,8 +33,8 @@ export class WalletRoles {
   }
 
   /**
-   * Those of the given wallets that the factory lets deploy, in their order. While no endpoint answers it is the last
-   * answer: the simulation of each deployment decides in the end.
+   * Those of the given wallets that the factory allows to deploy, in their order. While no endpoint answers, the last
+   * answer is used: the simulation of each deployment decides in the end.
    *
    * @throws NodeFault while no endpoint answers and none ever did.
    */
@@ -51,7 +51,7 @@ export class WalletRoles {
     return await reading.holders;
   }
 
-  /** The next question goes to the chain: a simulation has shown that the last answer is outdated. */
+  /** Makes the next lookup read the chain: a simulation has shown that the last answer is outdated. */
   forget(chain: Chain): void {
     this.#readings.delete(chain.id);
   }
@@ -63,7 +63,7 @@ export class WalletRoles {
   async #follow(last: Reading, chain: Chain, factory: Address, wallets: readonly Address[]): Promise<void> {
     const reading = this.#begin(chain, factory, wallets);
     await reading.holders.catch(() => undefined);
-    // What was forgotten or is read anew since then stays so.
+    // Unless the answer was forgotten or read again since.
     if (this.#readings.get(chain.id) === last) this.#readings.set(chain.id, reading);
   }
 
@@ -111,7 +111,10 @@ export async function readRoles(
   );
 }
 
-/** Whether a wallet had no relayer role of a factory or operator at the end of a block; false where no endpoint has that block's state any more. */
+/**
+ * Whether a wallet lacked the relayer role of a factory or operator at the end of a block; false where no endpoint has
+ * that block's state any more.
+ */
 export async function lackedRole(nodes: Nodes, contract: Address, wallet: Address, blockHash: Hash): Promise<boolean> {
   try {
     return (await readRoles(nodes, contract, relayerRole, [wallet], { blockHash }))[0] === false;

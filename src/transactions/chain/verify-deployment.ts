@@ -30,11 +30,12 @@ const cloneHeadChars = 2 + 2 * 45;
 type CollectionInfo = ContractFunctionReturnType<typeof collectionAbi, "view", "getInfo">;
 
 /**
- * Compares what stands at an intent's address, as of one block, with what was asked for.
+ * Compares the contract at an intent's address, as of one block, with the request.
  *
- * The block's state also has what transactions behind the deployment changed: a reorganisation can put it and its
- * first update into one block. So where there are any, a difference is believed to be theirs, if the address itself
- * follows from this owner and configuration (CREATE2, EIP-1014): then nothing else was deployed there.
+ * The block's state also includes changes by transactions after the deployment: a reorganisation can put it and its
+ * first update into one block. So if there are later transactions, a difference is attributed to them, provided that
+ * the address itself follows from this owner and configuration (CREATE2, EIP-1014): then nothing else was deployed
+ * there.
  *
  * @param transaction that deployed it.
  * @returns what is wrong; null when code, owner and the whole configuration are right.
@@ -50,9 +51,9 @@ export async function verifyDeployment(
   const { code, owner, info } = await readDeployed(nodes, address, blockNumber);
   const expected = cloneCode(toAddress(intent.template), toHex(intent.init_data)).toLowerCase();
   if (!code.toLowerCase().startsWith(expected.slice(0, cloneHeadChars))) return "not a clone of the template";
-  // Only what exactly this code says of itself is worth anything.
+  // Only answers of exactly this code can be trusted.
   if (code.toLowerCase() !== expected) return "the configuration in its code is not the one of the request";
-  // Its very code answers, so this came from where the block's state is not.
+  // The code at the address is right, so this answer comes from a node without the block's state.
   if (!owner || !info) throw new LaggingNode(`a node answers for ${address} without its state at block ${blockNumber}`);
   const problem = findDifference(intent, owner, info);
   if (problem === null || !followsFromRequest(intent)) return problem;
@@ -60,8 +61,8 @@ export async function verifyDeployment(
 }
 
 /**
- * What stands at an address at a block. The factory said that it made something there, so an endpoint without code of it has not
- * the block or not its state, and the next one is asked.
+ * The contract at an address as of a block. The factory reported that it created the contract, so an endpoint without
+ * its code lacks the block or its state, and the next one is asked.
  */
 async function readDeployed(nodes: Nodes, address: Address, blockNumber: bigint) {
   const [ownerCall, infoCall] = (["owner", "getInfo"] as const).map((functionName) =>
@@ -77,7 +78,7 @@ async function readDeployed(nodes: Nodes, address: Address, blockNumber: bigint)
   });
 }
 
-/** @returns null for what a contract of another kind says. */
+/** @returns null for an answer of another kind of contract. */
 function decode<Name extends "owner" | "getInfo">(
   functionName: Name,
   answer: RpcResult | undefined,
@@ -106,7 +107,7 @@ function followsFromRequest(intent: Intent): boolean {
 
 function findDifference(intent: Intent, owner: Address, info: CollectionInfo): string | null {
   if (owner.toLowerCase() !== toAddress(intent.owner)) return `its owner is ${owner}`;
-  // The flag is not part of what a collection tells; one of both encodings is the request's.
+  // A collection does not report the flag; one of the two encodings has to be the request's.
   const asked = toHex(intent.init_data);
   const same = [true, false].some(
     (grant) => encodeInitData(info.deploymentConfig, info.runtimeConfig, grant) === asked,
@@ -114,7 +115,7 @@ function findDifference(intent: Intent, owner: Address, info: CollectionInfo): s
   return same ? null : "its configuration is not the one of the request";
 }
 
-/** Also when the block does not have it: then nothing is behind it. */
+/** Also true when the block does not contain the transaction: then nothing comes after it. */
 export async function isLastOfBlock(nodes: Nodes, blockNumber: bigint, transaction: Hash): Promise<boolean> {
   const transactions = await nodes.first(async (node) =>
     parseTransactions((await node.ask([calls.block(blockNumber)]))[0]),
@@ -123,7 +124,7 @@ export async function isLastOfBlock(nodes: Nodes, blockNumber: bigint, transacti
   return at < 0 || at === transactions.length - 1;
 }
 
-/** True when the factory says in this receipt that it created the intent's collection. */
+/** Whether the receipt has the factory's event that it created the intent's collection. */
 export function announcesCollection(receipt: Pick<Receipt, "logs">, intent: Intent): boolean {
   const logs = parseEventLogs({
     abi: collectionFactoryAbi,
@@ -138,16 +139,16 @@ export function announcesCollection(receipt: Pick<Receipt, "logs">, intent: Inte
   );
 }
 
-/** `unknown`: where the deployment stands is not known, now. */
+/** `unknown`: the block of the deployment is not known at the moment. */
 type UpdateEffect = "took" | "none" | "unknown";
 
 /**
- * Whether an update that succeeded changed anything, or a call of the operator that was refused had a contract to act on. A call of an address without code succeeds too, and after a
- * reorganisation an update may be mined before the deployment of its collection, which another wallet sent: in an
- * earlier block, or further up in the same one. Decided by where the two stand, for nodes soon forget what the state
- * of a block was.
+ * Whether a successful update changed anything, or whether a refused operator call had a contract to act on. A call to
+ * an address without code succeeds too, and after a reorganisation an update may be mined before the deployment of its
+ * collection, which another wallet sent: in an earlier block, or earlier in the same one. Decided by the positions of
+ * the two transactions, since nodes soon forget the state of a block.
  *
- * @param receipt of the update, in a block that is on the chain.
+ * @param receipt of the update, in a canonical block.
  * @throws NodeFault when no endpoint gives a usable answer.
  */
 export async function effectOfUpdate(
@@ -157,19 +158,19 @@ export async function effectOfUpdate(
   receipt: Receipt,
 ): Promise<UpdateEffect> {
   const deployment = await findDeployment(services, update);
-  // It will never stand again; of what no request deployed, it was there before.
+  // The deployment has ended and will not be mined again; a contract that no request deployed was there before.
   if (!deployment || isOver(deployment.state)) return update.kind === "update" ? "none" : "took";
   const nodes = services.relay.nodes(chain);
   if (deployment.found_tx) {
     const { found_block: stood } = deployment;
     if (stood !== null && stood !== receipt.blockNumber) return stood < receipt.blockNumber ? "took" : "none";
-    // Made by another transaction than its own, which was final when that was recorded.
+    // Deployed by a transaction other than its own, which was final when that was recorded.
     const made = (await readReceipts(nodes, [toHash(deployment.found_tx)])).get(toHash(deployment.found_tx));
     return made ? compare(made, receipt) : "unknown";
   }
   const { state, mined_block: block, mined_block_hash: hash, mined_attempt: transaction } = deployment;
   if (block === null || !hash || !transaction || !minedStates.includes(state)) return "unknown";
-  // Its block may be gone, and nobody has recorded that yet.
+  // Its block may be gone without anybody having recorded that yet.
   if (state !== "finalized" && (await readBlockHashes(nodes, [block], 1)).get(block) !== toHash(hash)) return "unknown";
   if (block !== receipt.blockNumber) return block < receipt.blockNumber ? "took" : "none";
   const own = (await readReceipts(nodes, [toHash(transaction)])).get(toHash(transaction));

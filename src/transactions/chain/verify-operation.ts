@@ -37,10 +37,10 @@ const uris = parseAbi([
 ]);
 
 /**
- * Compares what an operator's transaction did with what was asked for: whose tokens moved to whom, and which URI stands.
+ * Compares the effect of an operator's transaction with the request: whose tokens moved to whom, and which URI is set.
  *
  * @param hash of the transaction, which is on the chain.
- * @returns what is wrong; null when everything that was asked for happened.
+ * @returns what is wrong; null when everything requested happened.
  * @throws NodeFault when no endpoint gives a usable answer.
  */
 export async function verifyOperation(
@@ -54,7 +54,7 @@ export async function verifyOperation(
   return await findFault(services, chain, intent, receipt);
 }
 
-/** The same by a receipt that was read already. */
+/** The same, from a receipt that was already read. */
 export async function findFault(
   services: RelayContext,
   chain: Chain,
@@ -75,7 +75,7 @@ export async function findFault(
       return await findOtherUri(services, chain, intent, receipt);
     case "contract_update":
       return await findOtherRecord(services, chain, intent, receipt);
-    // No calls of the operator.
+    // Not calls of the operator.
     case "deploy":
     case "update":
       return null;
@@ -85,10 +85,10 @@ export async function findFault(
 }
 
 /**
- * Compares address and code with what follows from the request. The address commits to the owner and the roles too, which
- * the code does not have.
+ * Compares address and code with those that follow from the request. The address also commits to the owner and the
+ * roles, which the code does not contain.
  *
- * @throws NodeFault while too few endpoints tell.
+ * @throws NodeFault while too few endpoints answer.
  */
 async function findOtherContract(services: RelayContext, chain: Chain, intent: Intent): Promise<string | null> {
   const expected = placeOfProduct(toAddress(intent.factory), toHex(intent.init_data));
@@ -104,10 +104,10 @@ async function findOtherContract(services: RelayContext, chain: Chain, intent: I
 }
 
 /**
- * The first token that did not move as it was to.
+ * The first token that did not move as requested.
  *
- * @param way `from` null: from whoever owned the contract then, as its code has it; the owner may have changed since the
- *   request was accepted.
+ * @param way `from` null: from the contract's owner at that time, as its code does it; the owner may have changed since
+ *   the request was accepted.
  */
 function findMissing(
   receipt: Receipt,
@@ -134,7 +134,7 @@ function findMissing(
 function listMovements(receipt: Receipt, intent: Intent) {
   const contract = toAddress(intent.predicted_addr);
   const ids = new Set(tokensOf(intent).tokens.map(({ tokenId }) => numberToHex(BigInt(tokenId), { size: 32 })));
-  // Decoding is dear, and each mint of a batch looks through the logs of all.
+  // Decoding is expensive, and each mint of a batch scans the logs of all.
   const own = receipt.logs.filter(
     ({ address, topics: [event, , , id] }) =>
       address === contract && movementTopics.has(event) && (event !== transferTopic || (id && ids.has(id))),
@@ -157,8 +157,8 @@ function listMovements(receipt: Receipt, intent: Intent) {
 }
 
 /**
- * What is not as an update of a contract's settings asked for, as enough endpoints say of its block. An update that was
- * accepted later and carried out earlier has changed some of it for good.
+ * How a contract's settings differ from an update's request, as enough endpoints report for its block. An update that
+ * was accepted later but carried out earlier has changed some of them for good.
  */
 async function findOtherRecord(
   services: RelayContext,
@@ -169,7 +169,7 @@ async function findOtherRecord(
   const asked = changesWithout(changesOf(intent), await supersededMembers(services.db, intent));
   const contract = toAddress(intent.predicted_addr);
   const now = await readAgreedRecord(services.relay.nodes(chain), chain.relay.quorum, contract, blockHash).catch(
-    // The state of the block is not there any more, or they are at odds: then the operator's event has to do.
+    // The block's state is gone, or the endpoints disagree: then the operator's event has to do.
     (error: unknown) => {
       if (error instanceof NodeFault) return null;
       throw error;
@@ -180,8 +180,8 @@ async function findOtherRecord(
 }
 
 /**
- * Another transaction of the same block may have changed it again, or burned the token, so that the contract refuses the
- * question; and nodes forget the state of a block. Then the operator's event has to do.
+ * Another transaction of the same block may have changed the URI again, or burned the token, so that the contract
+ * refuses the call; and nodes forget the state of a block. Then the operator's event has to do.
  */
 async function findOtherUri(
   services: RelayContext,

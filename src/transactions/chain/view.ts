@@ -15,29 +15,29 @@ import {
 import { type Fees, freshFees } from "./fees.ts";
 import { askMarket } from "./market.ts";
 
-/** Where a chain stands, as one endpoint reported in one request. */
+/** The chain's current state, as one endpoint reported it in one request. */
 export interface ChainView {
   head: bigint;
-  /** The newest block that cannot be taken back any more, as enough endpoints say; 0 while too few of them say anything. */
+  /** The newest final block, as enough endpoints report it; 0 while too few of them answer. */
   finalized: bigint;
-  /** Of what replaces bytes that have waited. */
+  /** Fees for replacing bytes that have waited. */
   fees: Fees;
-  /** As of `Market`. */
+  /** See `Market`. */
   dataByteWei: bigint;
   wallets: ReadonlyMap<Address, Wallet>;
 }
 
 interface Wallet {
   balanceWei: bigint;
-  /** Transactions in the newest block. */
+  /** Transaction count in the newest block. */
   nonce: bigint;
-  /** The same as of the finalized block; null when the node keeps too little history. */
+  /** Transaction count in the finalized block; null when the node keeps too little history. */
   finalNonce: bigint | null;
 }
 
-/** For nodes that do not know the tag: deeper than any reorganisation a chain of ours has had. */
+/** For nodes that do not support the tag: deeper than any reorganisation that our chains have had. */
 const depthWithoutTag = 300n;
-/** Calls in one request; nodes refuse many more. */
+/** Calls per request; nodes refuse many more. */
 const batchSize = 100;
 
 /** @throws NodeFault when no endpoint gives a usable answer. */
@@ -72,7 +72,7 @@ export async function readChainView(nodes: Nodes, chain: Chain, wallets: readonl
   });
 }
 
-/** What is final ends: no single endpoint decides that. */
+/** Finality ends requests, so no single endpoint decides it. */
 async function agreedFinal(nodes: Nodes, chain: Chain): Promise<bigint> {
   const numbers = await nodes.answers(async (node) => {
     const [latest, tagged] = await node.ask([calls.block("latest"), calls.block("finalized")]);
@@ -83,8 +83,8 @@ async function agreedFinal(nodes: Nodes, chain: Chain): Promise<bigint> {
 }
 
 /**
- * Development chains have no finality worth the name (one of them keeps its tag at 0 for long), so there
- * it is the depth of a confirmation.
+ * Development chains have no usable finality (one of them keeps its tag at 0 for long), so the confirmation depth is
+ * used there.
  */
 function finalBlock(chain: Chain, head: bigint, tagged: bigint | null): bigint {
   const { finality } = chain.relay;
@@ -99,8 +99,8 @@ function finalBlock(chain: Chain, head: bigint, tagged: bigint | null): bigint {
 }
 
 /**
- * Receipts of transactions, in blocks that are on the chain now: nodes have served those of dead blocks.
- * What the first endpoint does not have, the next ones are asked for.
+ * Receipts of transactions in blocks that are canonical now: nodes have served receipts of orphaned blocks. If the
+ * first endpoint lacks a receipt, the next ones are asked.
  */
 export async function readReceipts(nodes: Nodes, hashes: readonly Hash[]): Promise<Map<Hash, Receipt>> {
   const found = new Map<Hash, Receipt>();
@@ -151,9 +151,9 @@ export async function readReceipt(nodes: Nodes, hash: Hash): Promise<Receipt> {
 }
 
 /**
- * Hashes of blocks by number, where that many endpoints say the same; the others are missing.
+ * Hashes of blocks by number, where `quorum` endpoints agree; the others are missing.
  *
- * @param quorum more than there are endpoints is all of them.
+ * @param quorum if larger than the number of endpoints, all of them have to agree.
  */
 export async function readBlockHashes(
   nodes: Nodes,
@@ -205,22 +205,22 @@ async function askAll(node: Node, asked: readonly RpcCall[]): Promise<RpcResult[
   return results;
 }
 
-/** Where a chain stands, and how fast it makes blocks. */
+/** A chain's head, and how fast it makes blocks. */
 interface ChainPace {
   head: bigint;
-  /** Mean time between the blocks up to the head, in milliseconds; null for a chain that has none to compare. */
+  /** Mean time between the blocks up to the head, in milliseconds; null while there are no two blocks to compare. */
   blockMs: bigint | null;
 }
 
-/** So many blocks are measured over: some minutes on a fast chain. */
+/** Blocks to measure over: some minutes on a fast chain. */
 const measuredBlocks = 128n;
 const freshMs = { local: 200, elsewhere: 1_000 };
-/** Nobody who asks how far a deployment is waits longer for a node than this. */
+/** A client that asks for a deployment's progress waits no longer than this for a node. */
 const timeoutMs = 2_000;
 
 const readings = new WeakMap<Nodes, { at: number; reading: Promise<ChainPace> }>();
 
-/** The chain's newest block and block time, a second old at most; null while no endpoint answers in time. */
+/** The chain's newest block and block time, at most a second old; null while no endpoint answers in time. */
 export async function readChainPace(nodes: Nodes, chain: Chain): Promise<ChainPace | null> {
   const known = readings.get(nodes);
   const isFresh = known && performance.now() - known.at < (chain.local ? freshMs.local : freshMs.elsewhere);
@@ -241,7 +241,7 @@ async function measure(nodes: Nodes): Promise<ChainPace> {
   });
 }
 
-/** The first block of a chain may be years older than the second one, so it is none to measure from. */
+/** Block 0 may be years older than block 1, so nothing is measured from it. */
 function meanBlockMs(first: Block, last: Block): bigint | null {
   const blocks = last.number - first.number;
   if (blocks <= 0n || first.number === 0n || first.timestamp === undefined || last.timestamp === undefined) return null;

@@ -22,18 +22,18 @@ import { askMarket, dataFee, isLegacy } from "../chain/market.ts";
 interface DeployedContract {
   /** Lower case. */
   address: Address;
-  /** Where it was created: nothing that it made is older. */
+  /** The block of its creation: nothing that it created is older. */
   block: bigint;
 }
 
 /**
- * Deploys the factory, and with it the template, from the chain's relayer wallet, which becomes its
- * admin, its only relayer and the service admin of collections. Waits for the receipt.
+ * Deploys the factory, and with it the template, from the chain's relayer wallet, which becomes its admin, its only
+ * relayer and the service admin of collections. Waits for the receipt.
  *
- * Takes the wallet's next nonce from the node: call it before the service deploys with this wallet, or
- * with the service stopped.
+ * Takes the wallet's next nonce from the node: call it before the service deploys with this wallet, or with the service
+ * stopped.
  *
- * @throws Error when the chain has no relayer key, serves another id, or the transaction reverts.
+ * @throws Error when the chain has no relayer key or another chain id, or the transaction reverts.
  */
 export async function deployFactory(chain: Chain, log: Logger): Promise<DeployedContract> {
   return await deployContract(chain, log, "factory", {
@@ -73,7 +73,7 @@ async function deployContract(
   const fees = freshFees(chain, market);
   const args = [account.address, account.address] as const;
   const creation = { ...code, args };
-  // Without fees: a node refuses the estimate of an empty wallet otherwise, in words of its own.
+  // Without fees: otherwise a node refuses the estimate for an empty wallet, with a message of its own.
   const data = encodeDeployData(creation);
   const gas = await client.estimateGas({ account, data });
   const balance = await client.getBalance({ address: account.address });
@@ -100,7 +100,7 @@ async function deployContract(
   return { address, block: receipt.blockNumber };
 }
 
-/** The next amount in wei with one leading digit: what a person is asked to send. */
+/** Rounds up to one leading digit: the amount in wei that a person is asked to send. */
 function roundUp(wei: bigint): bigint {
   const unit = 10n ** BigInt(String(wei).length - 1);
   return ((wei + unit - 1n) / unit) * unit;
@@ -111,14 +111,14 @@ interface DeployedOperator extends DeployedContract {
   easyContract: Address;
 }
 
-/** What wallets and markets call the contract of easy mints. */
+/** The name and symbol that wallets and markets show for the contract of easy mints. */
 interface EasyNames {
   name: string;
   symbol: string;
 }
 
 /**
- * Deploys the operator of product contracts, and by it the ERC-721 contract that easy mints go to, which the relayer
+ * Deploys the operator of product contracts, and through it the ERC-721 contract of easy mints, which the relayer
  * wallet owns. Takes two nonces from the node, as `deployFactory` takes one.
  *
  * @throws Error as `deployFactory`, or when the contract's transaction reverts.

@@ -14,11 +14,11 @@ import { encodeGrant, signGrant } from "./sign-grant.ts";
 
 interface Grant {
   wallet: Address;
-  /** Null: it had the role already, or the factory's administrator gave it. */
+  /** Null: it already had the role, or the factory's administrator granted it. */
   transactionHash: Hash | null;
 }
 
-/** What an administrator of the factory sends where no wallet of this installation may. */
+/** The call that an administrator of the factory has to send where no wallet of this installation may. */
 export interface AdminCall {
   wallet: Address;
   chainId: number;
@@ -30,13 +30,13 @@ export interface AdminCall {
 interface GrantOptions {
   /** When the command ends, by `performance.now()`. */
   deadline: number;
-  /** Each step, as a sentence. */
+  /** Reports each step, as a sentence. */
   report(line: string): void;
-  /** Gets what an administrator has to send, with those that are known to be administrators. */
+  /** Receives the calls that an administrator has to send, and the known administrators. */
   askAdmin(calls: readonly AdminCall[], admins: readonly Address[]): void;
 }
 
-/** Not all wallets had their role when the time was over. Running the command again goes on from there. */
+/** Some wallets had no role at the deadline. Running the command again continues from there. */
 export class GrantUnfinished extends Error {
   override readonly name = "GrantUnfinished";
 }
@@ -44,13 +44,13 @@ export class GrantUnfinished extends Error {
 const reportAgainMs = 10_000;
 
 /**
- * Gives every configured wallet of a chain the relayer role of the factory, and of the operator where there is one. The first of them that is the factory's
- * administrator signs, at a nonce of its own like everything it sends, so the service may go on meanwhile; bytes of an
- * earlier call that were never mined are sent again. Where none of them is, it says what the administrator has to send,
- * and waits for that.
+ * Grants every configured wallet of a chain the relayer role of the factory, and of the operator where there is one.
+ * The first wallet that is an administrator of the factory signs, at a nonce reserved like all others, so the service
+ * may go on meanwhile; bytes of an earlier call that were never mined are sent again. Where no wallet is an
+ * administrator, it reports the calls that the administrator has to send, and waits for them.
  *
  * @throws ServiceError `value_error` when a grant reverted; `service_unavailable` when nothing can be signed now.
- * @throws GrantUnfinished when a wallet has no role, or a grant not all its confirmations, at the deadline.
+ * @throws GrantUnfinished when at the deadline a wallet has no role, or a grant lacks confirmations.
  */
 export async function grantWallets(services: RelayContext, chain: Chain, options: GrantOptions): Promise<Grant[]> {
   if (services.relay.signers(chain).length === 0 || !chain.factory)
@@ -78,7 +78,7 @@ async function grantOn(
   const read = (role: Hash, of: readonly Address[]) =>
     askNode(chain, () => readRoles(services.relay.nodes(chain), factory, role, of));
   const open = await listOwnGrants(services, chain, wallets);
-  // What was signed before may give the role; what is in no block yet is waited for first.
+  // Grants signed earlier may give the role; those in no block yet are awaited first.
   if (open.length > 0) await follow(services, chain, open, async () => [], options);
   const held = await read(relayerRole, wallets);
   const missing = wallets.filter((_, index) => !held[index]);
@@ -109,7 +109,7 @@ async function grantOn(
   return wallets.map((wallet) => ({ wallet, transactionHash: hashes.get(wallet) ?? null }));
 }
 
-/** Waits until all transactions have their confirmations and no wallet is without its role. */
+/** Waits until all transactions have their confirmations and all wallets have the role. */
 async function follow(
   services: RelayContext,
   chain: Chain,
@@ -129,7 +129,7 @@ async function follow(
       else lines.push(`${hash} has ${progress.depth} of ${chain.confirmations} confirmations`);
     }
     const missing = await without().catch((error: unknown) => {
-      // An endpoint that is away for a moment ends nothing.
+      // A temporary outage of an endpoint does not end the wait.
       if (!(error instanceof ServiceError) || !error.retryable) throw error;
       lines.push(error.message);
       return [];
@@ -139,7 +139,7 @@ async function follow(
     return lines.length === 0;
   };
   for (;;) {
-    // An endpoint that does not answer holds a poll up, and the command ends in its time all the same.
+    // A poll may hang at an endpoint that does not answer; the command still ends at its deadline.
     const end = new AbortController();
     const polling = poll();
     polling.catch(() => undefined);
@@ -158,7 +158,10 @@ async function follow(
   }
 }
 
-/** Who was ever made administrator of the factory and still is; none where the endpoint does not list old events. */
+/**
+ * Everyone who was ever made administrator of the factory and still is; none where the endpoint does not list old
+ * events.
+ */
 async function findAdmins(
   services: RelayContext,
   chain: Chain,
@@ -181,7 +184,7 @@ async function findAdmins(
   }
 }
 
-/** Grants that a command signed and that nobody has seen mined yet. */
+/** Grants that a command signed and that were not seen in a block yet. */
 async function listOwnGrants(services: RelayContext, chain: Chain, wallets: readonly Address[]): Promise<Hash[]> {
   const rows = await selectAttempts(services.db)
     .select("a.hash")
@@ -195,7 +198,7 @@ async function listOwnGrants(services: RelayContext, chain: Chain, wallets: read
   return rows.map(({ hash }) => toHash(hash));
 }
 
-/** How far a grant is. */
+/** The progress of a grant. */
 type GrantProgress =
   | { kind: "confirmed" }
   | { kind: "mined"; block: bigint; depth: bigint }
@@ -203,8 +206,8 @@ type GrantProgress =
   | { kind: "sent" };
 
 /**
- * Sends the stored bytes of a grant once more and looks whether it is as deep as a deployment has to be; then its block
- * is recorded.
+ * Sends the stored bytes of a grant again and checks whether it has the confirmations that a deployment needs; then its
+ * block is recorded.
  *
  * @throws ServiceError `value_error` when the factory refused it.
  */
@@ -215,7 +218,7 @@ async function confirmGrant(services: RelayContext, chain: Chain, hash: Hash): P
     .where("hash", "=", toBytes(hash))
     .executeTakeFirstOrThrow();
   const nodes = services.relay.nodes(chain);
-  // Answers decide nothing: a node that has it already says so by an error.
+  // Answers decide nothing: a node that already has the transaction returns an error.
   for (const node of await nodes.all()) await node.ask([calls.send(toHex(attempt.raw))]).catch(() => undefined);
   const seen = await nodes
     .first(async (node) => {

@@ -15,13 +15,13 @@ import { followLost } from "../track/follow-loop.ts";
 import { type FoundNonce, importFound, kindOnChain } from "../track/watch-wallets.ts";
 
 /**
- * Completes the rows of a wallet that did more than the database knows of: a person's command. The worker does the same
- * by itself once those transactions are final; this does not wait for that, mends what older versions left (a wallet that
- * was halted for a transaction of our own, requests without their nonce), and can pass external ones over.
+ * Completes the rows of a wallet that did more than the database knows, on a person's command. The worker does the same
+ * by itself once those transactions are final. This command does not wait for that, repairs what older versions left (a
+ * wallet halted for a transaction of our own, requests without their nonce), and can skip external transactions.
  *
- * @param options `acceptExternal`: nonces used by other transactions are recorded as such and passed over. Without,
- *   one of them keeps the wallet closed and nothing is written.
- * @returns the nonces that were missing or taken for somebody else's, ascending.
+ * @param options `acceptExternal`: nonces used by other transactions are recorded as such and skipped. Without it, one
+ *   of them keeps the wallet closed and nothing is written.
+ * @returns the nonces that were missing or wrongly recorded as external, ascending.
  */
 export async function reconcileWallet(
   services: RelayContext,
@@ -36,7 +36,7 @@ export async function reconcileWallet(
   return [...halted, ...found].sort((a, b) => Number(a.nonce - b.nonce));
 }
 
-/** A halted wallet opens when every nonce that it was halted for was used by what this service signs. */
+/** A halted wallet opens when transactions that this service signs explain every nonce for which it was halted. */
 async function explainHalt(services: RelayContext, chain: Chain, wallet: Address): Promise<FoundNonce[]> {
   const key = { chain_id: chain.id, addr: toBytes(wallet) };
   const query = services.db
@@ -77,16 +77,16 @@ async function explainHalt(services: RelayContext, chain: Chain, wallet: Address
 
 interface OpenedWallet {
   nextNonce: bigint;
-  /** Nonces that a transaction which is not ours has used: they were passed over. */
+  /** Nonces that were used by transactions which are not ours, and were skipped. */
   skipped: bigint;
 }
 
 /**
- * Opens a wallet again, on a person's word: its counter moves past what the chain shows as
- * used for good. What was used by others stays recorded, so that the nonces have no hole.
+ * Opens a wallet again, on a person's command: its counter moves past the nonces that the chain shows as used for good.
+ * Nonces used by others stay recorded, so that there is no gap.
  *
- * @throws ServiceError `not_found` without such a wallet; `service_unavailable` when the node does not say
- *   how many transactions the wallet has.
+ * @throws ServiceError `not_found` without such a wallet; `service_unavailable` when the node does not report the
+ *   wallet's transaction count.
  */
 export async function openWallet(services: RelayContext, chain: Chain, wallet: Address): Promise<OpenedWallet> {
   const address = wallet.toLowerCase() as Address;
@@ -131,7 +131,7 @@ export async function openWallet(services: RelayContext, chain: Chain, wallet: A
   return opened;
 }
 
-/** Nonces that were found in use, and that a mined transaction which this service never signs has used. */
+/** Recovered nonces that were used by a mined transaction which this service never signs. */
 async function listExternalFound(
   services: RelayContext,
   chain: Chain,

@@ -14,16 +14,16 @@ import { isFirstNonce } from "../chain/pending-nonces.ts";
 import { listWallets, lockWallet, updateWallet } from "../store/wallets.ts";
 import { reconcileNonces } from "../submit/reconcile-nonces.ts";
 
-/** The call by which an administrator of the factory lets a wallet deploy. */
+/** The call by which an administrator of the factory allows a wallet to deploy. */
 export function encodeGrant(wallet: Address) {
   return encodeFunctionData({ abi: collectionFactoryAbi, functionName: "grantRole", args: [relayerRole, wallet] });
 }
 
 /**
- * Signs the grant of the relayer role with a wallet that may give it. It takes that wallet's next nonce and stores the
- * bytes in one transaction: nothing was sent before.
+ * Signs the grant of the relayer role with an administrator's wallet. In one transaction it takes that wallet's next
+ * nonce and stores the bytes; nothing is sent before that.
  *
- * @throws ServiceError `service_unavailable` when the wallet cannot pay it, or gives out no nonce now.
+ * @throws ServiceError `service_unavailable` when the wallet cannot pay for it, or assigns no nonce now.
  */
 export async function signGrant(
   services: RelayContext,
@@ -53,7 +53,7 @@ export async function signGrant(
   const held = parseQuantity(balance, "a balance");
   const dataWei = dataFee(market, data);
   const most = gas * fees.maxFeePerGas + dataWei;
-  // A nonce whose transaction cannot be paid would keep all behind it waiting.
+  // A nonce whose transaction cannot be paid for would keep all later ones waiting.
   if (held < most)
     throw new ServiceError(
       "service_unavailable",

@@ -3,22 +3,31 @@ import { withoutEnd } from "../../db/tenancy/tenant.ts";
 interface Options<Owner, Item> {
   /** Items in one batch. */
   most: number;
-  /** When the work fails for several, each is done again alone, at once or in turn: one item's trouble is not the others'. */
+  /**
+   * When a batch of several fails, each item is retried alone, all at once or one after the other: one item's fault
+   * must not fail the others.
+   */
   retryIndividually: boolean | "in turn";
-  /** A batch that takes longer hangs at a node or a connection, and the next one does not wait for it. Default 250. */
+  /**
+   * A batch that takes longer is stuck at a node or a connection; the next one starts without waiting for it. Default
+   * 250.
+   */
   timeoutMs?: number;
-  /** Ends when the first batch may begin, with what waits by then. Default: with that of the same turn. */
+  /**
+   * The first batch begins when this resolves, with all items waiting by then. Default: with the items of the same
+   * tick.
+   */
   gather?: (owner: Owner, waiting: () => readonly Item[]) => Promise<unknown>;
 }
 
 /**
- * Work that costs about the same for many as for one, done together for everybody who asks while the same work is
- * under way: the first caller's runs with those of the same turn, those who come meanwhile are the next batch, which begins when the one
- * before it has ended or has taken long. Two may overlap then: what must not happen at once is the work's own affair.
+ * Batches work that costs about the same for many items as for one. The first caller's item runs with those of the same
+ * tick; items that arrive while a batch runs form the next one, which begins when the previous batch has ended or has
+ * taken too long. Two batches may therefore overlap: the work itself has to guard against that where it matters.
  *
- * @param work gives one result per item, in their order; it is never given none.
- * @returns a function of the owner (each has batches of its own), a name (only items of one name share a batch) and
- *   the item; it gives that item's result or throws its failure.
+ * @param work returns one result per item, in their order; it never gets an empty list.
+ * @returns a function of the owner (each has its own batches), a name (only items of one name share a batch) and the
+ *   item; it resolves to that item's result or rejects with its error.
  */
 export function batched<Owner extends object, Item, Result>(
   work: (owner: Owner, items: readonly Item[]) => Promise<readonly Result[]>,
@@ -62,13 +71,13 @@ class Batches<Item, Result> {
         return;
       }
       this.#waiting.set(name, [entry]);
-      // Later batches are of other requests of the same name, which the first one's client must not end.
+      // Later batches serve other requests of the same name, which the end of the first one's client must not abort.
       void withoutEnd(() => this.#run(name));
     });
   }
 
   async #run(name: string): Promise<void> {
-    // Callers that came to it together, from the same answer, share the first batch too.
+    // Callers that continue from the same answer share the first batch too.
     await this.#options.gather?.(() => this.#waiting.get(name)?.map(({ item }) => item) ?? []);
     for (let waiting = this.#waiting.get(name); waiting; waiting = this.#waiting.get(name)) {
       const batch = waiting.splice(0, this.#options.most);
@@ -96,7 +105,7 @@ class Batches<Item, Result> {
       const { retryIndividually } = this.#options;
       if (!retryIndividually || batch.length === 1) for (const { failed } of batch) failed(error);
       else if (retryIndividually === "in turn") for (const entry of batch) await this.#settle([entry]);
-      // What failed may have been a time-out, and nobody shall wait for everybody's.
+      // The failure may have been a time-out, and no item should wait for those of all others.
       else await Promise.all(batch.map((entry) => this.#settle([entry])));
     }
   }

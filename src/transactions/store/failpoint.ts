@@ -1,7 +1,7 @@
 import { unlinkSync, writeSync } from "node:fs";
 import { join } from "node:path";
 
-/** Where the chaos run may end the process, each a moment whose loss the relay has to survive. */
+/** Points at which the chaos run may kill the process. The relay has to survive a crash at each of them. */
 export type Failpoint =
   | "accept-before-commit"
   | "accept-after-commit"
@@ -18,14 +18,14 @@ export type Failpoint =
 
 interface Armed {
   probabilities: ReadonlyMap<string, number>;
-  /** Folder in which a file named like a failpoint ends the first process that reaches it. */
+  /** Folder in which a file named after a failpoint kills the first process that reaches it. */
   orders: string | null;
 }
 
 let armed: Armed | null = null;
 
 /**
- * Arms the failpoints of this process. Without this call, and with null, each of them does nothing.
+ * Arms the failpoints of this process. Without this call, or with null, they do nothing.
  *
  * @param setting `MINTYARD_CHAOS_CRASH` as `loadConfig` accepted it: `failpoint:probability,…`, or `@` and a folder of
  *   orders. `loadConfig` refuses the variable in production and on chains that are not local.
@@ -44,16 +44,16 @@ export function armFailpoints(setting: string | null): void {
   armed = { probabilities: new Map(probabilities), orders };
 }
 
-/** Kills the process here with SIGKILL if this failpoint is armed and drawn or ordered. */
+/** Kills the process with SIGKILL if this failpoint is armed, and drawn or ordered. */
 export function failpoint(name: Failpoint): void {
   if (!armed || !(Math.random() < (armed.probabilities.get(name) ?? 0) || takeOrder(armed.orders, name))) return;
   writeSync(2, `CHAOS_CRASH ${name}\n`);
   process.kill(process.pid, "SIGKILL");
-  // The signal is delivered between two instructions; nothing after this line may run.
+  // The signal is delivered asynchronously; nothing after this line may run.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
 }
 
-/** Removing the file is what decides between two processes that reach the failpoint at once. */
+/** Removing the file decides which of two processes that reach the failpoint at once is killed. */
 function takeOrder(orders: string | null, name: Failpoint): boolean {
   if (orders === null) return false;
   try {

@@ -4,7 +4,7 @@ import type { Chain } from "../../chains.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 import type { Intent } from "./intents.ts";
 
-/** How far a transaction has come: in a block, deep enough for an address to be returned, and beyond any reorganisation. */
+/** Stages of a transaction: in a block; deep enough for an address to be returned; beyond any reorganisation. */
 const stages = ["mined", "confirmed", "finalized"] as const;
 type Stage = (typeof stages)[number];
 
@@ -14,10 +14,10 @@ interface Balance {
   balanceWei: bigint;
 }
 
-/** What one endpoint reported when it was asked last. */
+/** What an endpoint reported last. */
 interface EndpointFigure {
   chain: string;
-  /** Its place in `RPC_URL_<CHAIN>`, from 0, as in logs. */
+  /** Its index in `RPC_URL_<CHAIN>`, from 0, as in logs. */
   endpoint: string;
   /** Never the path or the query, which may hold a key. */
   host: string;
@@ -26,7 +26,7 @@ interface EndpointFigure {
   seconds: number;
 }
 
-/** What one process saw of nodes, wallets and transactions, kept for Prometheus: a scrape asks no node. */
+/** What one process saw of nodes, wallets and transactions, cached for Prometheus: a scrape makes no RPC call. */
 export class RelayFigures {
   readonly #balances = new Map<string, Balance>();
   readonly #endpoints = new Map<string, EndpointFigure>();
@@ -40,13 +40,13 @@ export class RelayFigures {
     this.#endpoints.set(`${figure.chain} ${figure.endpoint}`, figure);
   }
 
-  /** Counts an intent that came to a further stage. @param before what it was until now. */
+  /** Records that an intent reached a further stage. @param before its previous state. */
   recordStage({ name }: Chain, before: string, { state, created_at, updated_at }: Intent): void {
     const stage = stages.find((one) => one === state);
     if (stage && state !== before) this.#onStage?.(name, stage, (updated_at.getTime() - created_at.getTime()) / 1_000);
   }
 
-  /** From now on each stage is recorded, with the seconds since the request was accepted. */
+  /** From now on each stage is reported, with the seconds since the request was accepted. */
   onStage(tell: (chain: string, stage: Stage, seconds: number) => void): void {
     this.#onStage = tell;
   }
@@ -61,7 +61,7 @@ export class RelayFigures {
 }
 
 /**
- * What the worker sees of nodes, wallets and transactions.
+ * Exports what the worker sees of nodes, wallets and transactions.
  *
  * @param chains that this installation deploys on.
  */
@@ -114,7 +114,7 @@ export function watchRelay({ registry }: Metrics, figures: RelayFigures, chains:
     buckets: [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1_800, 3_600],
     registers: [registry],
   });
-  // From 0 on: of a series that begins with its first transaction Prometheus sees no increase.
+  // Starts at 0: Prometheus sees no increase in a series that begins with its first transaction.
   for (const chain of chains) for (const stage of stages) durations.zero({ chain, stage });
   figures.onStage((chain, stage, seconds) => durations.observe({ chain, stage }, seconds));
 }

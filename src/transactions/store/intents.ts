@@ -4,13 +4,13 @@ import type { CallKind, IntentKind, IntentState } from "../../db/tables/relay.ts
 import { ServiceError } from "../../errors/errors.ts";
 import { unassignedStates } from "../lifecycle.ts";
 
-/** A request that will reach the chain once or not at all, as its row stands. */
+/** A request that reaches the chain once or not at all: its database row. */
 export type Intent = Selectable<Database["service.intent"]>;
 
-/** Requests that the operator of product contracts carries out: it deploys a contract or calls one. */
+/** Requests that the operator of product contracts carries out by deploying or calling a contract. */
 export type OperationKind = Exclude<IntentKind, "deploy" | "update">;
 
-/** The kind of call by which the signer's rules judge the transaction of a request. */
+/** The kind of call whose signing rules apply to a request's transaction. */
 export function callKind(kind: IntentKind): CallKind {
   return kind === "deploy" || kind === "update" ? kind : "operate";
 }
@@ -20,8 +20,8 @@ export function isOperation(kind: IntentKind): kind is OperationKind {
 }
 
 /**
- * Whether a request replaces a whole record of the chain. Its call is made from what the chain has right before it is
- * signed, and only where every update before is part of that.
+ * Whether a request replaces a whole on-chain record. Its call is built from the chain's record right before signing,
+ * and only if that includes the effect of every earlier update.
  */
 export function replacesRecord(kind: IntentKind): kind is "update" | "contract_update" {
   return kind === "update" || kind === "contract_update";
@@ -31,21 +31,21 @@ export function isUnassigned(intent: Pick<Intent, "state">): boolean {
   return (unassignedStates as readonly IntentState[]).includes(intent.state);
 }
 
-/** @throws ServiceError `service_unavailable` when its row was lost meanwhile: the client asks again. */
+/** @throws ServiceError `service_unavailable` when the row was lost meanwhile: the client has to repeat the request. */
 export async function getIntent(db: Kysely<Database>, id: string): Promise<Intent> {
   const intent = await db.selectFrom("service.intent").selectAll().where("id", "=", id).executeTakeFirst();
   if (!intent) throw lostRequest();
   return intent;
 }
 
-/** Rows are never deleted: the database was put back, or another one that lacks its end has taken over. */
+/** Rows are never deleted, so the database was restored, or a replica that lacks the newest rows has taken over. */
 export function lostRequest(): ServiceError {
   return new ServiceError("service_unavailable", "the database has lost this request; repeat it", {
     retryAfterSeconds: 1,
   });
 }
 
-/** A request goes on as a retry when its nonce was taken away; every answer is about the newest one. */
+/** A request whose nonce was taken goes on as a retry; answers are always about the newest one. */
 export async function newestRetry(db: Kysely<Database>, intent: Intent): Promise<Intent> {
   if (intent.state !== "retried") return intent;
   return await db
@@ -57,16 +57,16 @@ export async function newestRetry(db: Kysely<Database>, intent: Intent): Promise
     .executeTakeFirstOrThrow(lostRequest);
 }
 
-/** What changes of an intent's row when it moves: all that a statement for many of them has to send back. */
+/** The columns that change when an intent moves: all that a statement for many intents has to return. */
 export type Moved = Pick<Intent, "id" | "state" | "version" | "updated_at" | "settled_at">;
 
-/** @param moved of the same intent, by a statement that gives no reason to hold it. */
+/** @param moved the same intent, from a statement that sets no hold reason. */
 export function asMoved(seen: Intent, moved: Moved): Intent {
   return { ...seen, ...moved, hold_reason: null, hold_detail: null };
 }
 
 /**
- * Moves an intent on if it still is what the caller saw (compare and set on state and version).
+ * Moves an intent if it is unchanged since the caller read it (compare-and-set on state and version).
  *
  * @param more columns that change with it.
  * @returns the new row; null when another process was faster: read again and decide anew.

@@ -9,10 +9,10 @@ import { type Intent, moveIntent } from "./intents.ts";
 import type { WalletKey } from "./wallets.ts";
 
 export type Attempt = Selectable<Database["service.attempt"]>;
-/** A nonce; how it was found, if it was, is for those who look for that. */
+/** A nonce, without the columns that say how it was recovered. */
 export type NonceReservation = Omit<Selectable<Database["service.nonce_reservation"]>, "found" | "found_root">;
 
-/** Where a transaction stands on the chain. */
+/** A block that a transaction is in. */
 export interface BlockRef {
   number: bigint;
   hash: Hash;
@@ -63,20 +63,20 @@ export async function findReservation(db: Kysely<Database>, intentId: string): P
     .executeTakeFirst();
 }
 
-/** A step of an intent into a block, or within it. */
+/** A step of an intent into a block, or from one such state to the next. */
 export interface BlockStep {
   intent: Intent;
   to: "mined" | "mined_reverted" | "mined_cancellation" | "confirmed" | "finalized";
-  /** Which of its attempts is in which block, where that is new. */
+  /** The attempt that is in a block, and the block, where that is new. */
   mined?: { hash: Hex; block: BlockRef; costWei: bigint | null };
 }
 
 /**
- * Moves intents and notes where they are mined, both or neither, in one statement.
+ * Moves intents and records where they are mined, both or neither, in one statement.
  *
- * @param steps of which none ends the lead of a batch, but one alone (`finalize_members`); of an intent that is there twice,
- *   seen before and after it moved, one step is taken at most.
- * @returns for each the intent as it stands then; null where another process moved it.
+ * @param steps must not end the lead of a batch unless that step is the only one (`finalize_members`). If an intent
+ *   appears twice, read before and after it moved, at most one step is taken.
+ * @returns the new row of each intent; null where another process moved it.
  */
 export async function takeBlockSteps(
   db: Kysely<Database>,
@@ -118,29 +118,29 @@ export async function takeBlockSteps(
   });
 }
 
-/** Steps of one round share a statement, and its commit. */
+/** The steps of one round share a statement and its commit. */
 const stepTogether = batched(takeBlockSteps, { most: 64, retryIndividually: true });
 
-/** @returns the intent as it stands then; null when another process moved it. */
+/** @returns the intent's new row; null when another process moved it. */
 export async function takeBlockStep(db: Kysely<Database>, step: BlockStep): Promise<Intent | null> {
-  // The end of a batch's lead moves its members too, and each step locks what it moves.
+  // Ending a batch's lead moves its members too, and each step locks the rows that it moves.
   const movesOthers = step.intent.batch_call !== null && step.to === "finalized";
   if (movesOthers) return (await takeBlockSteps(db, [step]))[0] ?? null;
   return await stepTogether(db, "", step);
 }
 
-/** A member of a batch whose transaction was seen to have carried it out, in a block. */
+/** A member of a batch whose transaction, in a block, was seen to have carried it out. */
 interface MemberStep {
   intent: Intent;
   lead: NonceReservation;
 }
 
 /**
- * Confirms members of one batch, in one commit. Their lead's reservation is locked: nobody takes the block back meanwhile
- * (`markUnmined`).
+ * Confirms members of one batch, in one commit. The lead's reservation is locked, so nobody takes the block back
+ * meanwhile (`markUnmined`).
  *
- * @param steps all by the same reservation as it was seen.
- * @returns for each the intent as it stands then; null where the block was taken back, or another process moved it.
+ * @param steps all with the same reservation as it was read.
+ * @returns the new row of each intent; null where the block was taken back, or another process moved the intent.
  */
 const confirmMembers = batched(
   async (db: Kysely<Database>, steps: readonly MemberStep[]): Promise<readonly (Intent | null)[]> => {
@@ -161,8 +161,8 @@ const confirmMembers = batched(
         UPDATE service.intent i SET state = 'confirmed', version = i.version + 1, hold_reason = NULL, hold_detail = NULL,
           found_tx = ${mined_attempt}, found_block = ${mined_block}
         FROM seen WHERE i.id = seen.id RETURNING i.*`.execute(transaction);
-      // A statement of its own, which sees what was committed before the reservation was locked: a lead that has ended since
-      // has looked for confirmed members already.
+      // A separate statement, to see what was committed before the reservation was locked: a lead that has ended since
+      // has already looked for confirmed members.
       const { rows: finalized } = await sql<Intent>`
         UPDATE service.intent i SET state = 'finalized', version = i.version + 1
         WHERE i.id = ANY (${confirmed.map(({ id }) => id)}::uuid[]) AND i.state = 'confirmed'
@@ -175,14 +175,16 @@ const confirmMembers = batched(
   { most: 64, retryIndividually: true, gather: () => sleep(3) },
 );
 
-/** @returns the intent as it stands then; null where it was not confirmed. */
+/** @returns the intent's new row; null where it was not confirmed. */
 export async function confirmMember(db: Kysely<Database>, step: MemberStep): Promise<Intent | null> {
   const { intent_id, mined_attempt, mined_block_hash } = step.lead;
   const name = [intent_id, mined_attempt?.toString("hex"), mined_block_hash?.toString("hex")].join(" ");
   return await confirmMembers(db, name, step);
 }
 
-/** Takes being mined back: the block is no longer on the chain. Of a batch this holds for all members at once. */
+/**
+ * Records that a transaction is no longer mined, because its block left the chain. For a batch this covers all members.
+ */
 export async function markUnmined(transaction: Transaction<Database>, intent: Intent): Promise<Intent | null> {
   const moved = await moveIntent(transaction, intent, "in_flight");
   if (!moved) return null;
@@ -195,7 +197,7 @@ export async function markUnmined(transaction: Transaction<Database>, intent: In
   return moved;
 }
 
-/** The reservation is locked first: who confirms members holds it meanwhile. */
+/** Locks the reservation first, because confirming members locks it too. */
 async function takeMembersBack(transaction: Transaction<Database>, leadId: string): Promise<void> {
   await sql`SELECT FROM service.nonce_reservation WHERE intent_id = ${leadId}::uuid FOR UPDATE`.execute(transaction);
   await sql`
@@ -206,7 +208,8 @@ async function takeMembersBack(transaction: Transaction<Database>, leadId: strin
 }
 
 /**
- * The one hash to show of a nonce of alias `s`: what is mined, else what was signed last; null before the signature.
+ * The one hash to show for a nonce with alias `s`: the mined attempt, else the one signed last; null before the
+ * signature.
  */
 export const shownHash = sql<Buffer | null>`(SELECT t.hash FROM service.attempt t
   WHERE t.chain_id = s.chain_id AND t.addr = s.addr AND t.nonce = s.nonce

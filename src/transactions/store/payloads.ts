@@ -3,11 +3,11 @@ import { z } from "zod";
 import type { RuntimeConfig } from "../../../contracts/abi/config.ts";
 import type { Intent } from "./intents.ts";
 
-/** What an update changes; absent members stay as the chain has them. Prices and supply are fixed for ever. */
+/** What an update changes; absent members stay as they are on the chain. Prices and supply never change. */
 export interface ConfigChanges {
   baseUri?: string | undefined;
   prerevealTokenUri?: string | undefined;
-  /** Only `false` means something: the metadata is frozen for good. */
+  /** Only `false` has a meaning: it freezes the metadata for good. */
   metadataUpdatable?: boolean | undefined;
   /** Unix seconds; 2^256-1 is never. */
   publicMintStart?: bigint | undefined;
@@ -24,7 +24,7 @@ const decimal = z
   .transform((text) => BigInt(text));
 const hex = z.string().regex(/^0x[0-9a-f]*$/);
 
-/** `ConfigChanges` as an intent's payload keeps them. */
+/** `ConfigChanges` as stored in an intent's payload. */
 const storedChanges = z.object({
   baseUri: z.string().optional(),
   prerevealTokenUri: z.string().optional(),
@@ -36,7 +36,7 @@ const storedChanges = z.object({
   royaltiesAddress: hex.transform((text) => text as Address).optional(),
 });
 
-/** Numbers become decimal text, addresses lower case, absent members disappear; members stand in a fixed order. */
+/** Numbers become decimal strings, addresses lower case, absent members are dropped; the order of members is fixed. */
 export function storeChanges(changes: ConfigChanges): Record<string, string | boolean> {
   const stored: Record<string, string | boolean> = {};
   for (const name of Object.keys(storedChanges.shape) as (keyof ConfigChanges)[]) {
@@ -53,7 +53,7 @@ export function readChanges(payload: unknown): ConfigChanges {
   return storedChanges.parse((payload as { changes?: unknown }).changes);
 }
 
-/** The chain's record with the changes applied: `updateConfig` replaces it as a whole. */
+/** The on-chain record with the changes applied: `updateConfig` replaces it as a whole. */
 export function applyChanges(current: RuntimeConfig, changes: ConfigChanges): RuntimeConfig {
   return {
     ...current,
@@ -70,20 +70,20 @@ export function applyChanges(current: RuntimeConfig, changes: ConfigChanges): Ru
 
 export type ProductType = "erc721" | "erc1155";
 
-/** One token of a mint, an update of its URI, a burn or a transfer. Numbers are decimal texts. */
+/** One token of a mint, a URI update, a burn or a transfer. Numbers are decimal strings. */
 export interface OperationToken {
   tokenId: string;
-  /** Of a mint and a transfer: who gets it, as sent. */
+  /** For a mint or a transfer: the receiver, as sent. */
   to?: string;
-  /** Of a mint and an update, as sent. */
+  /** For a mint or an update, as sent. */
   uri?: string;
-  /** Of everything but updates; 1 for ERC-721. */
+  /** For everything but updates; 1 for ERC-721. */
   quantity?: string;
-  /** Of an update: the URI is frozen for good. */
+  /** For an update: freezes the URI for good. */
   freeze?: boolean;
 }
 
-/** What a mint, token update, burn or transfer was accepted with. */
+/** The payload of a mint, token update, burn or transfer. */
 export interface TokensPayload {
   /** Lower case. */
   contract: string;
@@ -91,18 +91,18 @@ export interface TokensPayload {
   contractAsSent: string;
   type: ProductType;
   tokens: OperationToken[];
-  /** A mint that may share a transaction with others: its client knows it by its id, not by a hash. */
+  /** A mint that may share a transaction with others: its client identifies it by id, not by a hash. */
   together?: boolean;
-  /** Of an easy mint, whose tokens go to the service's own contract. */
+  /** For an easy mint, whose tokens are minted in the service's own contract. */
   easy?: { name: string; description: string; fileUrl: string };
 }
 
-/** @throws nothing: only requests of these kinds are asked. */
+/** @throws nothing: callers pass only requests of these kinds. */
 export function tokensOf(intent: Pick<Intent, "payload">): TokensPayload {
   return intent.payload as TokensPayload;
 }
 
-/** Roles of a product contract by the words of requests. */
+/** Roles of a product contract, by the names that requests use. */
 export const roleWords = {
   mint: "MINT_ROLE",
   update_contract: "UPDATE_CONTRACT_ROLE",
@@ -113,7 +113,7 @@ export const roleWords = {
 
 export type RoleWord = keyof typeof roleWords;
 
-/** Who has a role by list; a frozen list never changes again. */
+/** The addresses that a list gives a role to; a frozen list never changes again. */
 export interface RoleList {
   role: RoleWord;
   /** As sent. */
@@ -121,16 +121,16 @@ export interface RoleList {
   freeze: boolean;
 }
 
-/** What an update of a product contract changes; absent members stay. */
+/** What an update of a product contract changes; absent members stay as they are. */
 export interface ContractChanges {
-  /** Only `true` means something. */
+  /** Only `true` has a meaning. */
   freezeMetadata?: boolean;
   baseUri?: string;
   royaltiesBps?: string;
   royaltiesAddress?: string;
   /** Only the given roles change. */
   roles?: RoleList[];
-  /** The service gives its rights on the contract up, for good. */
+  /** The service renounces its rights on the contract, for good. */
   exit?: boolean;
 }
 
@@ -141,12 +141,12 @@ export interface ContractUpdatePayload {
   changes: ContractChanges;
 }
 
-/** @throws nothing: only updates of product contracts are asked. */
+/** @throws nothing: callers pass only updates of product contracts. */
 export function changesOf(intent: Pick<Intent, "payload">): ContractChanges {
   return (intent.payload as ContractUpdatePayload).changes;
 }
 
-/** Whether a request sets lists of roles of a contract that stands, or ends the service's rights on it. */
+/** Whether a request sets role lists of an existing contract, or ends the service's rights on it. */
 export function handsOutRights({ kind, payload }: Pick<Intent, "kind" | "payload">): boolean {
   if (kind !== "contract_update") return false;
   const { roles = [], exit = false } = changesOf({ payload });

@@ -7,23 +7,23 @@ import { type Intent, replacesRecord } from "./intents.ts";
 import type { BlockRef, NonceReservation } from "./nonces.ts";
 import { type ContractChanges, changesOf, readChanges, tokensOf } from "./payloads.ts";
 
-/** What an update's call was made from: a block, and in it the effect of every update before. */
+/** The state that an update's call was built from: a block, which includes the effect of every earlier update. */
 export interface UpdateBasis {
   block: bigint;
-  /** The block of the newest update then; null: there was none. */
+  /** The block of the newest update at that time; null: there was none. */
   after: Hash | null;
 }
 
 const underWay = "an earlier update of this contract is under way";
 
 /**
- * Why an update may not take a nonce now; null when it may, and for what keeps no order.
+ * Why an update may not take a nonce now; null when it may, and for requests whose order does not matter.
  *
- * Safe only in the transaction that holds the wallet's row: it locks what is built upon, so that nobody takes its block back
- * and cancels it meanwhile.
+ * Only safe in the transaction that has the wallet's row locked: it locks the update that this one builds on, so that
+ * nobody takes that one's block back and cancels it meanwhile.
  *
  * @param sender null before the wallet is chosen.
- * @param basis null before the call is made.
+ * @param basis null before the call is built.
  */
 export async function waitForTurn(
   db: Kysely<Database>,
@@ -36,9 +36,9 @@ export async function waitForTurn(
 }
 
 /**
- * `updateConfig` replaces a whole record, so one made from a state that an earlier one is about to change would take that
- * change back. One that is mined is built upon: if its block goes away, nonces keep the order, and the later record
- * contains what it changed.
+ * `updateConfig` replaces a whole record, so an update built from a state that an earlier update is about to change
+ * would undo that change. A mined update may be built on: if its block goes away, the nonces keep the order, and the
+ * later record contains its changes.
  */
 async function waitForRecord(
   db: Kysely<Database>,
@@ -59,9 +59,10 @@ async function waitForRecord(
 }
 
 /**
- * Whether the update in row `i` may be a later one's basis before it is confirmed: after a reorganisation it is mined ahead
- * of it again, by its lower nonce of the same wallet, and with the same call. One that was to be cancelled may be mined as
- * nothing then, and what was accepted later decides what of an earlier one is wanted.
+ * Whether the update in row `i` may be the basis of a later one before it is confirmed: after a reorganisation it is
+ * mined ahead of the later one again, by its lower nonce in the same wallet, and with the same call. An update whose
+ * cancellation was requested may then be mined as an empty transaction, and an update accepted later decides which
+ * changes of an earlier one still apply.
  */
 function isBuiltUpon({ seq }: Intent, sender: Buffer | null) {
   return sql<boolean>`(i.state = 'mined' AND i.seq < ${seq} AND i.cancel_requested_at IS NULL
@@ -69,11 +70,11 @@ function isBuiltUpon({ seq }: Intent, sender: Buffer | null) {
 }
 
 /**
- * Why an update that has its nonce may not be signed now; null when it may: a reorganisation may have taken
- * away the update before it, which will be mined again ahead of it, with what it changed.
+ * Why an update that has its nonce may not be signed now; null when it may. A reorganisation may have removed the
+ * update before it, which will be mined again ahead of it, with its changes.
  *
- * @param basis null before the call is made. Asked again with it, the answer holds for good: what the newest update
- *   changed is in the call then, whatever becomes of its block.
+ * @param basis null before the call is built. With it, the answer holds for good: the call then includes the changes of
+ *   the newest update, whatever becomes of that one's block.
  */
 export async function waitForThoseAhead(
   db: Kysely<Database>,
@@ -99,25 +100,25 @@ async function lacksNewest(db: Kysely<Database>, intent: Intent, basis: UpdateBa
   return (newest?.hash ?? null) === basis.after ? null : "another update of this contract was mined meanwhile";
 }
 
-/** Where an update stands on the chain. */
+/** An update's block on the chain. */
 export interface MinedUpdate extends BlockRef {
   transaction: Hash | null;
-  /** No reorganisation that is reckoned with takes it away any more. */
+  /** Beyond any reorganisation that this service reckons with. */
   final: boolean;
-  /** One endpoint says so: it is not confirmed. */
+  /** Not confirmed: only one endpoint reports it. */
   unconfirmed: boolean;
 }
 
 /**
- * Where the newest mined update of the same collection stands, as far as is known. A call may only be made
- * from a state that has this very block below it: the same number on another branch lacks its effect.
+ * The block of the newest known mined update of the same collection. A call may only be built from a state that
+ * descends from this very block: a block of the same number on another branch lacks the update.
  */
 export async function newestUpdate(db: Kysely<Database>, intent: Intent): Promise<MinedUpdate | null> {
   const row = await others(db, intent)
     .select(["s.mined_block", "s.mined_block_hash", "s.mined_attempt", "i.state"])
     .where("s.mined_block", "is not", null)
     .orderBy("s.mined_block", "desc")
-    // Of one block, the last in it.
+    // The last update within a block.
     .orderBy("s.nonce", "desc")
     .limit(1)
     .executeTakeFirst();
@@ -132,8 +133,8 @@ export async function newestUpdate(db: Kysely<Database>, intent: Intent): Promis
 }
 
 /**
- * Members that updates which were accepted later have changed already. What was accepted last holds: an update that a
- * reorganisation or a third party made us repeat must not take them back.
+ * Members that updates accepted later have changed already. The update accepted last wins: one that a reorganisation or
+ * a third party made us repeat must not undo its changes.
  */
 export async function supersededMembers(db: Kysely<Database>, intent: Intent): Promise<ReadonlySet<string>> {
   const rows = await others(db, intent)
@@ -150,14 +151,17 @@ function membersOf({ kind }: Intent, payload: unknown): string[] {
   return [...Object.keys(others), ...roles.map(({ role }) => `roles.${role}`)];
 }
 
-/** Changes of a product contract without the members that `supersededMembers` names. */
+/** The changes of a product contract without the members in `superseded`. */
 export function changesWithout(changes: ContractChanges, superseded: ReadonlySet<string>): ContractChanges {
   const left = Object.entries(changes).filter(([member]) => !superseded.has(member));
   const roles = changes.roles?.filter(({ role }) => !superseded.has(`roles.${role}`));
   return { ...Object.fromEntries(left), ...(roles ? { roles } : {}) };
 }
 
-/** Whether a call that has its nonce contains what this update changes: then it will hold, whatever becomes of its own transaction. */
+/**
+ * Whether a later update's call, which has its nonce, includes the changes of this one: they then hold whatever becomes
+ * of this one's transaction.
+ */
 export async function isInLaterUpdate(db: Kysely<Database>, intent: Intent): Promise<boolean> {
   if (!replacesRecord(intent.kind)) return false;
   const row = await others(db, intent)
@@ -182,9 +186,9 @@ function others(db: Kysely<Database>, intent: Intent) {
 const tokenUnderWay = "an earlier update of this token is under way";
 
 /**
- * What was accepted last of a token has to hold: an earlier update has its nonce first, of the same wallet if it is not
- * confirmed yet, for nonces of one wallet keep their order on the chain. A retry also waits for later ones that are being
- * mined: they decide whether it is wanted any more.
+ * The update of a token accepted last has to win. An earlier one gets its nonce first, and in the same wallet if it is
+ * not confirmed yet, since the nonces of one wallet keep their order on the chain. A retry also waits for later updates
+ * that are being mined: they decide whether it is still wanted.
  */
 async function waitForToken(db: Kysely<Database>, intent: Intent, sender: Buffer | null): Promise<string | null> {
   const before = await othersOfToken(db, intent)
@@ -206,7 +210,7 @@ async function waitForToken(db: Kysely<Database>, intent: Intent, sender: Buffer
   return before ? tokenUnderWay : null;
 }
 
-/** Whether a later update of the token has given it another URI: a retry of this one would take that back. */
+/** Whether a later update has given the token another URI, which a retry of this one would undo. */
 export async function isTokenSuperseded(db: Kysely<Database>, intent: Intent): Promise<boolean> {
   if (intent.kind !== "token_update" || intent.retry_number === 0 || !tokensOf(intent).tokens[0]?.uri) return false;
   const later = await othersOfToken(db, intent)

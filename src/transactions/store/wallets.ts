@@ -4,7 +4,7 @@ import type { Chain } from "../../chains.ts";
 import { toAddress, toBytes } from "../../db/bytes.ts";
 import type { Database } from "../../db/database.ts";
 
-/** What a process remembers of a wallet goes by this name. */
+/** The key under which a process remembers a wallet. */
 export function nameWallet(chain: Chain, wallet: Address): string {
   return `${chain.id} ${wallet.toLowerCase()}`;
 }
@@ -13,19 +13,19 @@ export interface RelayerWallet {
   address: Address;
   state: string;
   nextNonce: bigint;
-  /** The lowest nonce that was found in use and is not explained yet. */
+  /** The lowest recovered nonce that is not explained yet. */
   found: bigint | null;
   /** Transactions that are not mined yet. */
   open: number;
-  /** What those could at worst still cost. */
+  /** The most that those may still cost. */
   reservedWei: bigint;
-  /** What the next transaction needs, while the wallet is paused for funds. */
+  /** What the next transaction costs at most, while the wallet is paused for funds. */
   neededWei: bigint;
-  /** The request that it is paused for does not wait for money any more. */
+  /** The request for which the wallet is paused no longer waits for funds. */
   isNeedless: boolean;
 }
 
-/** Every wallet that was ever given a nonce on a chain. */
+/** Every wallet that ever got a nonce on a chain. */
 export async function listWallets(db: Kysely<Database>, chainId: number): Promise<RelayerWallet[]> {
   const { rows } = await sql<{
     addr: Buffer;
@@ -61,7 +61,7 @@ export async function listWallets(db: Kysely<Database>, chainId: number): Promis
   }));
 }
 
-/** Which wallet's row. */
+/** The key of a wallet's row. */
 export interface WalletKey {
   chain_id: number;
   addr: Buffer;
@@ -72,7 +72,7 @@ export function updateWallet(db: Kysely<Database>, { chain_id, addr }: WalletKey
   return db.updateTable("service.relayer_wallet").where("chain_id", "=", chain_id).where("addr", "=", addr);
 }
 
-/** The wallet's row, locked; its counter starts where the chain's own count stands when it is first made. */
+/** Locks the wallet's row. A new row's counter starts at the wallet's transaction count on the chain. */
 export async function lockWallet(
   transaction: Transaction<Database>,
   chainId: number,
@@ -98,10 +98,11 @@ export async function lockWallet(
 }
 
 /**
- * What is under way and could at worst still be spent.
+ * Open transactions, and the most that they may still cost.
  *
- * @param mined the wallet's transactions in the newest block: what is below is waiting for nothing but our own look.
- * @param unsignedWei what a nonce whose bytes are not stored may cost: about what the next one does.
+ * @param mined the wallet's transaction count in the newest block: lower nonces only wait for our own reading of the
+ *   chain.
+ * @param unsignedWei what a nonce without stored bytes may cost: about as much as the next transaction.
  */
 export async function openReservations(
   transaction: Transaction<Database>,
@@ -120,14 +121,14 @@ export async function openReservations(
   return { pending: Number(row?.pending ?? 0), reservedWei: BigInt(row?.reserved ?? 0) };
 }
 
-/** More than this is no lost backup. */
+/** More than this cannot be explained by a lost backup. */
 const most = 1_000;
 
 /**
- * Nonces that a wallet has used and no reservation remembers, from its first reservation on; also those that were found in use
- * and are not explained yet.
+ * Nonces that a wallet has used without a reservation, from its first reservation on; also recovered nonces that are
+ * not explained yet.
  *
- * @param count transactions of the wallet on the chain.
+ * @param count the wallet's transaction count on the chain.
  */
 export async function missingNonces(
   db: Kysely<Database>,
@@ -149,13 +150,15 @@ export async function missingNonces(
 }
 
 /**
- * Reserves the nonces between one that is taken over and those that a wallet knows, without a request: rows were lost, and
- * the wallet has used what lies between. `importFound` records by what, once it is final; a request that comes back takes
- * its own over. Below the lowest of a wallet that lost all of its rows nobody knows where the wallet began.
+ * Reserves, without a request, the nonces between one that is taken over and those that a wallet knows: rows were lost,
+ * and the wallet has used the nonces in between. `importFound` records what used them, once it is final; a request that
+ * comes back takes its own nonce over. If a wallet lost all of its rows, nobody knows at which nonce it began, so
+ * nothing below the lowest one is reserved.
  *
- * Call it with the wallet's row locked, so that none of them is being given out, and before the nonce has its own row.
+ * Call it with the wallet's row locked, so that none of these nonces is being assigned, and before the nonce has its
+ * own row.
  *
- * @param nextNonce the wallet's counter before it moves behind the nonce.
+ * @param nextNonce the wallet's counter before it moves past the nonce.
  * @returns how many were reserved.
  */
 export async function reserveBetween(
@@ -175,7 +178,7 @@ export async function reserveBetween(
   return numAffectedRows ?? 0n;
 }
 
-/** What a wallet's row says, as `lockWallet` reads it. */
+/** A wallet's row as `lockWallet` reads it. */
 interface WalletRow {
   basis: string | null;
   incarnation: string;
@@ -183,11 +186,11 @@ interface WalletRow {
 }
 
 /**
- * What a process knows of each paying wallet that is not in its row. Losing it costs a question to the endpoints.
+ * What a process remembers of each relayer wallet and no row has. Losing it costs one round of calls to the endpoints.
  *
- * A wallet is reconciled once blocks and mempools were asked which of its nonces are in use (`reconcileNonces`). It gives out no
- * nonce before: at the start of a process, in a database that is another one than they were last asked in
- * (`service.incarnation()`), and where its counter went back.
+ * A wallet is reconciled once blocks and mempools have been read for the nonces that it has in use (`reconcileNonces`).
+ * It assigns no nonce before that: at the start of a process, in a database other than the one it was last reconciled
+ * in (`service.incarnation()`), and after its counter went back.
  */
 export class WalletMemory {
   readonly #next = new Map<string, bigint>();
@@ -210,19 +213,22 @@ export class WalletMemory {
     this.#next.set(name, next);
   }
 
-  /** @param count the wallet's transactions in the newest block, as an endpoint says. */
+  /** @param count the wallet's transaction count in the newest block, as an endpoint reports it. */
   sawMined(name: string, count: bigint): void {
     this.#mined.set(name, count);
   }
 
-  /** Transactions of a wallet in no block, as far as is known, and requests that are being prepared for it. */
+  /** Known transactions of a wallet that are in no block, plus requests that are being prepared for it. */
   underWay(name: string, nextNonce: bigint): number {
     const mined = this.#mined.get(name) ?? nextNonce;
     const pending = mined < nextNonce ? Number(nextNonce - mined) : 0;
     return pending + (this.#preparing.get(name) ?? 0);
   }
 
-  /** Does what ends with a signature of a request that may share one; `name` is the same for those that may. */
+  /**
+   * Runs work that leads to the signature of a request that may share a transaction; such requests have the same
+   * `name`.
+   */
   async coming<T>(name: string, id: string, work: () => Promise<T>): Promise<T> {
     this.#coming.set(id, name);
     try {
@@ -232,17 +238,17 @@ export class WalletMemory {
     }
   }
 
-  /** It waits for its signature now. */
+  /** The request is now waiting for its signature. */
   arrived(id: string): void {
     this.#coming.delete(id);
   }
 
-  /** Requests of a name that are on their way to a signature. */
+  /** Number of requests of a name that are on their way to a signature. */
   comingOf(name: string): number {
     return [...this.#coming.values()].filter((own) => own === name).length;
   }
 
-  /** Does what ends with a nonce of the wallet, as a rule. */
+  /** Runs work that usually ends with a nonce of the wallet. */
   async preparing<T>(name: string, work: () => Promise<T>): Promise<T> {
     this.#preparing.set(name, (this.#preparing.get(name) ?? 0) + 1);
     try {

@@ -24,11 +24,11 @@ interface Sending {
 }
 
 /**
- * Sends the stored bytes of an intent, newest first, to every endpoint. May be called any number of times; what is
- * to be sent to an endpoint while it is busy shares the next request to it, and a slow one keeps no other waiting.
+ * Sends the stored bytes of an intent, newest first, to every endpoint. May be called any number of times. While an
+ * endpoint is busy, further bytes for it share the next request, and a slow endpoint does not delay the others.
  *
- * Answers are kept as evidence, never as a verdict. A node that times out or says "nonce too low" may
- * still hold these bytes; only a receipt on the canonical chain moves the state.
+ * Answers are stored as evidence, never as a verdict. A node that times out or says "nonce too low" may still have
+ * these bytes; only a receipt on the canonical chain moves the state.
  *
  * @param only how many of the newest attempts to send; all of them after a reorganisation.
  */
@@ -36,13 +36,13 @@ export async function broadcast(services: RelayContext, chain: Chain, intent: In
   const attempts = (await readTogether(services, "", intent.id)).slice(0, only);
   if (attempts.length === 0) return;
   const nodes = await services.relay.nodes(chain).all();
-  // What was sent to nobody does not count as sent.
+  // Bytes that went to no endpoint do not count as sent.
   if (nodes.length === 0) return;
   const answers = await Promise.all(
     nodes.map((node) => sendTogether(services, `${chain.id} ${node.name}`, { chain, node, attempts })),
   );
   failpoint("send-after");
-  // Those before it may be on their way from another process: while it counts as not sent, it is sent again in a moment.
+  // Lower nonces may be on their way from another process: left as not sent, these bytes are sent again in a moment.
   const isToRepeat = isEarly(answers.flatMap((outcomes) => outcomes[0] ?? []));
   if (intent.state === "signed" && !isToRepeat) await markTogether(services, "", intent);
 }
@@ -52,13 +52,14 @@ async function readStored(services: RelayContext, intentIds: readonly string[]):
   return intentIds.map((id) => stored.get(id) ?? []);
 }
 
-/** @param sendings to one endpoint. @returns for each what it reported on its attempts. */
+/** @param sendings to one endpoint. @returns for each, the endpoint's answers to its attempts. */
 async function sendAll(services: RelayContext, sendings: readonly Sending[]): Promise<SendOutcome[][]> {
   const [first] = sendings;
   if (!first) return [];
   const { chain, node } = first;
   const attempts = sendings.flatMap((sending) => sending.attempts);
-  // Some nodes refuse a transaction whose predecessor they do not have yet. The newest of each nonce stays first.
+  // Some nodes refuse a transaction whose predecessor they do not have yet. The newest attempt of each nonce stays
+  // first.
   attempts.sort((a, b) => Number(a.nonce - b.nonce));
   const outcomes = await sendTo(services, chain, node, attempts);
   return sendings.map((sending) =>
@@ -66,9 +67,9 @@ async function sendAll(services: RelayContext, sendings: readonly Sending[]): Pr
   );
 }
 
-/** What another process moved meanwhile stays as that one left it. */
+/** Skips intents that another process moved meanwhile. */
 async function markSent(services: RelayContext, sent: readonly Intent[]): Promise<null[]> {
-  // Locked in order: two processes that send the same rows would wait for each other.
+  // Locked in order: otherwise two processes that send the same rows could deadlock.
   await sql`
     WITH own AS (
       SELECT i.id FROM unnest(${sent.map(({ id }) => id)}::uuid[], ${sent.map(({ version }) => version)}::int[]) AS seen (id, version)
@@ -79,7 +80,7 @@ async function markSent(services: RelayContext, sent: readonly Intent[]): Promis
   return sent.map(() => null);
 }
 
-/** No endpoint took it, and one reported that its nonce is not next. */
+/** Whether no endpoint took the bytes and one reported that their nonce is not the next one. */
 function isEarly(outcomes: readonly SendOutcome[]): boolean {
   if (outcomes.some(({ code }) => code === "accepted")) return false;
   return outcomes.some(({ detail }) => /nonce/i.test(detail ?? "") && !/too low/i.test(detail ?? ""));
@@ -104,7 +105,7 @@ async function askOneByOne(node: Node, attempts: readonly Attempt[]): Promise<Se
   for (const attempt of attempts) {
     const [outcome] = await ask(node, [attempt]);
     if (outcome) outcomes.push(outcome);
-    // One that does not answer keeps what follows waiting no longer; all of it is sent again.
+    // After one attempt without an answer the rest do not wait for the endpoint; all of them are sent again.
     if (outcome?.code === noAnswer) break;
   }
   return attempts.map((_, index) => outcomes[index] ?? notSent);
@@ -119,7 +120,10 @@ async function ask(node: Node, attempts: readonly Attempt[]): Promise<SendOutcom
   }
 }
 
-/** Kept when it differs from what the same endpoint reported last: a re-send every few seconds is no news. */
+/**
+ * Stores an answer that differs from the endpoint's last one: the same answer to a re-send every few seconds is no
+ * news.
+ */
 async function recordOutcomes(
   services: RelayContext,
   node: Node,

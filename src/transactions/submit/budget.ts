@@ -9,9 +9,11 @@ import type { RelayContext } from "../chain/context.ts";
 import { least, most } from "../chain/fees.ts";
 import { dataRoom, likelyDataPrice, likelyFee } from "../chain/market.ts";
 
-/** What accepting a request sets aside until its transaction is in a block. */
+/** What accepting a request reserves until its transaction is in a block. */
 export interface GasReservation {
-  /** What it is likely to cost at most; no attempt may ever cost more, unless this is raised before (`raiseGasReservation`). */
+  /**
+   * The likely maximum cost. No attempt may cost more unless the reservation is raised first (`raiseGasReservation`).
+   */
   wei: bigint;
   limits: readonly Limit[];
 }
@@ -23,23 +25,23 @@ export interface Limit {
   unit: LimitUnit;
   amount: bigint;
   allowed: bigint;
-  /** The client's error when it is used up. */
+  /** The client's error when the limit is used up. */
   code: ErrorCode;
   /** Whose limit it is, as the beginning of a sentence. */
   whose: string;
 }
 
-/** Gas limits that deployments and updates are usually signed with; the simulation of each has the last word. */
+/** Usual gas limits of deployments and updates; the simulation of each request has the last word. */
 const gasOf = {
   deploy: (bytes: number) => 150_000n + 300n * BigInt(bytes),
   update: (bytes: number) => 150_000n + 900n * BigInt(bytes),
-  // A word of a token's URI takes a fresh slot of storage.
+  // Each word of a token's URI takes a new storage slot.
   operate: (bytes: number) => 180_000n + 900n * BigInt(bytes),
 };
 
 /**
- * Of what a chain may spend, an eighth is kept from new requests: it is for fees that rise while transactions wait, so
- * that an unmined one can be replaced and those behind it get on.
+ * An eighth of a chain's limit is not available to new requests. It pays for fees that rise while transactions wait, so
+ * that an unmined one can be replaced and those behind it can proceed.
  */
 const keptForPeaks = 8n;
 
@@ -49,10 +51,11 @@ interface Spender {
 }
 
 /**
- * What a request is likely to cost at most: usual gas by today's fee, which has room for twice the base fee.
+ * Plans a request's likely maximum cost: usual gas at today's fee, which includes twice the base fee.
  *
- * @param estimate what a node says that it takes; it may be dear.
- * @param bytes of the deployment's init data that are not zero, or of the update's changes, or of a call's data: storage is what costs.
+ * @param estimate a node's gas estimate; it may be far above the usual gas.
+ * @param bytes non-zero bytes of the deployment's init data, or bytes of the update's changes or the call's data:
+ *   storage is what costs.
  */
 export function planGasReservation(
   services: RelayContext,
@@ -61,42 +64,42 @@ export function planGasReservation(
 ): GasReservation {
   const usual = gasOf[request.kind](request.bytes);
   const signed = ((request.estimate ?? 0n) * 12n) / 10n;
-  // Of a deployment only bytes that are not zero are counted, and about as many are.
+  // For a deployment only non-zero bytes are counted, and there are about as many zero bytes.
   const gas = most(signed, usual);
   const dataWei = dataRoom * likelyDataPrice(chain) * BigInt(2 * request.bytes + 500);
   const wei = gas * likelyFee(chain) + least(dataWei, gas * chain.relay.maxFeeWei);
   return { wei, limits: limitsOf(services, chain, request, wei, "new") };
 }
 
-/** Under which `service.budget` has what an account spent and reserved on a chain. */
+/** The scope in `service.budget` for what an account has spent and reserved on a chain. */
 export function accountScope(accountId: string, chainId: number): string {
   return `tenant:${accountId}:${chainId}`;
 }
 
-/** The same of a month: another name, since a month begins with a day. */
+/** The scope of an account's month. It needs another name, since a month begins on the same date as a day. */
 export function accountMonthScope(accountId: string, chainId: number): string {
   return `tenant-month:${accountId}:${chainId}`;
 }
 
-/** What all free accounts cost together on all chains, in millionths of a euro (`service.settle_entries`). */
+/** What all free accounts cost on all chains, in millionths of a euro (`service.settle_entries`). */
 const eurScope = "free-eur";
 const oneCoin = 10n ** 18n;
 
-/** What an account's transactions may cost on a chain in a day, in wei. */
+/** What an account's transactions may cost on a chain per day, in wei. */
 export function accountDayWei({ relay: { tenantDayWei, freeAccountDayWei } }: Chain, tier: Tier): bigint {
   return tier === "free" && freeAccountDayWei !== null ? least(tenantDayWei, freeAccountDayWei) : tenantDayWei;
 }
 
-/** What they may cost in a month; null: there is no limit but the day's. */
+/** What they may cost per month, in wei; null: only the day's limit applies. */
 export function accountMonthWei({ relay }: Chain, tier: Tier): bigint | null {
   return tier === "free" ? relay.freeAccountMonthWei : null;
 }
 
 /**
- * Every limit that a transaction of an account counts in. Of a free account: its own day and month, then the share that
- * free accounts have together, so that paid plans always have the rest, and what all of them may cost on all chains.
+ * Every limit that an account's transaction counts against. For a free account: its own day and month, the share of all
+ * free accounts, so that paid plans always have the rest, and what all free accounts may cost on all chains.
  *
- * @param use `new` for a request, which leaves the part for fee peaks alone; `raise` for one that was accepted.
+ * @param use `new` for a new request, which must not use the part kept for fee peaks; `raise` for an accepted one.
  */
 export function limitsOf(
   services: RelayContext,
@@ -128,7 +131,7 @@ export function limitsOf(
             { scope: `free:${chain.id}`, unit: "hour", amount: wei, allowed: shared(chainHourWei) },
             { scope: `free-day:${chain.id}`, unit: "day", amount: wei, allowed: shared(chainDayWei) },
             { scope: "free", unit: "hour", amount: 1n, allowed: shared(transactions) },
-            // Coins that are worth nothing cost nothing.
+            // Coins without a price cost nothing in euros.
             ...(microEur > 0n
               ? [{ scope: eurScope, unit: "day", amount: microEur, allowed: freeDayMicroEur } as const]
               : []),
@@ -156,9 +159,10 @@ export function limitsOf(
 }
 
 /**
- * Sets likely costs aside in the statement that accepts requests of one account and chain, as rows `kept` with the scopes that
- * had room. Everybody takes the rows in the same order. `service.require_limits` takes the statement back when there are
- * fewer than in `sums`. The statement has rows `inserted`, with the `id` of each request that is new.
+ * SQL that reserves likely costs in the statement that accepts requests of one account and chain, as rows `kept` with
+ * the scopes that had budget left. All callers lock the rows in the same order. `service.require_limits` rolls the
+ * statement back when there are fewer rows than in `sums`. The statement needs rows `inserted`, with the `id` of each
+ * new request.
  */
 export function keepLimits(requests: readonly { id: string; reservation: GasReservation }[]): RawBuilder<unknown> {
   const rows = requests.flatMap(({ id, reservation }) => reservation.limits.map((limit) => ({ id, ...limit })));
@@ -179,7 +183,7 @@ export function keepLimits(requests: readonly { id: string; reservation: GasRese
       SELECT w.id, scope, k.period, w.amount FROM kept k JOIN wanted w USING (scope))`;
 }
 
-/** The first limit without room, of a refusal of `service.require_limits`; null for other errors. */
+/** The first exhausted limit in an error of `service.require_limits`; null for other errors. */
 export function fullLimit(limits: readonly Limit[], error: unknown): Limit | null {
   const { code, detail } = error as { code?: unknown; detail?: string };
   if (code !== "MY002") return null;
@@ -189,10 +193,10 @@ export function fullLimit(limits: readonly Limit[], error: unknown): Limit | nul
   return full;
 }
 
-/** How a limit stands that had no room a moment ago. */
+/** The state of a limit that was exhausted a moment ago. */
 interface FullLimit {
   limit: Limit;
-  /** True: what is in the way is only set aside, and blocks will give most of it back. */
+  /** True: the limit is filled by reservations, most of which are released as transactions are mined. */
   passes: boolean;
   /** Until the limit's hour, day or month ends. */
   secondsLeft: number;
@@ -207,12 +211,12 @@ export async function readLimit(db: Kysely<Database>, limit: Limit): Promise<Ful
   return { limit, passes: BigInt(spent) + limit.amount <= limit.allowed, secondsLeft: Math.max(1, Math.ceil(left)) };
 }
 
-/** Blocks that take what is set aside come within about this time. */
+/** Transactions with reservations are usually mined within this time. */
 const blocksSeconds = 15;
-/** Fees fall when they fall. */
+/** A guess: nobody knows when fees will fall. */
 const feesSeconds = 300;
 
-/** A client's error: which limit, why, what helps, and when. */
+/** The client's error: which limit, why, what helps, and when. */
 export function refusalOf({ limit, passes, secondsLeft }: FullLimit): ServiceError {
   const { code, whose, unit, amount, allowed, scope } = limit;
   if (amount > allowed) {

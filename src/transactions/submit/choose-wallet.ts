@@ -10,11 +10,11 @@ import { mayShare } from "./preflight.ts";
 
 export type WalletChoice =
   /**
-   * `isNew`: no nonce of it was given out yet. `found`: nonces in use wait for the requests that they belong to. `recovered`:
-   * there are transactions under way that were found so, claimed or not.
+   * `isNew`: it has assigned no nonce yet. `found`: nonces in use wait for the requests that they belong to.
+   * `recovered`: some transactions under way were recovered, whether a request has claimed them or not.
    */
   | { kind: "wallet"; sender: Address; isNew: boolean; found: boolean; recovered: boolean }
-  /** Every open wallet has as much under way as it may have. */
+  /** Every open wallet has reached its limit of pending transactions. */
   | { kind: "full"; reason: string; found: boolean; recovered: boolean }
   /** No wallet is open. */
   | { kind: "hold"; reason: "balance" | "wallet"; message: string; found: boolean; recovered: boolean };
@@ -28,13 +28,13 @@ interface KnownWallet {
   addr: Buffer;
   state: string;
   next: bigint;
-  /** Transactions that no look has found in a block. */
+  /** Transactions not yet seen in a block. */
   open: number;
   found: boolean;
   recovered: boolean;
 }
 
-/** Requests that come together look together. */
+/** Requests that arrive at the same time share a read. */
 const readTogether = batched(
   async (services: RelayContext, chainIds: readonly number[]) => {
     const { rows } = await sql<KnownWallet>`
@@ -49,15 +49,15 @@ const readTogether = batched(
   { most: 64, retryIndividually: false },
 );
 
-/** The paying wallets that an intent's transaction may come from. */
+/** The relayer wallets that may send an intent's transaction. */
 export async function sendersOf(services: RelayContext, chain: Chain, intent: Intent): Promise<readonly Address[]> {
   if (intent.kind === "update") return [services.relay.account(chain).address];
   return await (isOperation(intent.kind) ? services.relay.operating(chain) : services.relay.deployers(chain));
 }
 
 /**
- * The open wallet with the least under way that has room, as far as this process knows; it is seen for good with its row
- * locked. Updates of collections have the admin wallet alone.
+ * Chooses the open wallet with the fewest transactions under way that has capacity, as far as this process knows; the
+ * final check is made with its row locked. Updates of collections can only use the admin wallet.
  */
 export async function chooseWallet(services: RelayContext, chain: Chain, intent: Intent): Promise<WalletChoice> {
   const senders = await sendersOf(services, chain, intent);
@@ -73,7 +73,8 @@ export async function chooseWallet(services: RelayContext, chain: Chain, intent:
     return { sender, isNew: !wallet, state: wallet?.state ?? "open", open: wallet?.open ?? 0, underWay };
   });
   const open = candidates.filter(({ state }) => state === "open");
-  // What has to keep its order goes to the first open wallet: nonces keep it. Mints may share the last free nonce.
+  // Requests that have to keep their order go to the first open wallet, whose nonces keep it. Mints may share the last
+  // free nonce.
   const ordered = intent.kind === "token_update" || intent.kind === "contract_update";
   const { maxPending } = chain.relay;
   const [best] = ordered

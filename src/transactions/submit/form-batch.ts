@@ -7,37 +7,38 @@ import { encodeBatch } from "../chain/request-call.ts";
 import { asMoved, type Intent, type Moved } from "../store/intents.ts";
 import { mayShare, type Preflight } from "./preflight.ts";
 
-/** What asks for a nonce, after its own simulation. */
+/** A request that asks for a nonce, after its own simulation. */
 export interface Simulated {
   intent: Intent;
   ready: Preflight & { fees: Fees };
 }
 
-/** What one nonce is for: a request alone, or the lead of a batch and its members. */
+/** The requests that use one nonce: one alone, or the lead of a batch and its members. */
 export interface Batch {
   lead: Simulated;
   members: Simulated[];
 }
 
-/** Mints of one transaction. */
+/** Maximum mints per transaction. */
 export const mostMints = 16;
 
-/** What the operator gives each call of a batch (its CALL_GAS): a mint that may need more goes alone. */
+/** The gas that the operator gives each call of a batch (its CALL_GAS): a mint that may need more is sent alone. */
 const callGas = 500_000n;
 
 /**
- * What the operator wants to be left before each call (its NEEDED_GAS), and what it does right before that. It pays for the
- * last call too.
+ * The gas that the operator requires before each call (its NEEDED_GAS), and what it uses right before that. It also
+ * pays for the last call.
  */
 const headroom = 600_000n;
 
-/** What the operator does before and after a call, at most: it marks the request, and logs the outcome. */
+/** The most that the operator uses before and after a call: it marks the request, and logs the outcome. */
 const outcomeGas = 60_000n;
 
 /**
- * Whether a request may be put into a batch: the same account and contract, room for it in calls and gas, and nobody's code but the
- * contract's. A receiver with code may do something else in a block than when it was simulated, and a batch gives it
- * more gas to burn than a transaction of its own; once the gas is gone the operator takes the whole batch back.
+ * Whether a request may join a batch: the account and contract are the same, calls and gas suffice, and only the
+ * contract's code runs. A receiver with code may behave differently in a block than in its simulation, and a batch
+ * gives it more gas to burn than a transaction of its own; once the gas is used up, the operator reverts the whole
+ * batch.
  */
 export function hasRoomFor({ lead, members }: Batch, item: Simulated): boolean {
   if (!mayShare(lead.intent) || !mayShare(item.intent)) return false;
@@ -51,8 +52,8 @@ export function hasRoomFor({ lead, members }: Batch, item: Simulated): boolean {
 }
 
 /**
- * Whether what its requests have set aside pays for all of them in one transaction, at its lead's fee. A few may have too
- * little for what the operator wants to be left: alone each needs less.
+ * Whether the requests' reservations pay for all of them in one transaction, at the lead's fee. A few requests may not
+ * cover the gas that the operator requires in reserve: alone, each needs less.
  */
 export function isPaid({ lead, members }: Batch): boolean {
   const items = [lead, ...members];
@@ -60,8 +61,8 @@ export function isPaid({ lead, members }: Batch): boolean {
 }
 
 /**
- * The gas that a batch needs: each mint alone needs more, by what a transaction costs anyway. No node is asked: the
- * wallet's row is locked meanwhile.
+ * The gas that a batch needs. A mint sent alone needs more, by a transaction's intrinsic gas. No node is asked, because
+ * the wallet's row is locked meanwhile.
  */
 function gasOfBatch(items: readonly Simulated[]): bigint {
   const last = items.at(-1);
@@ -70,9 +71,9 @@ function gasOfBatch(items: readonly Simulated[]): bigint {
 }
 
 /**
- * The gas limit of a batch. A receiver may get code between its simulation and the block, by a delegation of its account
- * (EIP-7702) or by a deployment at its address: there is room for one call that takes all that the operator gives it, as
- * far as what the requests have set aside pays for that.
+ * The gas limit of a batch. A receiver may get code between its simulation and the block, by a delegation of its
+ * account (EIP-7702) or by a deployment at its address. So the limit covers one call that uses all the gas that the
+ * operator gives it, as far as the requests' reservations pay for that.
  */
 function gasLimitOf(items: readonly Simulated[]): bigint {
   const needed = gasOfBatch(items);
@@ -87,7 +88,7 @@ function feeOf(items: readonly Simulated[]): bigint {
   return items[0]?.ready.fees.maxFeePerGas ?? 0n;
 }
 
-/** More than the data of one transaction takes: each request's own is counted with an envelope. */
+/** More than the data of one transaction costs: each request's own data is counted with an envelope. */
 function dataOf(items: readonly Simulated[]): bigint {
   return items.reduce((sum, { ready }) => sum + ready.dataWei, 0n);
 }
@@ -96,13 +97,13 @@ function reservedFor(items: readonly Simulated[]): bigint {
   return items.reduce((sum, { intent }) => sum + BigInt(intent.reserved_wei), 0n);
 }
 
-/** What a nonce may cost at worst. */
+/** The most that a nonce may cost. */
 export function worstCase({ lead, members }: Batch): bigint {
   const items = [lead, ...members];
   return (members.length === 0 ? lead.ready.gas : gasLimitOf(items)) * feeOf(items) + dataOf(items);
 }
 
-/** The operator's call for all requests of a batch, to be signed instead of the lead's own. */
+/** The operator's call for all requests of a batch, signed instead of the lead's own call. */
 interface BatchCall {
   data: Hex;
   gas: bigint;
@@ -115,10 +116,11 @@ export function callOfBatch({ lead, members }: Batch): BatchCall {
 }
 
 /**
- * Puts requests together for good: each member's transaction is its lead's from now on, and what it had set aside too.
+ * Joins requests for good: each member's transaction is its lead's from now on, and its reservation is added to the
+ * lead's.
  *
- * @param db the transaction that signs for the lead, with the rows of all locked as they were seen.
- * @returns the lead and the members as they stand then.
+ * @param db the transaction that signs for the lead, with all rows locked and unchanged since they were read.
+ * @returns the lead's and the members' new rows.
  */
 export async function joinMembers(
   db: Kysely<Database>,
@@ -151,7 +153,9 @@ export async function joinMembers(
   };
 }
 
-/** Locks the rows of those that still are as they were seen: all at once, in one order, before anything of their limits. */
+/**
+ * Locks the rows that are unchanged since they were read: all at once, in one order, before any row of their limits.
+ */
 export async function lockUnmoved(db: Kysely<Database>, items: readonly Simulated[]): Promise<ReadonlySet<string>> {
   const { rows } = await sql<{ id: string }>`
     SELECT i.id FROM service.intent i

@@ -2,31 +2,31 @@ import type { Plan } from "../../auth/plan.ts";
 import type { IntentKind } from "../../db/tables/relay.ts";
 import { ServiceError } from "../../errors/errors.ts";
 
-/** What a request takes of gas, and the most that its transaction may take. */
+/** A request's gas, and the most that its transaction may use. */
 export interface CountedGas {
-  /** By this it counts in the plan's days and months: once for each `countedGas` that it begins (`service.weight_of`). */
+  /** What the plan's days and months count: one for each `countedGas` begun (`service.weight_of`). */
   gas: bigint;
-  /** By the plan; null: no limit. */
+  /** The plan's ceiling; null: no limit. */
   ceiling: bigint | null;
 }
 
-/** So much gas counts as one deployment, update or action. */
+/** This much gas counts as one deployment, update or action. */
 export const countedGas = 500_000n;
 
 interface AskedGas {
   kind: IntentKind;
-  /** Of the deployment's data that are not zero, or of the update's request; not looked at where there is an estimate. */
+  /** Non-zero bytes of the deployment's data, or bytes of the update's request; unused where there is an estimate. */
   bytes: number;
-  /** What a node says that it takes; null: it was not simulated. */
+  /** A node's gas estimate; null: it was not simulated. */
   estimate: bigint | null;
-  /** Of a mint, burn or transfer. */
+  /** For a mint, burn or transfer. */
   tokens?: number;
 }
 
 /**
- * Counts a request's gas against its plan.
+ * Checks a request's gas against its plan.
  *
- * @throws ServiceError `plan_limit_exceeded` over the plan's ceiling, before anything is stored.
+ * @throws ServiceError `plan_limit_exceeded` above the plan's ceiling, before anything is stored.
  */
 export function countGas(plan: Plan, asked: AskedGas): CountedGas {
   const gas = asked.estimate ?? usualGas(asked);
@@ -61,11 +61,12 @@ function ceilingOf({ deployGas, updateGas, tokenGas }: Plan, { kind, tokens = 1 
 }
 
 /**
- * Of collections, whose calls lead to no third party: what their texts take, rounded up a little. What the operator carries out
- * is simulated before; where that could not be, the ceiling is held against it before it is signed.
+ * The usual gas of collections' requests, whose calls reach no third party: what their texts cost, rounded up a little.
+ * Requests that the operator carries out are simulated first; where that was impossible, the ceiling is checked before
+ * signing.
  */
 function usualGas({ kind, bytes }: AskedGas): bigint {
-  // Code that is stored, or fresh words of storage; a request has names of members beside the texts.
+  // Stored code, or new storage words; a request also has member names in addition to the texts.
   if (kind === "deploy") return 120_000n + 260n * BigInt(bytes);
   return kind === "update" ? 150_000n + 750n * BigInt(Math.max(0, bytes - 150)) : 0n;
 }

@@ -10,27 +10,29 @@ import { handsOutRights } from "../store/payloads.ts";
 import { fullLimit, type Limit, limitsOf } from "./budget.ts";
 import type { Preflight } from "./preflight.ts";
 
-/** What one step of an intent led to: how far it came, or the intent as it stands now, for the next step. */
+/** The result of one step of an intent: how far it came, or the intent's current row, for the next step. */
 export type Step =
   /** Its bytes are on disk: it will be finished whatever happens to this process. */
   | { kind: "signed"; intent: Intent }
-  /** Not yet, and trying again in a moment may help. */
+  /** Not signed yet; trying again in a moment may help. */
   | { kind: "waiting"; intent: Intent; reason: string }
-  /** Not until something changes: funds, the wallet, what the simulation says. */
+  /** Not signed until something changes: funds, the wallet, the result of the simulation. */
   | { kind: "held"; intent: Intent; reason: string }
   /** It ended without a transaction. */
   | { kind: "over"; intent: Intent }
   | Intent;
 
-/** Later updates of the collection wait behind a refused one, a token id is taken by it, and old clients cannot cancel it. */
+/**
+ * Later updates of the collection wait behind a refused one, it blocks a token id, and old clients cannot cancel it.
+ */
 const refusedMinutes = 10;
 
-/** Why a request is held that the chain shows as done already: it does not expire. */
+/** Hold reason of a request that the chain already shows as done: it does not expire. */
 export const doneElsewhere = "done_elsewhere";
 
 /**
- * Records why an intent cannot be signed now. Without a nonce it is held; with one it stays assigned, because the wallet
- * waits behind its nonce until the simulation passes.
+ * Records why an intent cannot be signed now. Without a nonce it becomes `held`; with one it stays `assigned`, because
+ * the wallet waits behind its nonce until the simulation passes.
  *
  * @param code `simulation`, `fee`, `budget`, `balance`, `wallet`, `roles`, `signer_day` or `done_elsewhere`.
  * @param reason the same in words, for the client and the operator.
@@ -43,7 +45,7 @@ export async function holdIntent(
   reason: string,
 ): Promise<Step> {
   services.log.warn({ intent: seen.id, chain: chain.name, state: seen.state, reason }, "deployment held");
-  // With a nonce it is tried again at every turn; the same answer is no news.
+  // With a nonce it is tried again in every round; the same answer is no news.
   if (seen.state === "assigned" && seen.hold_reason === code && seen.hold_detail === reason)
     return { kind: "held", intent: seen, reason };
   const to = seen.state === "assigned" ? "assigned" : "held";
@@ -51,16 +53,19 @@ export async function holdIntent(
   return held ? { kind: "held", intent: held, reason } : await getIntent(services.db, seen.id);
 }
 
-/** What is held for each thing that the rules of signing forbid for now. */
+/** The hold reason for each order that the signing rules refuse for now. */
 export const refusalHolds = { roles: "roles", day: "signer_day" } as const satisfies Record<RefusalReason, string>;
 
-/** The lists of roles of a request, or the end of the service's rights, where they are not signed. */
+/** Holds a request that sets role lists or ends the service's rights, where these are not signed. */
 export async function holdRoles(services: RelayContext, chain: Chain, intent: Intent): Promise<Step | null> {
   if (chain.relay.signsRoles || !handsOutRights(intent)) return null;
   return await holdIntent(services, chain, intent, refusalHolds.roles, rolesRefused);
 }
 
-/** What the signer does not sign now, as it names a reason. @throws the same error where it names none. */
+/**
+ * Holds what the signer refuses for now, under the reason that the signer gives. @throws the same error if it gives
+ * none.
+ */
 export async function holdUnsigned(
   services: RelayContext,
   chain: Chain,
@@ -73,12 +78,15 @@ export async function holdUnsigned(
   return await holdIntent(services, chain, now, refusalHolds[error.reason], error.message);
 }
 
-/** @param reason what the contract answered to the simulation. */
+/** @param reason the contract's answer to the simulation. */
 export async function holdRefused(services: RelayContext, chain: Chain, intent: Intent, reason: string): Promise<Step> {
   return await holdIntent(services, chain, intent, "simulation", `the contract would refuse it: ${reason}`);
 }
 
-/** The operator has carried it out by a transaction that is not known here: it ends as that, once that is final. */
+/**
+ * The operator carried the request out by a transaction that is not known here: it ends with that one, once it is
+ * final.
+ */
 export async function holdDone(services: RelayContext, chain: Chain, intent: Intent): Promise<Step> {
   return await holdIntent(
     services,
@@ -89,13 +97,13 @@ export async function holdDone(services: RelayContext, chain: Chain, intent: Int
   );
 }
 
-/** Once it is held for another reason, it has the time again that it was accepted with. */
+/** Held for another reason later, it gets the full time again that it was accepted with. */
 function whenItExpires({ kind, state, batch_lead }: Intent, holdReason: string) {
   if (kind === "deploy" || state === "assigned") return {};
   const expires =
     holdReason === "simulation"
       ? sql<Date>`least(expires_at, clock_timestamp() + make_interval(mins => ${refusedMinutes}))`
-      : // One that was in a batch has the time that it was given after that.
+      : // After it left a batch, it keeps the time that it was given then.
         batch_lead
         ? sql<Date>`greatest(expires_at, created_at + interval '24 hours')`
         : sql<Date>`created_at + interval '24 hours'`;
@@ -103,11 +111,11 @@ function whenItExpires({ kind, state, batch_lead }: Intent, holdReason: string) 
 }
 
 /**
- * Whether what is reserved for an intent pays for its transaction.
+ * Checks whether an intent's reservation pays for its transaction.
  *
- * @param hasNonce whether others wait behind it: then only the chain's limits must have room for a raised reservation.
- * @returns what was simulated, with its fees; the step to take instead where the reservation pays too little: it was
- *   raised, or the intent is held.
+ * @param hasNonce whether others wait behind it: then a raised reservation counts against the chain's limits only.
+ * @returns the simulated transaction with its fees; or, if the reservation is too small, the step to take instead: it
+ *   was raised, or the intent is held.
  */
 export async function withinReserved(
   services: RelayContext,
@@ -129,15 +137,15 @@ export async function withinReserved(
 }
 
 /**
- * Sets more aside for an intent, since fees or gas are higher than they were when it was accepted. Nothing is ever
- * signed that could cost more than is set aside, so what is spent keeps to the limits whatever the fees do.
+ * Raises an intent's reservation, since fees or gas are higher than when it was accepted. Nothing is ever signed that
+ * could cost more than its reservation, so spending stays within the limits whatever fees do.
  *
- * With a nonce it needs room in the chain's limits alone, of which a part is kept for this: others wait behind its
- * nonce, and must not wait for one account's day.
+ * With a nonce it only needs budget in the chain's limits, part of which is kept for this: others wait behind its
+ * nonce, and must not wait for one account's day to end.
  *
  * @param hasNonce whether others wait behind it.
- * @returns the intent as it stands then, and whether it was raised: not when another process moved it; null when there is
- *   no room.
+ * @returns the intent's current row, and whether it was raised: not when another process moved it; null when a limit is
+ *   exhausted.
  */
 export async function raiseGasReservation(
   services: RelayContext,
@@ -160,12 +168,12 @@ export async function raiseGasReservation(
 }
 
 /**
- * Sets aside what bytes may cost that were found, for the intent that they are of, unless it has as much aside already:
- * a retry has nothing before it is signed. They are signed, so no limit can refuse them. Each limit holds
- * what it has room for, and the chain's count all of it once it is in a block.
+ * Reserves the possible cost of recovered bytes for the intent that they belong to, unless it has reserved as much
+ * already: a retry has no reservation before it is signed. The bytes are signed, so no limit can refuse them. Each
+ * limit reserves what it has left, and the chain's limits count the whole cost once it is in a block.
  *
- * @param db the transaction that gives the intent their nonce.
- * @returns the intent as it stands then; null when another process moved it.
+ * @param db the transaction that gives the intent its nonce.
+ * @returns the intent's new row; null when another process moved it.
  */
 export async function reserveFound(
   services: RelayContext,

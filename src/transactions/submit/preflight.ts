@@ -15,26 +15,26 @@ import { tokensOf } from "../store/payloads.ts";
 import { newestUpdate, supersededMembers } from "../store/turns.ts";
 import { type NotYet, prepareUpdate, type Refusal } from "./prepare-update.ts";
 
-/** What a transaction needs before it is worth a nonce. */
+/** What a transaction needs before it gets a nonce. */
 export interface Preflight {
-  /** Who it was simulated for. */
+  /** The wallet that the simulation ran for. */
   sender: Address;
-  /** Within the operator's cap and what the intent reserved; null when those leave no room at today's price. */
+  /** Within the operator's cap and the intent's reservation; null when they are too low for today's price. */
   fees: Fees | null;
   /** Within the operator's cap alone: what a raised reservation would have to pay for. */
   wanted: Fees | null;
-  /** What was simulated, and is to be signed. */
+  /** The call that was simulated, and is to be signed. */
   call: IntentCall;
   gas: bigint;
-  /** The most that its data may take on the chain below, beside the gas. */
+  /** The maximum L1 data fee, in addition to the gas. */
   dataWei: bigint;
-  /** Whether a receiver of a mint that may share a transaction has code, which is called. */
+  /** Whether a receiver of a mint that may share a transaction has code, which then runs. */
   callsReceiver: boolean;
-  /** The most that a transaction may have now. */
+  /** The highest gas limit that a transaction may have now. */
   gasCeiling: bigint;
-  /** The newest block when it was read. */
+  /** The newest block at the time of reading. */
   headBlock: bigint;
-  /** Of the paying wallet, at the newest block. */
+  /** The relayer wallet's balance in the newest block. */
   balanceWei: bigint;
   /** Transactions of the paying wallet in the newest block. */
   chainNonce: bigint;
@@ -46,12 +46,12 @@ interface Question {
   sender: Address;
 }
 
-/** Nodes refuse long batches, and all of it has to be there within one request's timeout. */
+/** Nodes refuse long batches, and the whole batch has to be answered within one request's timeout. */
 const simulateTogether = batched(simulateAll, { most: 16, retryIndividually: false });
 
 /**
- * Simulates an intent's transaction and reads what signing it needs, in one request to one endpoint. Requests
- * that come while such a request is under way share the next one: the market is the same for all of them.
+ * Simulates an intent's transaction and reads what signing it needs, in one request to one endpoint. Calls that arrive
+ * while such a request is under way share the next one: market data is the same for all of them.
  *
  * @throws ServiceError `service_unavailable` while no endpoint answers.
  */
@@ -75,7 +75,8 @@ async function preflightUpdate(
   const after = await newestUpdate(services.db, intent);
   const superseded = await supersededMembers(services.db, intent);
   const nodes = services.relay.nodes(chain);
-  // What the next record is made from is mined for enough endpoints; of what is confirmed they have said so.
+  // The update that the next record builds on must be mined according to enough endpoints; for a confirmed one they
+  // have agreed.
   if (after?.unconfirmed && after.transaction) {
     const outcome = { hash: after.transaction, blockHash: after.hash, succeeded: true };
     if ((await agreeOnOutcome(nodes, chain.relay.quorum, outcome)) !== "agreed")
@@ -88,7 +89,7 @@ async function preflightUpdate(
       const call = await prepareUpdate(node, intent, after, superseded, isAgreed);
       if ("refused" in call) return call;
       if ("waits" in call) {
-        // Another endpoint may be further.
+        // Another endpoint may be further ahead.
         waits = call;
         throw new LaggingNode(call.waits);
       }
@@ -102,7 +103,7 @@ async function preflightUpdate(
   }
 }
 
-/** @param questions of one chain and one paying wallet. */
+/** @param questions of one chain and one relayer wallet. */
 async function simulateAll(
   services: RelayContext,
   questions: readonly Question[],
@@ -120,7 +121,7 @@ async function simulateAll(
 interface Wanted {
   intent: Intent;
   call: IntentCall;
-  /** With what gas it is run; null: it is estimated. */
+  /** The gas that the trial runs with; null: the gas is estimated. */
   trial: bigint | null;
 }
 
@@ -152,7 +153,7 @@ async function readAll(
   };
   const called = new Set(receivers.filter((_, index) => hasCode(rest[wanted.length + index])));
   const estimates = await readEstimates(node, sender, wanted, rest);
-  // Another endpoint may have time for all of them; for a few it is enough to come again.
+  // If no call could be simulated, another endpoint may be able to; if only a few failed, they are retried later.
   if (estimates.every((estimate) => typeof estimate === "object" && "waits" in estimate))
     throw new NodeFault("the node cannot simulate now, or estimates what cannot be");
   return wanted.map(({ intent, call }, index) => {
@@ -160,13 +161,13 @@ async function readAll(
     if (typeof needed !== "bigint") return needed;
     if (needed > ceiling) return { refused: `needs ${needed} gas, over the limit of ${ceiling}` };
     const { gas_ceiling: allowed } = intent;
-    // A receiver may take more than when the request was accepted.
+    // A receiver may use more gas than when the request was accepted.
     if (allowed !== null && needed > allowed)
       return { refused: `needs ${needed} gas, and its account's plan allows ${allowed}` };
     const gas = least((needed * 12n) / 10n, ceiling);
     const within = (cap: bigint) => withinCap(fees, market.baseFee, cap);
     const dataWei = dataRoom * dataFee(market, call.data);
-    // A contract that a node shows shall not set the price: the operator's cap for the gas is one for the data too.
+    // A contract reported by a node must not set the price: the operator's cap for the gas also caps the data fee.
     const mayPayData = dataWei <= gas * chain.relay.maxFeeWei;
     const callsReceiver = receiversOf(intent).some((address) => called.has(address));
     return {
@@ -181,29 +182,29 @@ async function readAll(
   });
 }
 
-/** Who gets the tokens of a mint that may share a transaction. */
+/** The receivers of a mint that may share a transaction. */
 function receiversOf(intent: Intent): Address[] {
   if (!mayShare(intent)) return [];
   return tokensOf(intent).tokens.flatMap(({ to }) => (to === undefined ? [] : [to.toLowerCase() as Address]));
 }
 
-/** What a node does not tell may be code. */
+/** An account that the node does not answer for may have code. */
 function hasCode(answer: RpcResult | undefined): boolean {
   return !answer || "error" in answer || answer.result !== "0x";
 }
 
-/** The highest fee per gas that an intent's transaction may have: the operator's cap, and what is reserved for it. */
+/** The highest fee per gas that an intent's transaction may have, by the operator's cap and its reservation. */
 export function feeCap(chain: Chain, intent: Intent, { gas, dataWei }: Pick<Preflight, "gas" | "dataWei">): bigint {
   return least(chain.relay.maxFeeWei, most(0n, BigInt(intent.reserved_wei) - dataWei) / gas);
 }
 
-/** Less room for later blocks, rather than none at all. */
+/** Prefers a smaller margin for later blocks to no fees at all. */
 function withinCap(fees: Fees, base: bigint, cap: bigint): Fees | null {
   if (fees.maxFeePerGas <= cap) return fees;
   return cap >= base + fees.maxPriorityFeePerGas ? { ...fees, maxFeePerGas: cap } : null;
 }
 
-/** What does not run with the gas of its acceptance is estimated, which says why. */
+/** Calls that fail with the gas of their acceptance are estimated, and the estimate says why. */
 async function readEstimates(
   node: Node,
   sender: Address,
@@ -212,8 +213,8 @@ async function readEstimates(
 ): Promise<(bigint | Refusal | NotYet)[]> {
   const failed = wanted.filter(({ intent, trial }, index) => trial !== null && !hasRun(intent, answers[index]));
   const questions = failed.map(({ call }) => simulation(sender, call, null));
-  // A node may be at its end now: what ran has run. The count is no simulation, so that an endpoint which refuses all of
-  // those is not taken for one that refuses everything.
+  // If the node fails now, the trials that ran still count. The added count is no simulation, so an endpoint that
+  // refuses all simulations is not mistaken for one that refuses everything.
   const [, ...anew] =
     failed.length === 0
       ? []
@@ -244,10 +245,10 @@ function readEstimate(answer: RpcResult | undefined, least: bigint): bigint | Re
   return estimate < least ? impossible : estimate;
 }
 
-/** More take more gas than the operator gives a call of a batch: each writes its URI and a balance. */
+/** More tokens need more gas than the operator gives one call of a batch: each writes its URI and a balance. */
 const mostTokens = 8;
 
-/** Whether a mint may share a transaction: its client knows it by its id, and it has shared none before. */
+/** Whether a mint may share a transaction: its client identifies it by id, and it has shared none before. */
 export function mayShare(intent: Intent): boolean {
   return (
     intent.kind === "mint" &&
@@ -259,19 +260,19 @@ export function mayShare(intent: Intent): boolean {
   );
 }
 
-/** The same for mints that may share a transaction: of one account and contract. */
+/** Equal for mints that may share a transaction: those of one account and contract. */
 export function shareName({ tenant_id, chain_id, predicted_addr }: Intent): string {
   return `${tenant_id} ${chain_id} ${predicted_addr.toString("hex")}`;
 }
 
-/** For so long a request's own estimate is tried: the price of data in gas changes, where a chain has one. */
+/** How long a request's own estimate is tried: on chains with a data fee, the price of data in gas changes. */
 const estimateLastsMs = 60_000;
 
 /**
- * With what gas a request is run that was simulated when it was accepted. A node finds an estimate by running the call about
- * ten times; whether that gas still suffices it finds by one.
+ * The gas with which to run a request that was simulated when it was accepted. A node estimates by running the call
+ * about ten times; checking whether a given gas limit still suffices takes one run.
  *
- * @returns null when it has to be estimated.
+ * @returns null when the gas has to be estimated.
  */
 function gasOfTrial({ kind, gas, created_at }: Intent, { data }: IntentCall): bigint | null {
   if (!isOperation(kind) || replacesRecord(kind) || gas === null || gas < intrinsicGas(data)) return null;
@@ -283,10 +284,12 @@ function simulation(sender: Address, { to, data }: IntentCall, gas: bigint | nul
   return gas === null ? calls.estimate(sender, to, data) : calls.run(sender, to, data, gas);
 }
 
-/** Where the bytes begin that `execute` returns. */
+/** The start of any bytes that `execute` returns. */
 const anyBytes: Hex = `0x${"20".padStart(64, "0")}`;
 
-/** Whether the operator's call was carried out in a trial. Some nodes give a revert as a result, or none at all. */
+/**
+ * Whether the operator's call was carried out in a trial. Some nodes return a revert as a result, or return no result.
+ */
 function hasRun({ kind, predicted_addr }: Intent, answer: RpcResult | undefined): boolean {
   if (!answer || "error" in answer || typeof answer.result !== "string") return false;
   const result = answer.result.toLowerCase();

@@ -10,29 +10,29 @@ import type { Intent } from "../store/intents.ts";
 import type { BlockRef } from "../store/nonces.ts";
 import type { MinedUpdate } from "../store/turns.ts";
 
-/** What the node shows is not what the call has to be made from: a moment later it may be. */
+/** The node's state is not yet one that the call may be built from: a moment later it may be. */
 export interface NotYet {
   waits: string;
 }
 
-/** The chain would refuse the transaction as things are. */
+/** The chain would refuse the transaction in its current state. */
 export interface Refusal {
   refused: string;
 }
 
 const getInfo = encodeFunctionData({ abi: collectionAbi, functionName: "getInfo" });
-/** Headers in one request; nodes refuse long batches. */
+/** Headers per request; nodes refuse long batches. */
 const headersAtOnce = 100n;
 const lacking: NotYet = { waits: "the node does not have this contract's last update" };
 
 /**
- * Makes an update's call from what the chain has at its newest block, if the update before it is part of that: a node
- * that is behind, or on a branch without it, gives nothing to go by. Several nodes may answer for one endpoint, and a
- * reorganisation may come between two answers, so nothing is asked by number alone: the configuration is read by the
- * block's hash (EIP-1898), and that block has to descend from the earlier update's, header by header.
+ * Builds an update's call from the chain's newest block, if that includes the previous update: a node that is behind,
+ * or on a branch without it, is no basis. Several nodes may answer for one endpoint, and a reorganisation may come
+ * between two answers, so nothing is read by number alone: the configuration is read by the block's hash (EIP-1898),
+ * and that block has to descend from the previous update's, header by header.
  *
- * @param after the update before; where it is final, every branch has its block.
- * @param superseded members that are left as they are.
+ * @param after the previous update; if it is final, every branch has its block.
+ * @param superseded members that stay as they are.
  * @param isAgreed whether enough endpoints report what this one reported.
  * @throws NodeFault when the node gives no usable answer.
  */

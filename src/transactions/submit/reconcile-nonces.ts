@@ -11,20 +11,22 @@ import { type ContentKind, kindOfContent, rootOf } from "../chain/own-content.ts
 import { type PoolTransaction, readPendingNonces } from "../chain/pending-nonces.ts";
 import { lockWallet, nameWallet, updateWallet } from "../store/wallets.ts";
 
-/** Why a wallet gives out no nonce. */
+/** Why a wallet assigns no nonce. */
 interface Unready {
   reason: string;
   /** Trying again in a moment helps. */
   soon: boolean;
 }
 
-/** Mined transactions whose contents are read before the wallet goes on: each takes some dozen questions to a node. */
+/**
+ * Maximum mined transactions whose contents are read before the wallet goes on: each takes a few dozen calls to a node.
+ */
 const mostRead = 50;
 
 /**
- * Asks blocks and mempools which nonces of a wallet are in use, and moves its counter behind them. A nonce that nobody
- * here remembers gets a reservation without a request: what was lost in a failover or a restore is not given to another
- * request. Its transaction is followed by `resubmitFound`.
+ * Asks blocks and mempools which nonces of a wallet are in use, and moves its counter past them. A nonce that this
+ * database does not know gets a reservation without a request, so a nonce lost in a failover or a restore is not
+ * assigned to another request. `resubmitFound` follows its transaction.
  *
  * @returns null when the wallet may go on.
  * @throws ServiceError `service_unavailable` while no endpoint answers.
@@ -44,7 +46,7 @@ export async function reconcileNonces(services: RelayContext, chain: Chain, wall
   const first = before?.next_nonce ?? pending.mined;
   const mined = range(first, pending.mined);
   const found = new Map<bigint, PoolTransaction>(pending.transactions);
-  // Of a long backlog the contents are read once they are final, page by page (`importFound`).
+  // A long backlog is read once it is final, page by page (`importFound`).
   const readable = mined.length <= mostRead ? mined : [];
   for (const { raw, ...sent } of readable.length > 0 ? await findNonces(services, chain, wallet, readable) : [])
     if (raw) found.set(sent.nonce, { ...sent, raw });
@@ -81,7 +83,9 @@ export async function reconcileNonces(services: RelayContext, chain: Chain, wall
   return null;
 }
 
-/** Whether a wallet's nonces in use have to be asked for first; `signNext` asks the same with the row locked. */
+/**
+ * Whether the nonces that a wallet has in use have to be read first; `signNext` checks the same with the row locked.
+ */
 export async function needsReconcile(services: RelayContext, chain: Chain, wallet: Address): Promise<boolean> {
   const walletRow = await services.db
     .selectFrom("service.relayer_wallet")
@@ -94,7 +98,7 @@ export async function needsReconcile(services: RelayContext, chain: Chain, walle
 
 interface Found {
   nonce: bigint;
-  /** Null: an endpoint counts it, and none shows it. */
+  /** Null: an endpoint counts it, but none shows it. */
   sent: PoolTransaction | null;
   kind: ContentKind;
 }
@@ -124,7 +128,7 @@ async function reserve(
   if (sent) await keepFoundBytes(transaction, key, sent);
 }
 
-/** Keeps bytes that were found at a nonce of ours: they are evidence, and may be sent again. */
+/** Stores bytes that were recovered at one of our nonces: they are evidence, and may be sent again. */
 export async function keepFoundBytes(
   transaction: Transaction<Database>,
   key: { chain_id: number; addr: Buffer },
@@ -153,15 +157,15 @@ function range(from: bigint, to: bigint): bigint[] {
 }
 
 /**
- * Endpoints do not always show what waits in a mempool: so long after a restore what is mined may still be a
- * transaction of our own whose rows were lost.
+ * Endpoints do not always show every transaction in a mempool: for this long after a restore, a mined transaction may
+ * still be one of our own whose rows were lost.
  */
 const restoreMinutes = { local: 0, elsewhere: 10 };
 
 export const sharedWalletAction =
   "another installation uses this wallet: give each installation a wallet of its own; see docs/relayer.md";
 
-/** A transaction of a paying wallet that this service signs by its content. */
+/** A transaction of a relayer wallet whose content this service signs. */
 interface SentElsewhere {
   nonce: bigint;
   hash: Hash;
@@ -170,8 +174,8 @@ interface SentElsewhere {
 }
 
 /**
- * Notes a transaction at a nonce that this database did not give out as another installation's, unless the database may
- * have forgotten it: in one that was restored or copied, until its wallets' nonces were asked for again and some minutes
+ * Records a transaction at a nonce that this database did not assign as another installation's, unless the database may
+ * have forgotten it: in a restored or copied one, until its wallets' nonces have been read again and for some minutes
  * longer. Call it before the nonce gets its reservation and before `basis` of the wallet's row changes.
  */
 export async function recordSentElsewhere(
@@ -184,7 +188,7 @@ export async function recordSentElsewhere(
   const minutes = chain.local ? restoreMinutes.local : restoreMinutes.elsewhere;
   const root = sent.kind === "update" ? null : rootOf(sent.data);
   const addr = toBytes(wallet);
-  // Where this process knows of higher nonces than the row, the row was put back to an older state.
+  // If this process knows of higher nonces than the row, the row was restored to an older state.
   const known = services.relay.wallets.nextOf(nameWallet(chain, wallet)) ?? 0n;
   const { rows } = await sql`
     INSERT INTO service.external_transaction (chain_id, addr, nonce, hash, kind, root_id)
@@ -205,16 +209,16 @@ export async function recordSentElsewhere(
 interface SharedWallet {
   chainId: number;
   wallet: Address;
-  /** Transactions that other installations sent, as far as they were noticed. */
+  /** Number of transactions seen from other installations. */
   transactions: number;
   last: Date;
 }
 
-/** The wallets that other installations have used. */
+/** Relayer wallets that other installations have used. */
 export async function listSharedWallets(db: Kysely<Database>): Promise<SharedWallet[]> {
   const rows = await db
     .selectFrom("service.external_transaction")
-    // The request of one that is explained was lost here, and is known again.
+    // An explained one belongs to a request that was lost here and is known again.
     .where("explained", "=", false)
     .select(["chain_id", "addr"])
     .select(({ fn }) => [fn.countAll<bigint>().as("transactions"), fn.max("seen_at").as("last")])

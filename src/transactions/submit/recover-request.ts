@@ -21,8 +21,8 @@ import { reserveFound, type Step } from "./hold-intent.ts";
 import { keepFoundBytes } from "./reconcile-nonces.ts";
 
 /**
- * What becomes of a request by transactions under way whose rows were lost: it is one of them, or it waits for one that may
- * have its effect.
+ * Matches a request with transactions under way whose rows were lost: one of them may be its own, or the request waits
+ * for one that may have its effect.
  *
  * @param intent without a nonce.
  * @returns null when it may have a transaction of its own.
@@ -43,10 +43,10 @@ export async function takeRecovered(
 }
 
 /**
- * Gives a request the nonce at which its own transaction was found in a mempool: its rows were lost, and its client
- * asked again before the transaction was mined. What its bytes may cost is set aside with it.
+ * Gives a request the nonce at which its own transaction was recovered from a mempool: its rows were lost, and its
+ * client asked again before the transaction was mined. The possible cost of its bytes is reserved with it.
  *
- * @returns the intent, `signed`; null when nothing of it was found, or another process moved it.
+ * @returns the intent, `signed`; null when no transaction of it was recovered, or another process moved it.
  */
 async function claimRecovered(services: RelayContext, chain: Chain, intent: Intent): Promise<Intent | null> {
   const rows = await selectAttempts(services.db)
@@ -77,7 +77,7 @@ async function claimRecovered(services: RelayContext, chain: Chain, intent: Inte
       .where("state", "=", "open")
       .executeTakeFirst();
     if (claimed.numUpdatedRows === 0n) throw new Error(`nonce ${own.nonce} was claimed by another request`);
-    // With the nonce claimed nobody adds bytes to it but through the intent.
+    // Once the nonce is claimed, bytes are added to it only through the intent.
     const { worst } = await db
       .selectFrom("service.attempt")
       .select(sql<string>`max(max_fee * gas + data_wei)`.as("worst"))
@@ -93,8 +93,8 @@ async function claimRecovered(services: RelayContext, chain: Chain, intent: Inte
 }
 
 /**
- * Whether a transaction that was found in a mempool carries a request out among others: a batch whose rows were lost. A
- * transaction of its own would be refused once that one is mined, and cost gas for nothing.
+ * Whether a transaction recovered from a mempool carries the request out with others: a batch whose rows were lost. A
+ * transaction of its own would be refused once that one is mined, and waste gas.
  */
 async function isInFoundBatch({ db }: RelayContext, chain: Chain, intent: Intent): Promise<boolean> {
   if (intent.kind !== "mint") return false;
@@ -105,7 +105,7 @@ async function isInFoundBatch({ db }: RelayContext, chain: Chain, intent: Intent
     .where("s.found", "=", true)
     .where("s.state", "=", "open")
     .where("s.found_root", "<>", intent.root_id)
-    // The bytes of its call are in those of the transaction as they are.
+    // The transaction's bytes contain those of its call unchanged.
     .where(sql<boolean>`position(${name}::bytea IN a.raw) > 0`)
     .limit(1)
     .executeTakeFirst();
@@ -123,8 +123,8 @@ export interface OwnDeployment {
 }
 
 /**
- * Takes over a collection that stands at an intent's address although no attempt is remembered: the
- * database was restored to a state before the signature. The chain would refuse a second one anyway.
+ * Takes over a collection that stands at an intent's address although no attempt is stored: the database was restored
+ * to a state before the signature. The chain would refuse a second one anyway.
  *
  * @returns the intent, now mined; null when there is nothing to import.
  */
@@ -133,7 +133,7 @@ export async function importDeployment(services: RelayContext, chain: Chain, int
   return found && (await takeDeployment(services, chain, intent, found));
 }
 
-/** What `importDeployment` would take over; null: nothing, or what is none of ours, which is logged. */
+/** What `importDeployment` would take over; null: nothing, or a deployment that is not ours, which is logged. */
 export async function findOwnDeployment(
   services: RelayContext,
   chain: Chain,
@@ -162,7 +162,7 @@ export async function findOwnDeployment(
   return null;
 }
 
-/** @returns the intent as it stands; null when its nonce is another request's. */
+/** @returns the intent's current row; null when its nonce belongs to another request. */
 export async function takeDeployment(
   services: RelayContext,
   chain: Chain,
@@ -185,7 +185,7 @@ export async function takeDeployment(
           { chain: chain.name, wallet: sender, nonce, between },
           "nonces beside an imported one are not known either; what used them is recorded once it is final",
         );
-      // An operator may have recorded the nonce already, when nobody remembered this request.
+      // An operator may have recorded the nonce before, when this request was not known.
       const bound = await transaction
         .insertInto("service.nonce_reservation")
         .values({ ...key, intent_id: intent.id, kind: "deploy" })
@@ -224,13 +224,13 @@ export async function takeDeployment(
   });
 }
 
-/** The nonce of a deployment that was found is reserved for another request, which has not lost it yet. */
+/** The nonce of a recovered deployment is reserved for another request, which has not lost it yet. */
 class NonceOfAnother extends Error {}
 
-/** Another process moved the intent: nothing may be bound to it, since nobody would follow a nonce of an ended one. */
+/** Another process moved the intent. Nothing may be bound to it: nobody would follow the nonce of an ended intent. */
 class MovedMeanwhile extends Error {}
 
-/** A nonce can be recorded for a wallet of this installation only; the database may remember one that has no key any more. */
+/** A nonce can only be recorded for a wallet of this installation; the database may have one whose key is gone. */
 async function isOwnWallet(services: RelayContext, chain: Chain, sender: Address): Promise<boolean> {
   if (services.relay.signers(chain).some(({ address }) => address.toLowerCase() === sender)) return true;
   const walletRow = await services.db
@@ -251,15 +251,16 @@ async function findDeployment(services: RelayContext, chain: Chain, intent: Inte
     client.getTransaction({ hash: log.hash }),
   ]);
   if (receipt.status !== 1n) return null;
-  // A receipt of a dead block would leave a reservation that nothing can follow.
+  // The receipt of an orphaned block would leave a reservation that cannot be followed.
   if (receipt.blockHash !== log.blockHash) return null;
-  // The event shows where to look. Ours is the call that this intent would sign, and no contract's in between.
+  // The event only says where to look. Ours is the very call that this intent would sign, made directly and not by a
+  // contract.
   const isCall =
     transaction.to?.toLowerCase() === toAddress(intent.factory) && transaction.input === encodeDeploy(intent);
   if (!isCall || transaction.value !== 0n) return null;
   const raw = rawOf(chain.id, transaction);
   if (!raw || keccak256(raw) !== log.hash) return null;
-  // One endpoint says whose it is, and a wallet's counter moves behind its nonce: the signature decides.
+  // A single endpoint names the sender, and a wallet's counter moves past the nonce: the signature decides.
   const sender = await recoverTransactionAddress({ serializedTransaction: raw });
   return {
     receipt,

@@ -23,7 +23,7 @@ interface AttemptPlan {
   to: Address;
   data: Hex;
   gas: bigint;
-  /** The most that the data may take on the chain below, beside the gas. */
+  /** The maximum L1 data fee, in addition to the gas. */
   dataWei: bigint;
   fees: Fees;
   /** The newest block when the fees were read. */
@@ -36,7 +36,7 @@ export function planAttempt({ kind }: Intent, ready: Preflight & { fees: Fees })
   return { kind: callKind(kind), to: call.to, data: call.data, gas, dataWei, fees, headBlock };
 }
 
-/** What was signed, to be stored. */
+/** A signed transaction, ready to be stored. */
 export interface SignedAttempt {
   intent: Intent;
   addr: Buffer;
@@ -46,7 +46,7 @@ export interface SignedAttempt {
   raw: Hex;
 }
 
-/** Signs a transaction. Nothing is stored or sent here. @throws SignerError; Error naming the rule that it breaks. */
+/** Signs a transaction; stores and sends nothing. @throws SignerError; Error naming the rule that it breaks. */
 export async function signPlan(
   services: RelayContext,
   chain: Chain,
@@ -67,10 +67,10 @@ export async function signPlan(
 }
 
 /**
- * Signs a transaction at the nonce that an intent has and commits the bytes; nothing is sent here, and nothing may be sent
- * before this has returned.
+ * Signs a transaction at the intent's nonce and commits the bytes. It sends nothing, and nothing may be sent before it
+ * has returned.
  *
- * @returns the intent; null when another process moved it first (its bytes count, these are dropped).
+ * @returns the intent; null when another process moved it first (that process's bytes count, these are dropped).
  */
 export async function signAttempt(
   services: RelayContext,
@@ -99,7 +99,7 @@ export async function storeSigned(
   next = false,
 ): Promise<Intent[]> {
   const column = <T>(read: (item: SignedAttempt) => T) => signed.map(read);
-  // Answers name these hashes: they have to outlive a crash of the database, whatever that was set to.
+  // Answers contain these hashes, so they have to survive a crash of the database, whatever its setting was.
   const { rows } = await sql<Moved & { synchronous: string }>`
     WITH signed AS (
       SELECT * FROM unnest(
@@ -141,9 +141,9 @@ export async function storeSigned(
 const unsigned = sql.join([...unassignedStates, "assigned"].map((state) => sql.lit(state)));
 
 /**
- * What may be signed for an intent: what the rules of signing allow (src/signing/rules.ts, which whoever holds the
- * keys keeps too), and of that only a call of the intent's own factory, operator or collection, or a transfer of nothing to
- * oneself.
+ * Checks that a transaction may be signed for an intent: the signing rules allow it (src/signing/rules.ts, which the
+ * holder of the keys applies too), and it is a call of the intent's own factory, operator or collection, or an empty
+ * transaction to the sender itself.
  *
  * @throws Error naming the rule that it breaks.
  */
@@ -168,20 +168,21 @@ export function checkProposal(chain: Chain, intent: Intent, sender: Address, ord
 
 const cancellationGas = 21_000n;
 
-/** What the replacement of a pending transaction depends on. */
+/** Inputs of the decision to replace a pending transaction. */
 interface FeeView {
   /** The newest block. */
   head: bigint;
   fees: Fees;
-  /** As of `Market`. */
+  /** See `Market`. */
   dataByteWei: bigint;
 }
 
 /**
- * Whether an intent's newest bytes have waited long enough to be replaced. Counted in blocks: a clock
- * that jumps must not raise anybody's price.
+ * Whether an intent's newest bytes have waited long enough to be replaced. Counted in blocks, because a clock that
+ * jumps must not raise the price.
  *
- * @param nextNonce transactions of the wallet in the newest block: only the first in line can be too cheap.
+ * @param nextNonce the wallet's transaction count in the newest block: only the lowest open nonce can be priced too
+ *   low.
  */
 export function isStale(
   chain: Chain,
@@ -195,12 +196,12 @@ export function isStale(
 }
 
 /**
- * Signs the same call, or nothing at all when the intent is cancelled, at the same nonce with higher fees.
- * At the operator's cap, or where the spending limits have no room for more, nothing is signed: the intent shows
- * `hold_reason` fee or budget, or that the signer's day is full, and what is signed is sent again.
+ * Signs the same call, or an empty transaction when the intent is cancelled, at the same nonce with higher fees. At the
+ * operator's cap, or when the spending limits are exhausted, nothing is signed: the intent gets `hold_reason` fee,
+ * budget or signer_day, and the signed bytes are sent again.
  *
  * @param attempts newest first; empty for an intent that is cancelled before its first signature.
- * @returns the intent as it stands; null when another process moved it.
+ * @returns the intent's current row; null when another process moved it.
  */
 export async function replaceAttempt(
   services: RelayContext,
@@ -248,7 +249,7 @@ export async function replaceAttempt(
     });
   } catch (error) {
     if (!(error instanceof SignerError) || error.reason === null || !newest) throw error;
-    // What is signed is sent again meanwhile.
+    // Meanwhile the signed bytes are sent again.
     return await show(refusalHolds[error.reason]);
   }
 
@@ -256,7 +257,7 @@ export async function replaceAttempt(
     return intent.hold_reason === reason ? intent : await moveIntent(services.db, intent, intent.state, reason);
   }
 
-  /** Null when another process moved it meanwhile. */
+  /** Null when another process moved the intent meanwhile. */
   async function replaceRaised(raised: Intent): Promise<Intent | null> {
     if (raised.state !== intent.state || raised.version !== intent.version + 1) return null;
     return await replaceAttempt(services, chain, raised, reservation, attempts, view);

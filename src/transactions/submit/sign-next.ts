@@ -29,7 +29,7 @@ import { reconcileNonces } from "./reconcile-nonces.ts";
 import { planAttempt, type SignedAttempt, signPlan, storeSigned } from "./sign-attempt.ts";
 
 type SigningOutcome =
-  /** Its bytes are on disk, or it is in the transaction of another one, whose bytes are. */
+  /** Its bytes are on disk, or it joined another request's transaction, whose bytes are. */
   | { kind: "signed"; intent: Intent }
   /** Another process moved the intent, or the wallet was reconciled just now. */
   | { kind: "again" }
@@ -37,7 +37,7 @@ type SigningOutcome =
   | { kind: "wait"; reason: string }
   /** Something has to change first; the intent is held. */
   | { kind: "hold"; reason: "balance" | "wallet"; message: string }
-  /** What kept it from being signed. */
+  /** The error that prevented its signature. */
   | { kind: "failed"; error: unknown };
 
 interface SigningRequest extends Simulated {
@@ -46,12 +46,12 @@ interface SigningRequest extends Simulated {
   genesisHash: Hash;
 }
 
-/** How long a mint waits for those that may share its transaction and are still being simulated. */
+/** How long a mint waits for others that may share its transaction and are still being simulated. */
 const mostGatherMs = 150;
 
 /**
- * One line for each wallet: a second commit would only wait for the wallet's row, with a connection. A mint that may share a
- * transaction waits for others of its contract that are on their way.
+ * A queue per wallet: a second commit would only wait for the wallet's row, and occupy a connection. A mint that may
+ * share a transaction waits for others of its contract that are on their way.
  */
 const signInLine = batched(signAll, {
   most: 32,
@@ -69,13 +69,13 @@ const signInLine = batched(signAll, {
 });
 
 /**
- * Gives an intent the next nonce of its wallet, for ever, and signs it there: nonce and bytes are one commit, which holds
- * the wallet's row. Nothing is sent. Those that come while the row is held share the next such commit. Mints of one account
- * and contract share one nonce.
+ * Assigns an intent the next nonce of its wallet, for ever, and signs it there: nonce and bytes are stored in one
+ * commit, which locks the wallet's row. Nothing is sent. Intents that arrive while the row is locked share the next
+ * such commit. Mints of one account and contract share one nonce.
  *
  * @param simulated a queued or held intent, and what it may cost.
  * @param genesisHash of the chain that the node serves.
- * @throws SignerError, Error whatever kept it alone from being signed.
+ * @throws SignerError, Error: the reason why this intent alone was not signed.
  */
 export async function signNext(
   services: RelayContext,
@@ -91,7 +91,10 @@ export async function signNext(
   return outcome;
 }
 
-/** @param requests of one chain and one paying wallet. Of updates of one contract the first alone has its turn (`waitForTurn`). */
+/**
+ * @param requests of one chain and one relayer wallet. Of several updates of one contract only the first may be signed
+ *   (`waitForTurn`).
+ */
 async function signAll(
   services: RelayContext,
   requests: readonly SigningRequest[],
@@ -100,7 +103,7 @@ async function signAll(
   if (!first) return [];
   const { chain, ready } = first;
   const same = (outcome: SigningOutcome) => requests.map(() => outcome);
-  // The first time a wallet is reconciled, or its row is made.
+  // A second pass, because the first may only reconcile the wallet or create its row.
   for (let pass = 0; pass < 2; pass += 1) {
     const outcomes = await services.db.transaction().execute((db) => signWithin(services, db, first, requests));
     if (outcomes !== "unreconciled") return outcomes;
@@ -124,19 +127,19 @@ async function signWithin(
     return requests.map(() => hold("wallet", "the node serves another chain than this wallet's transactions went to"));
   // The counts were read before the lock, so each was right a moment ago; the highest is the newest.
   const mined = requests.map(({ ready: { chainNonce } }) => chainNonce).reduce(most);
-  // Also where the chain is ahead: only we give out nonces, so somebody did who is not remembered.
+  // False also if the chain is ahead: only we assign nonces, so a transaction was sent that the database does not know.
   const isReconciled = mined <= wallet.next_nonce && services.relay.wallets.isReconciled(name, wallet);
   if (wallet.state === "open" && !isReconciled) return "unreconciled";
   const open = await openReservations(db, chain.id, addr, { mined, unsignedWei: worstCase(alone(first)) });
   const turn: Turn = { services, db, chain, addr, wallet, open, outcomes: new Map() };
   const next = await signBatches(turn, await chooseBatches(turn, requests));
   failpoint("sign-before-commit");
-  // Before the commit, whose answer may be lost: a row that is behind this has the wallet reconciled again.
+  // Set before the commit, whose answer may be lost: a row behind this value has the wallet reconciled again.
   if (next > wallet.next_nonce) services.relay.wallets.reconciled(name, next);
   return requests.map((request) => turn.outcomes.get(request) ?? { kind: "again" });
 }
 
-/** A wallet with its row locked, what is under way from it, and what becomes of those who ask for its next nonces. */
+/** A wallet with its row locked, its transactions under way, and the outcomes of the requests for its next nonces. */
 interface Turn {
   services: RelayContext;
   db: Transaction<Database>;
@@ -147,12 +150,12 @@ interface Turn {
   outcomes: Map<Simulated, SigningOutcome>;
 }
 
-/** Which requests are signed now, one batch for each nonce. Those that are not get their outcome. */
+/** Chooses the requests to sign now, one batch per nonce. The others get their outcome. */
 async function chooseBatches(turn: Turn, requests: readonly Simulated[]): Promise<Batch[]> {
   const { outcomes } = turn;
   const batches: Batch[] = [];
   for (const [index, request] of requests.entries()) {
-    // Two equal requests: the other one takes the nonce.
+    // The same request twice: the other one takes the nonce.
     if (requests.findIndex(({ intent }) => intent.id === request.intent.id) < index) {
       outcomes.set(request, { kind: "again" });
       continue;
@@ -170,7 +173,7 @@ async function chooseBatches(turn: Turn, requests: readonly Simulated[]): Promis
     else batches.push(alone(request));
     turn.open.reservedWei += after - before;
   }
-  // Where together they would cost more than they have set aside, each goes alone, as far as there is room.
+  // A batch that would cost more than its reservations is split into single requests, as far as there is capacity.
   let nonces = batches.length;
   return batches.flatMap((batch) => {
     if (batch.members.length === 0 || isPaid(batch)) return [batch];
@@ -184,7 +187,7 @@ async function chooseBatches(turn: Turn, requests: readonly Simulated[]): Promis
   });
 }
 
-/** @param ahead nonces that are given before its own. @returns null when it may have one. */
+/** @param ahead nonces that are assigned before its own. @returns null when it may have one. */
 async function refuse(
   { services, db, chain, addr, wallet, open }: Turn,
   { intent, ready }: Simulated,
@@ -211,7 +214,7 @@ function isFull({ chain, open }: Pick<Turn, "chain" | "open">, ahead: number): S
 }
 
 /**
- * Signs each batch at the wallet's next nonces, in their order, and stores nonces and bytes.
+ * Signs the batches at the wallet's next nonces, in their order, and stores nonces and bytes.
  *
  * @returns the wallet's counter afterwards.
  */
@@ -234,12 +237,12 @@ async function signBatches(turn: Turn, batches: readonly Batch[]): Promise<bigin
     signed = tries.flatMap((tried) => (tried.status === "fulfilled" ? [tried.value] : []));
     const away = tries.find(isAway);
     if (away) {
-      // Nothing of this is stored, and asking again would hold the row for as long again.
+      // Nothing of this is stored, and asking again would lock the row for as long again.
       for (const { lead, members } of left)
         for (const request of [lead, ...members]) outcomes.set(request, { kind: "failed", error: away.reason });
       return wallet.next_nonce;
     }
-    // What is not signed leaves a gap: the others are signed again at the nonces before it.
+    // An unsigned batch leaves a gap in the nonces: the remaining batches are signed again without it.
     for (const [index, tried] of tries.entries())
       if (tried.status === "rejected" && left[index])
         outcomes.set(left[index].lead, { kind: "failed", error: tried.reason });
@@ -252,7 +255,7 @@ async function signBatches(turn: Turn, batches: readonly Batch[]): Promise<bigin
   return wallet.next_nonce + BigInt(left.length);
 }
 
-/** The signer gives no signature at all now, whatever it is asked for. */
+/** The signer signs nothing at all now. */
 function isAway(tried: PromiseSettledResult<unknown>): tried is PromiseRejectedResult {
   if (tried.status === "fulfilled" || !(tried.reason instanceof SignerError)) return false;
   return tried.reason.trouble === "unreachable" || tried.reason.trouble === "unauthorized";
@@ -262,11 +265,11 @@ function isAway(tried: PromiseSettledResult<unknown>): tried is PromiseRejectedR
 function unmovedOf({ lead, members }: Batch, unmoved: ReadonlySet<string>): Batch[] {
   if (!unmoved.has(lead.intent.id)) return [];
   const batch = { lead, members: members.filter(({ intent }) => unmoved.has(intent.id)) };
-  // Fewer than were counted with may have set aside too little.
+  // Fewer members than planned may have reserved too little.
   return [batch.members.length === 0 || isPaid(batch) ? batch : alone(lead)];
 }
 
-/** @param signed of each batch, in their order. */
+/** @param signed one per batch, in their order. */
 async function store({ db, outcomes }: Turn, batches: readonly Batch[], signed: SignedAttempt[]): Promise<void> {
   for (const [index, batch] of batches.entries()) {
     const own = signed[index];

@@ -28,18 +28,18 @@ import { importDeployment, takeRecovered } from "./recover-request.ts";
 import { planAttempt, replaceAttempt, signAttempt } from "./sign-attempt.ts";
 import { signNext } from "./sign-next.ts";
 
-/** How far an intent came on its way to signed bytes. */
+/** How far an intent came towards signed bytes. */
 type Submission = Exclude<Step, Intent>;
 
 /**
- * Takes an intent from wherever it stands to signed and stored. Loops of several workers may call it
- * at the same time; each step is one transaction that only one of them wins.
+ * Takes an intent from any state to signed and stored. Loops of several workers may call it at the same time; each step
+ * is one transaction that only one of them wins.
  *
  * @throws ServiceError `service_unavailable` while the node or the signer does not answer; the intent keeps its state.
  */
 export async function submitIntent(services: RelayContext, chain: Chain, intent: Intent): Promise<Submission> {
   let current = intent;
-  // Each pass moves on or learns that somebody else did; a few suffice, more would be a livelock.
+  // Each pass moves on or finds that another process did; a few suffice, more would be a livelock.
   for (let pass = 0; pass < 8; pass += 1) {
     const step = await takeStep(services, chain, current).catch((error: unknown) =>
       holdUnsigned(services, chain, current, error),
@@ -82,7 +82,7 @@ async function takeStep(services: RelayContext, chain: Chain, intent: Intent): P
   }
 }
 
-/** The step of an intent without a nonce, up to the choice of its wallet. */
+/** The first step of an intent without a nonce, up to the choice of its wallet. */
 async function startUnsigned(services: RelayContext, chain: Chain, intent: Intent): Promise<Step> {
   if (await isTokenSuperseded(services.db, intent)) {
     const reason = "a later update of this token was carried out while this one had to be repeated";
@@ -100,7 +100,7 @@ async function startUnsigned(services: RelayContext, chain: Chain, intent: Inten
     case "full":
       return await waitForRoom(services, intent, choice.reason);
     case "hold": {
-      // The wallet may wait for this very intent: after a restore, for the collection that it made already.
+      // The wallet may wait for this very intent: after a restore, for the collection that it has already deployed.
       const done =
         choice.reason === "wallet" && intent.kind !== "update" ? await findOnChain(services, chain, intent) : null;
       return done ?? (await holdIntent(services, chain, intent, choice.reason, choice.message));
@@ -152,13 +152,13 @@ async function simulateAndSign(services: RelayContext, chain: Chain, intent: Int
   }
 }
 
-/** What it was held for is not what keeps it now. */
+/** Its former hold reason no longer applies: it only waits for a wallet with capacity. */
 async function waitForRoom({ db }: RelayContext, intent: Intent, reason: string): Promise<Step> {
   const queued = intent.state === "held" ? await moveIntent(db, intent, "queued") : intent;
   return { kind: "waiting", intent: queued ?? intent, reason };
 }
 
-/** Looks for other reasons of a refused simulation than the request itself, before it is held for it. */
+/** Looks for other causes of a refused simulation than the request itself, before the request is held for it. */
 async function takeRefusal(
   services: RelayContext,
   chain: Chain,
@@ -166,38 +166,39 @@ async function takeRefusal(
   sender: Address,
   reason: string,
 ): Promise<Step> {
-  // Another process may have deployed it since: then the refusal is the second deployment's.
+  // Another process may have deployed it since: then the simulation refused a second deployment.
   const now = await getIntent(services.db, intent.id);
   if (now.version !== intent.version) return now;
   if (intent.kind === "update") return await holdRefused(services, chain, intent, reason);
   const found = await findOnChain(services, chain, intent);
   if (found) return found;
   if (await askNode(chain, () => isIntentDone(services, chain, intent))) return await holdDone(services, chain, intent);
-  // The wallet may have lost its role since it was chosen: then another one has it, or the request waits for it.
+  // The wallet may have lost its role since it was chosen: then another wallet has it, or the request waits for the
+  // role.
   services.relay.forgetRoles(chain);
   if (!(await sendersOf(services, chain, intent)).includes(sender)) return intent;
-  // A node may simulate on top of its mempool, and this very request may wait there, forgotten here.
+  // A node may simulate on top of its mempool, which may contain this very request, forgotten here.
   if ((await needsReconcile(services, chain, sender)) && (await reconcileNonces(services, chain, sender)) === null)
     return intent;
-  // Such a node also says that the operator has done it, which the chain does not show yet.
+  // Such a node also reports that the operator has done it, though the chain does not show it yet.
   if (await askNode(chain, () => isIntentPending(services, chain, intent)))
     return await holdDone(services, chain, intent);
   return await holdRefused(services, chain, intent, reason);
 }
 
-/** What the chain has of the request already: its collection, or its effect by another transaction. */
+/** Takes over what the chain already has of the request: its collection, or its effect by another transaction. */
 async function findOnChain(services: RelayContext, chain: Chain, intent: Intent): Promise<Intent | null> {
   const imported = intent.kind === "deploy" ? await importDeployment(services, chain, intent) : null;
   return imported ?? (await endIfDoneElsewhere(services, chain, intent));
 }
 
 /**
- * The step of an intent that an earlier version gave a nonce and did not sign. What is refused for a minute is given up for
- * an empty transaction: others wait behind its nonce.
+ * The step of an intent to which an earlier version gave a nonce without signing it. If it is refused for a minute, an
+ * empty transaction takes its nonce: others wait behind it.
  */
 async function takeAssigned(services: RelayContext, chain: Chain, intent: Intent): Promise<Step> {
   const reservation = await findReservation(services.db, intent.id);
-  // The database was put back meanwhile: the intent is as it says now, or lost with its nonce.
+  // The database was restored meanwhile: the intent has an older row, or was lost with its nonce.
   if (!reservation) return await getIntent(services.db, intent.id);
   const step = await signAssigned(services, chain, intent, reservation).catch((error: unknown) =>
     holdUnsigned(services, chain, intent, error),
@@ -207,7 +208,7 @@ async function takeAssigned(services: RelayContext, chain: Chain, intent: Intent
   return emptied ? await getIntent(services.db, intent.id) : step;
 }
 
-/** It is simulated for the nonce's wallet, signed and stored. */
+/** Simulates it for the nonce's wallet, signs it and stores the bytes. */
 async function signAssigned(
   services: RelayContext,
   chain: Chain,
@@ -215,14 +216,14 @@ async function signAssigned(
   reservation: NonceReservation,
 ): Promise<Step> {
   const again = () => getIntent(services.db, intent.id);
-  // A transaction that does nothing has to fill the nonce; the resubmit loop signs it.
+  // An empty transaction has to fill the nonce; the resubmit loop signs it.
   if (intent.cancel_requested_at) return { kind: "held", intent, reason: "it is being cancelled" };
   const turn = await waitForThoseAhead(services.db, intent, reservation, null);
   if (turn) return { kind: "waiting", intent, reason: turn };
   const answer = await preflight(services, chain, intent, toAddress(reservation.addr));
   if ("waits" in answer) return { kind: "waiting", intent, reason: answer.waits };
   if ("refused" in answer) {
-    // Another process may have deployed it since: then the refusal is the second deployment's.
+    // Another process may have deployed it since: then the simulation refused a second deployment.
     const now = await again();
     if (now.version !== intent.version) return now;
     const imported = intent.kind === "deploy" ? await importDeployment(services, chain, intent) : null;
@@ -238,7 +239,7 @@ async function signAssigned(
   return (await signAttempt(services, chain, intent, reservation, plan)) ?? (await again());
 }
 
-/** @returns whether bytes that do nothing were signed for the nonce of a request that was refused a minute ago too. */
+/** @returns whether an empty transaction was signed for the nonce of a request that was also refused a minute ago. */
 async function giveNonceUp(
   services: RelayContext,
   chain: Chain,

@@ -26,10 +26,11 @@ import { Inquiry, type Look, seenOf } from "./evidence.ts";
 import { txOf, type Watched } from "./watched-rows.ts";
 
 /**
- * Moves one request by what the chain shows (`decide`). Each step is one commit, and only of a row that is as it was seen.
+ * Takes the next step of one request by what the chain shows (`decide`). Each step is one commit, and applies only if
+ * the row is unchanged since it was read.
  *
- * @returns the request as it stands afterwards; null when another process moved it meanwhile.
- * @throws NodeFault, ServiceError while too few endpoints tell what the decision depends on.
+ * @returns the request's row afterwards; null when another process moved it meanwhile.
+ * @throws NodeFault, ServiceError while too few endpoints answer what the decision depends on.
  */
 export async function watchIntent(
   services: RelayContext,
@@ -49,7 +50,7 @@ export async function watchIntent(
   return moved;
 }
 
-/** One request, and what is known of it. */
+/** A request, and what is known about it. */
 interface Case {
   services: RelayContext;
   chain: Chain;
@@ -95,7 +96,7 @@ async function moveOn(subject: Case, next: Extract<Next, { do: "move" }>): Promi
   if (next.mined && inquiry.used && "deployment" in inquiry.used)
     return await takeDeployment(services, chain, intent, inquiry.used.deployment);
   const moved = await write(subject, next);
-  // Only of what happened: another process may have found a better explanation meanwhile.
+  // Logged only once it happened: another process may have found a better explanation meanwhile.
   if (moved) report(subject, { ...next, why, detail });
   return moved;
 
@@ -112,13 +113,13 @@ async function moveOn(subject: Case, next: Extract<Next, { do: "move" }>): Promi
     if (to === "confirmed") failpoint("confirm-before-commit");
     if (to === "finalized") failpoint("finalize-before-commit");
     if (to === "confirmed" || to === "finalized") return await takeBlockStep(services.db, { intent, to });
-    // Released from a batch: it has time for a nonce of its own, however long its batch took.
+    // Released from a batch, it gets time to obtain a nonce of its own, however long its batch took.
     const expires = sql<Date>`greatest(expires_at, clock_timestamp() + interval '1 hour')`;
     return await moveIntent(services.db, intent, to, why, detail, to === "queued" ? { expires_at: expires } : {});
   }
 }
 
-/** What an operator has to be able to find in the log of a request. */
+/** Logs what an operator has to find in the log of a request. */
 function report(
   { services, chain, item, inquiry }: Case,
   { to, why, detail, mined }: { to: Intent["state"]; why: string | null; detail: string | null; mined?: Outcome },
@@ -173,13 +174,18 @@ async function recordMined(
   });
 }
 
-/** A nonce was used by bytes we never signed: somebody else has the key, and only a person can decide what to do about that. */
+/**
+ * A nonce was used by bytes that we never signed: somebody else has the key, and only a person can decide what to do.
+ */
 async function haltWallet(db: Transaction<Database>, { chain_id, addr, nonce }: NonceReservation): Promise<void> {
   await updateNonce(db, { chain_id, addr, nonce }).set({ state: "external" }).execute();
   await updateWallet(db, { chain_id, addr }).set({ state: "halted" }).execute();
 }
 
-/** A nonce was used by a transaction of ours whose rows were lost: its bytes are kept with the request that they are of. */
+/**
+ * A nonce was used by a transaction of ours whose rows were lost: it is recorded for the request that the transaction
+ * belongs to, with the transaction's bytes.
+ */
 async function passNonceOn(
   db: Transaction<Database>,
   { services, chain, inquiry }: Case,
@@ -207,9 +213,9 @@ async function endMember(
 }
 
 /**
- * Retries a request that lost its nonce: a new intent of the same root, so of the same address, which the
- * chain can hold one collection at. The first try's gas is spent, or its reservation given back; the next one reserves
- * for itself before it is signed, within the limits of then. A request that was cancelled meanwhile ends there.
+ * Retries a request that lost its nonce, as a new intent of the same root and so for the same address, which can have
+ * only one collection on the chain. The first attempt's gas is spent, or its reservation released; the retry makes its
+ * own reservation before it is signed, within the limits at that time. A request cancelled meanwhile is not retried.
  */
 export async function startRetry(db: Transaction<Database>, intent: Intent): Promise<Intent | null> {
   const inserted = await sql<Pick<Intent, "id" | "state" | "version">>`

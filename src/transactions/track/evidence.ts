@@ -20,21 +20,24 @@ import { findOwnDeployment, type OwnDeployment } from "../submit/recover-request
 import { kindOnChain } from "./watch-wallets.ts";
 import { txOf, type Watched } from "./watched-rows.ts";
 
-/** What one round reads of the chain for all its requests. */
+/** What a round reads from the chain for all its requests. */
 export interface Look {
   view: ChainView;
-  /** Of transactions in blocks that are on the chain. */
+  /** Receipts of transactions in canonical blocks. */
   receipts: ReadonlyMap<Hash, Receipt>;
-  /** By number, as far as enough endpoints agree. */
+  /** Block hashes by number, where enough endpoints agree. */
   blocks: ReadonlyMap<bigint, Hash>;
-  /** Rounds in a row in which an intent's nonce was used and none of its transactions was to be found. */
+  /**
+   * Per intent, the number of consecutive rounds in which its nonce was used and none of its transactions had a
+   * receipt.
+   */
   missing: Map<string, number>;
 }
 
 /** Endpoints index receipts late, and may be wrong; a nonce that is really gone stays gone. */
 const roundsWithoutReceipt = 5;
 
-/** @param items receipts are read of what is in no block, and of members of batches; blocks of everything that is mined. */
+/** @param items receipts are read for those in no block and for members of batches, block hashes for all mined ones. */
 export async function readLook(
   services: RelayContext,
   chain: Chain,
@@ -51,7 +54,7 @@ export async function readLook(
   return { view, receipts, blocks: await readBlockHashes(nodes, numbers, chain.relay.quorum), missing };
 }
 
-/** What a round's look says of one request. */
+/** What the round's reading shows of one request. */
 export function seenOf(services: RelayContext, item: Watched, tx: Tx, look: Look): Seen {
   const { view, receipts, blocks } = look;
   const hashes =
@@ -88,7 +91,7 @@ function announced(receipt: Receipt, intent: Intent): "ok" | "silent" {
   return says ? "ok" : "silent";
 }
 
-/** In how many rounds in a row, this one included, its nonce was used for good without a receipt. */
+/** Number of consecutive rounds, this one included, in which its nonce was used for good without a receipt. */
 function countMissing({ intent, reservation }: Watched, outcomes: readonly Outcome[], { view, missing }: Look): number {
   const wallet = reservation && view.wallets.get(toAddress(reservation.addr));
   const isSpent = reservation && wallet?.finalNonce != null && wallet.finalNonce > reservation.nonce;
@@ -98,16 +101,16 @@ function countMissing({ intent, reservation }: Watched, outcomes: readonly Outco
   return missing.get(intent.id) ?? 0;
 }
 
-/** Answers what `decide` asks about one request, by asking endpoints. */
+/** Answers the questions of `decide` about one request, by asking endpoints. */
 export class Inquiry {
   readonly #services: RelayContext;
   readonly #chain: Chain;
   readonly #item: Watched;
   readonly #tx: Tx;
   readonly #look: Look;
-  /** What was done elsewhere, once that was asked. */
+  /** What another transaction did, once that was read. */
   elsewhere: Elsewhere | null = null;
-  /** What has the nonce, once that was asked. */
+  /** What used the nonce, once that was read. */
   used: { deployment: OwnDeployment } | { sent: SentTransaction; kind: ContentKind } | null = null;
 
   constructor(services: RelayContext, chain: Chain, item: Watched, tx: Tx, look: Look) {
@@ -118,7 +121,7 @@ export class Inquiry {
     this.#look = look;
   }
 
-  /** @throws NodeFault, ServiceError while endpoints do not tell: nothing is decided then. */
+  /** @throws NodeFault, ServiceError while endpoints do not answer: then nothing is decided. */
   async answer(question: Question): Promise<Answers[Question]> {
     const [services, chain, { intent }] = [this.#services, this.#chain, this.#item];
     switch (question) {
@@ -134,7 +137,8 @@ export class Inquiry {
         this.elsewhere = await findElsewhere(services, chain, intent);
         return this.elsewhere === null ? "none" : this.elsewhere.fault === null ? "done" : "fault";
       case "stands": {
-        // What is not final yet may still be taken over with its nonce, by the retry; without a nonce it has time.
+        // With a nonce, the retry may still take over what is not final yet; a request without one may wait for
+        // finality.
         const at = this.#item.reservation ? this.#look.view.finalized : this.#look.view.head;
         const call = calls.code(toAddress(intent.predicted_addr), at);
         const [code] = await services.relay.nodes(chain).first((node) => node.ask([call]));
@@ -164,7 +168,7 @@ export class Inquiry {
     }
   }
 
-  /** Of what is mined. @throws NodeFault when no endpoint has it any more. */
+  /** The receipt of its mined transaction. @throws NodeFault when no endpoint has it any more. */
   async #receipt(): Promise<Receipt> {
     const hash = this.#tx.mined?.hash;
     const known = hash && this.#look.receipts.get(hash);
@@ -178,8 +182,8 @@ export class Inquiry {
     const { mined, share, state } = this.#tx;
     if (!mined) return "unknown";
     const nodes = this.#services.relay.nodes(this.#chain);
-    // One that does nothing does so even if it fails; and of what the operator refuses in a batch that succeeds it decides
-    // whether enough endpoints call the intent undone.
+    // A cancellation counts even if it fails. A batch may succeed although the operator refuses the lead's call: then
+    // the lead ends only if enough endpoints report the intent as not done.
     const isEither = state === "mined_cancellation" || (state === "mined_reverted" && share === "lead");
     const succeeded = share === "member" ? (await this.#receipt()).status === 1n : isEither ? null : state === "mined";
     return await agreeOnOutcome(nodes, this.#chain.relay.quorum, { ...mined, succeeded });
@@ -188,7 +192,7 @@ export class Inquiry {
   async #fault(): Promise<string | null> {
     const { intent } = this.#item;
     const { mined } = this.#tx;
-    // An update's bytes were ours and succeeded; what others changed in the same block is not our affair.
+    // The update's bytes were ours and succeeded; what others changed in the same block does not matter here.
     if (!mined || intent.kind === "update") return null;
     if (intent.kind !== "deploy") return await findFault(this.#services, this.#chain, intent, await this.#receipt());
     return await verifyDeployment(this.#services.relay.nodes(this.#chain), intent, mined.block, mined.hash);
@@ -206,8 +210,8 @@ export class Inquiry {
   }
 
   /**
-   * Its limit is a fifth above the estimate, so what a true estimate was made for ends well below nine tenths of the
-   * limit; calls inside calls leave a few 64ths unused when they run out (EIP-150).
+   * The gas limit is a fifth above the estimate, so a transaction with a true estimate ends well below nine tenths of
+   * the limit; nested calls leave a few 64ths unused when they run out (EIP-150).
    */
   async #outOfGas(): Promise<boolean> {
     const { gasUsed, transactionHash } = await this.#receipt();
@@ -219,7 +223,10 @@ export class Inquiry {
     return gasUsed * 10n >= gas * 9n;
   }
 
-  /** By what the nonce was used for good, told by content: none of the transactions that are remembered has a receipt. */
+  /**
+   * Finds out from its content which transaction used the nonce for good: none of the stored transactions has a
+   * receipt.
+   */
   async #usedBy(): Promise<Answers["usedBy"]> {
     const [services, chain, { intent, reservation }] = [this.#services, this.#chain, this.#item];
     if (!reservation) return { by: "unknown" };
@@ -242,13 +249,15 @@ export class Inquiry {
   }
 }
 
-/** Its call is the request's, so success is enough: what stands there is compared before it is confirmed. */
+/**
+ * The call is the request's own, so success suffices: the result is compared with the request before it is confirmed.
+ */
 function ownOutcome(intent: Intent, receipt: Receipt, isEmpty: boolean): Outcome {
   const outcome = outcomeOf(intent, receipt, isEmpty);
   return outcome.how === "silent" ? { ...outcome, how: "ok" } : outcome;
 }
 
-/** A block that the nonce is not in front of, as far as earlier nonces tell. */
+/** The block of the nearest lower nonce known to be mined: this nonce cannot be in an earlier one. */
 async function blockBefore(services: RelayContext, reservation: NonceReservation): Promise<bigint | null> {
   const row = await services.db
     .selectFrom("service.nonce_reservation")

@@ -12,12 +12,12 @@ import { refreshWallets } from "./watch-wallets.ts";
 import { listInBlocks, listLost, listOpen, type Watched, type WatchedIntent } from "./watched-rows.ts";
 
 /**
- * One look at what has a nonce on a chain and is in no block: what became of it is recorded, what was lost is sent again,
- * and what is too cheap is replaced. However much there is, the look
- * is bounded (watched-rows.ts), and the nonces that can be mined next come first. Any number of workers may do this at
- * once: of each step the first commit counts.
+ * One round over the requests that have a nonce on a chain and are in no block: it records what became of them, sends
+ * lost transactions again, and replaces those whose fee is too low. The number of rows per round is bounded
+ * (watched-rows.ts), and the nonces that can be mined next come first. Any number of workers may do this at once: the
+ * first commit of each step counts.
  *
- * @throws whatever keeps the whole round from being done: the node or the database is away.
+ * @throws the error that prevents the whole round: the node or the database is away.
  */
 export async function resubmitRound(
   services: RelayContext,
@@ -38,7 +38,7 @@ export async function resubmitRound(
   await inParallel(due, move, signal);
 }
 
-/** Moves each by what the chain shows. @returns those that are to be sent, in the order of their nonces. */
+/** Moves each request by what the chain shows. @returns those to be sent, in the order of their nonces. */
 async function watchAll<Item extends Watched>(
   services: RelayContext,
   chain: Chain,
@@ -78,7 +78,7 @@ function isDue(
     isStale(chain, reservation, attempts[0], view.head, nextNonce(view, reservation))
   )
     return true;
-  // What another process moved lately was sent by it a moment ago; its age is the database's.
+  // If another process moved it lately, that process has just sent it; the age is by the database's clock.
   const last = memory.sent.get(now.id) ?? performance.now() - ageMs;
   const waitMs = now.state === "signed" ? freshMs : chain.local ? 500 : 15_000;
   return performance.now() - last >= waitMs;
@@ -92,7 +92,7 @@ function wantsCancellation(intent: Intent, attempts: WatchedIntent["attempts"]):
   return intent.cancel_requested_at !== null && !attempts.some(({ kind }) => kind === "cancellation");
 }
 
-/** Replaces what has waited too long or is cancelled, and sends. */
+/** Replaces the bytes if they have waited too long or the request is cancelled, and sends. */
 async function resubmit(
   services: RelayContext,
   chain: Chain,
@@ -115,11 +115,11 @@ async function resubmit(
 }
 
 /**
- * One look at what is mined on a chain and not final: it is compared with the request, confirmed and closed, or sent
- * again with all its bytes when its block is gone. A deployment takes several questions to the node, so nothing that is
- * in no block may wait for this. Any number of workers may do it at once.
+ * One round over the requests that are mined on a chain and not final: each is compared with the chain, confirmed and
+ * finalized, or, if its block is gone, sent again with all its bytes. Checking a deployment takes several calls to the
+ * node, so requests in no block must not wait for this round. Any number of workers may do it at once.
  *
- * @throws whatever keeps the whole round from being done: the node or the database is away.
+ * @throws the error that prevents the whole round: the node or the database is away.
  */
 export async function confirmRound(
   services: RelayContext,
@@ -135,7 +135,10 @@ export async function confirmRound(
   await inParallel(gone, sendAll, signal);
 }
 
-/** The same for what lost its nonce alone, in an operator's command: nothing is sent, and one's trouble is not the others'. */
+/**
+ * The same for requests that lost their nonce, in an operator's command: nothing is sent, and an error of one does not
+ * stop the others.
+ */
 export async function followLost(services: RelayContext, chain: Chain): Promise<void> {
   for (const item of await listLost(services, chain))
     await attend(services, item.intent, async () => {

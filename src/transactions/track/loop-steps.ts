@@ -13,18 +13,18 @@ import { broadcast } from "../submit/broadcast.ts";
 import { firstPages, type Pages } from "./watched-rows.ts";
 
 const leaseMs = 3_000;
-/** While another worker has the lease, it is not asked for. */
+/** How long to wait before asking again for a lease that another worker has. */
 const elsewhereMs = 500;
 
 /**
- * Which one of several workers signs on a chain. No lock: if two sign, the first commit of each step counts, and the other
- * one reads again.
+ * Decides which of several workers signs on a chain. It is no lock: if two sign, the first commit of each step counts,
+ * and the other worker reads again.
  */
 export class SigningLease {
   readonly #db: Kysely<Database>;
   readonly #chainId: number;
   readonly #worker = randomUUID();
-  /** By this process's clock. */
+  /** When the lease ends, by this process's clock. */
   #until = 0;
   #elsewhere = 0;
 
@@ -33,7 +33,7 @@ export class SigningLease {
     this.#chainId = id;
   }
 
-  /** Takes the lease, or makes it longer. */
+  /** Takes or extends the lease. @returns whether this worker has it. */
   async holds(): Promise<boolean> {
     const now = performance.now();
     if (now < this.#elsewhere) return false;
@@ -48,14 +48,14 @@ export class SigningLease {
       this.#elsewhere = now + elsewhereMs;
       return false;
     }
-    // Counted from before the question: the database's lease ends later than this.
+    // Counted from before the query: the database's lease ends later than this.
     this.#until = now + leaseMs;
     const old = sql`asked_at < clock_timestamp() - interval '1 hour'`;
     await sql`DELETE FROM service.signature_wait WHERE chain_id = ${this.#chainId} AND ${old}`.execute(this.#db);
     return true;
   }
 
-  /** Another worker goes on at once. Never fails. */
+  /** Gives the lease up, so that another worker goes on at once. Never fails. */
   async leave(): Promise<void> {
     this.#until = 0;
     const leaving = sql`
@@ -67,32 +67,35 @@ export class SigningLease {
 
 /** What one process remembers of a chain between rounds; losing it costs a repetition and nothing else. */
 export interface RelayMemory {
-  /** When (by this process's own clock, like all times here) the bytes of each intent were last sent. */
+  /** When the bytes of each intent were last sent (by this process's clock, like all times here). */
   sent: Map<string, number>;
-  /** The same of nonces that were found in use. */
+  /** The same for recovered nonces. */
   sentFound: Map<string, number>;
-  /** When each wallet's nonces in use were last asked for. */
+  /** When each wallet was last reconciled. */
   basisReadAt: Map<string, number>;
   /** When each wallet's forgotten transactions were last looked for. */
   foundReadAt: Map<string, number>;
-  /** Rounds in a row in which an intent's nonce was used and none of its transactions was to be found. */
+  /**
+   * Per intent, the number of consecutive rounds in which its nonce was used and none of its transactions had a
+   * receipt.
+   */
   missing: Map<string, number>;
   inBlocks: Pages;
-  /** How far `listUnsigned` has come. */
+  /** The position that `listUnsigned` has reached. */
   waiting: bigint;
   view: { at: number; reading: Promise<ChainView> } | null;
-  /** For how long one look at the chain serves all rounds. */
+  /** How long one reading of the chain serves all rounds. */
   viewMs: number;
-  /** Keeps other workers from signing the same; null where there are none. */
+  /** Keeps other workers from signing the same requests; null where there are none. */
   lease: SigningLease | null;
-  /** Requests of waiting clients that are worked on, and those that were tried in vain. */
+  /** Requests of waiting clients that are being worked on, and those that were tried without success. */
   working: Map<string, Promise<void>>;
   tried: Map<string, Tried>;
 }
 
-/** A try to sign what a client waits for. */
+/** An unsuccessful attempt to sign a request that a client waits for. */
 export interface Tried {
-  /** When its client had asked last, by the database's clock, and since when this process knows of that. */
+  /** When the client last asked, by the database's clock, and since when this process has known of that. */
   askedAt: Date;
   askedSince: number;
   at: number;
@@ -120,7 +123,7 @@ export function createRelayMemory(viewMs = 0, lease: SigningLease | null = null)
   };
 }
 
-/** Intents looked at at once; more would only queue at the node. */
+/** Intents processed at once; more would only queue at the node. */
 const parallel = 8;
 
 export async function inParallel<T>(
@@ -135,7 +138,7 @@ export async function inParallel<T>(
   await Promise.all(items.map((item) => slots.run(() => workOn(item))));
 }
 
-/** One intent's trouble must not keep the others waiting. */
+/** Runs one intent's work and logs its error, so that it does not keep the others waiting. */
 export async function attend(services: RelayContext, intent: Intent, work: () => Promise<void>): Promise<void> {
   try {
     await withSpan(
@@ -145,13 +148,13 @@ export async function attend(services: RelayContext, intent: Intent, work: () =>
       true,
     );
   } catch (error) {
-    // A node that is away keeps all of them from it.
+    // An outage of a node concerns all intents, so the log names the cause once.
     const context = { intent: intent.id, state: intent.state, ...loggable(error) };
     services.logOnce.write("warn", `intent ${causeOf(error)}`, context, "an intent could not be moved on");
   }
 }
 
-/** @param all every set of bytes it ever had, not only the newest: after a reorganisation. */
+/** @param all sends every set of bytes ever signed, not only the newest: after a reorganisation. */
 export async function send(
   services: RelayContext,
   chain: Chain,

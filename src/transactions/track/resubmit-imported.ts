@@ -16,7 +16,7 @@ import { reconcileNonces } from "../submit/reconcile-nonces.ts";
 import type { RelayMemory } from "./loop-steps.ts";
 import { refreshWallets } from "./watch-wallets.ts";
 
-/** Nonces of one look, each wallet's lowest first: nothing behind them can be mined. */
+/** Nonces per round, each wallet's lowest first: nonces behind them cannot be mined yet. */
 const lowest = 50;
 const cancellationGas = 21_000n;
 
@@ -29,9 +29,9 @@ interface FoundReservation {
 }
 
 /**
- * One look at the nonces that were found in use and belong to no request that is known. Bytes that a mempool showed are
- * sent again and replaced like others; a nonce whose transaction nobody has any more gets an empty transaction, since
- * all behind it would wait for ever. `refreshWallets` records what was mined once it is final.
+ * One round over recovered nonces that belong to no known request. Bytes seen in a mempool are sent again and replaced
+ * like others; a nonce whose transaction nobody has any more gets an empty transaction, since all nonces behind it
+ * would wait for ever. `refreshWallets` records what was mined once it is final.
  */
 export async function resubmitFound(services: RelayContext, chain: Chain, memory: RelayMemory): Promise<void> {
   await takeMissingBases(services, chain, memory);
@@ -54,7 +54,7 @@ export async function resubmitFound(services: RelayContext, chain: Chain, memory
   }
 }
 
-/** In a database that is another one than before, without waiting for the first request that needs a nonce. */
+/** Reconciles wallets in a database other than before, without waiting for the first request that needs a nonce. */
 async function takeMissingBases(services: RelayContext, chain: Chain, { basisReadAt }: RelayMemory): Promise<void> {
   const wallets = await services.db
     .selectFrom("service.relayer_wallet")
@@ -83,7 +83,7 @@ async function listFound(services: RelayContext, chain: Chain): Promise<FoundRes
     .select(sql<number>`(extract(epoch FROM clock_timestamp() - s.created_at) * 1000)::float8`.as("ageMs"))
     .where("s.chain_id", "=", chain.id)
     .where(sql<boolean>`s.found AND s.intent_id IS NULL AND s.state = 'open'`)
-    // A wallet that is closed signs nothing.
+    // A closed wallet signs nothing.
     .where("l.state", "not in", ["reconcile", "halted"])
     .orderBy("s.nonce")
     .limit(lowest)
@@ -106,7 +106,7 @@ async function listFound(services: RelayContext, chain: Chain): Promise<FoundRes
   }));
 }
 
-/** What was found is given time to be mined as it is; what we signed since is replaced by the usual rule. */
+/** A recovered transaction gets time to be mined as it is; what we signed since is replaced by the usual rule. */
 function isStale(chain: Chain, { attempts, ageMs }: FoundReservation, head: bigint): boolean {
   const [newest] = attempts;
   if (newest?.head_block != null) return head - newest.head_block >= BigInt(chain.relay.bumpAfterBlocks);
@@ -143,12 +143,13 @@ async function replace(
   const old = newest && { maxFeePerGas: BigInt(newest.max_fee), maxPriorityFeePerGas: BigInt(newest.tip) };
   const fees = old ? bumpFees(old, view.fees, cap) : view.fees.maxFeePerGas <= cap ? view.fees : null;
   if (!fees || (old && !isRaised(old, fees))) return await resend(services, chain, reservation, memory);
-  // The very call that was found, and nothing otherwise: its content was looked at when it was kept (reconcile-nonces.ts).
+  // Signs the recovered call or an empty transaction, nothing else: its content was checked when it was stored
+  // (reconcile-nonces.ts).
   const to = call?.to ?? wallet;
   const data: Hex = call?.data ?? "0x";
   const gas = call?.gas ?? cancellationGas;
   const kind = kindOf(data);
-  // A role is given by the operator's own command only, which sends its bytes again when it is repeated.
+  // Only the operator's own command grants a role; it sends the bytes again when it is repeated.
   if (!kind) return;
   const own = { chainId: chain.id, to, data, value: 0n, gas, ...fees, nonce: Number(reservation.nonce) };
   const price = fees.maxFeePerGas;
@@ -169,13 +170,13 @@ interface Replacement {
   gas: bigint;
   dataWei: bigint;
   fees: Fees;
-  /** The newest block when it was made. */
+  /** The newest block when it was signed. */
   head: bigint;
-  /** It does nothing but use the nonce up. */
+  /** An empty transaction that only uses the nonce up. */
   empty: boolean;
 }
 
-/** @returns false when another process was faster, or a request has claimed the nonce: then these bytes are nothing. */
+/** @returns false when another process was faster, or a request has claimed the nonce: then these bytes are void. */
 async function keepReplacement(
   services: RelayContext,
   chain: Chain,
@@ -188,7 +189,8 @@ async function keepReplacement(
       SELECT kind, set_config('synchronous_commit', 'on', true) FROM service.nonce_reservation
       WHERE ${own} AND found AND intent_id IS NULL AND state = 'open' FOR UPDATE`.execute(db);
     const { rows: known } = await sql<{ hash: Buffer }>`SELECT hash FROM service.attempt WHERE ${own}`.execute(db);
-    // The fees were raised from what was known: two that were raised from the same would be too close for a node.
+    // The fees were raised from the attempts known here: two replacements of the same attempt would be too close for a
+    // node.
     const seen = reservation.attempts.length === known.length;
     if (!open[0] || !seen) return false;
     await sql`
@@ -208,7 +210,7 @@ function kindOf(data: Hex): SigningKind | null {
   return selector === deploySelector ? "deploy" : selector === updateSelector ? "update" : null;
 }
 
-/** Answers decide nothing: only what is mined does. */
+/** Answers decide nothing: only a mined transaction does. */
 async function sendEverywhere(services: RelayContext, chain: Chain, raw: Hex): Promise<void> {
   const nodes = await services.relay.nodes(chain).all();
   await Promise.allSettled(nodes.map((node) => node.ask([calls.send(raw)])));

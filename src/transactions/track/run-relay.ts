@@ -11,13 +11,16 @@ import { createRoleMemory, createSignerMemory, watchCounts, watchRoles, watchSig
 
 const periods = { local: 200, elsewhere: 2_000 };
 const retryMs = 15_000;
-/** What nobody sent is looked for; other rounds look at the wallets while there is anything to do. */
+/**
+ * How often idle wallets are checked for transactions that nobody here sent; while there is work, other rounds read the
+ * wallets.
+ */
 const countPeriods = { local: 1_000, elsewhere: 15_000 };
 
 /**
- * Drives the deployments of every chain this installation can pay on, until the signal. An outage of a
- * node or of the database delays rounds and nothing else; each chain waits for itself only, and what has a nonce does not
- * wait for what has none.
+ * Drives the requests of every chain on which this installation can pay, until the signal. An outage of a node or of
+ * the database only delays rounds; chains do not wait for each other, and requests with a nonce do not wait for those
+ * without.
  */
 export async function runRelay(services: RelayContext, rounds: Rounds): Promise<void> {
   const chains = services.chains.filter(isDeployable);
@@ -52,7 +55,7 @@ async function runChain(services: RelayContext, chain: Chain, rounds: Rounds): P
   const { signal } = rounds;
   const memory = createRelayMemory(pace.periodMs, new SigningLease(services.db, chain));
   const roles = createRoleMemory();
-  // One look serves all loops that end a round together.
+  // One query serves all loops that end a round at about the same time.
   let look: { until: number; next: Promise<Next> } = { until: 0, next: Promise.resolve("soon") };
   const next = async () => {
     if (performance.now() >= look.until)
@@ -80,7 +83,7 @@ async function runChain(services: RelayContext, chain: Chain, rounds: Rounds): P
   await memory.lease?.leave();
 }
 
-/** Whether somebody waits for an outcome, or a nonce for its transaction. */
+/** Whether a client waits for an outcome, or a nonce for its transaction. */
 async function nextOf({ db }: RelayContext, { id }: Chain): Promise<Next> {
   const states = sql.join(undecidedStates.map((state) => sql.lit(state)));
   const { rows } = await sql<{ waits: boolean }>`

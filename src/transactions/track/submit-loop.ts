@@ -17,25 +17,25 @@ import { submitIntent } from "../submit/submit-intent.ts";
 import { attend, inParallel, type RelayMemory, type Tried } from "./loop-steps.ts";
 import { refreshWallets } from "./watch-wallets.ts";
 
-/** Younger ones are in the hands of those who sign for waiting clients. */
+/** Younger requests are left to the loop that signs for waiting clients. */
 export const freshMs = 1_000;
 const retryHeldMs = 5_000;
-/** Intents of one page; those that do not fit are the next round's. */
+/** Intents per page; the rest are left to the next round. */
 const page = 100;
-/** As long as the most patient client waits that did not ask anew (accept/until-signed.ts). */
+/** As long as the most patient client waits without asking again (accept/until-signed.ts). */
 const patientSeconds = 35;
 
 const unsigned = sql.join([...unassignedStates, "assigned"].map((state) => sql.lit(state)));
 
-/** A request, with when its client asked last, by the database's clock. */
+/** A request, and when its client last asked, by the database's clock. */
 type AskedIntent = Intent & { asked_at: Date };
 
 /**
- * The first ones whose clients wait for the signature and that are to be tried now, in the order of acceptance.
+ * The first requests whose clients wait for a signature and that are to be tried now, in the order of acceptance.
  *
- * @param working requests that are worked on.
- * @param tried requests that were tried, in an order that does not matter.
- * @param later those of them that are not to be tried yet, unless they were asked for again since `askedAt`.
+ * @param working requests that are being worked on.
+ * @param tried requests that were tried before, in any order.
+ * @param later tried requests that must wait, unless their client has asked again since `askedAt`.
  */
 async function listAsked(
   { db }: RelayContext,
@@ -63,10 +63,11 @@ async function listAsked(
 }
 
 /**
- * A page of the intents without signed bytes, in the order of acceptance, asked for or not. Fresh ones are left out.
- * Of the updates of one contract only the first that is in no block can be tried; the others would take all places for nothing.
+ * A page of the intents without signed bytes, in the order of acceptance, whether or not a client waits. Fresh ones are
+ * left out. Of the updates of one contract only the first one in no block can be tried; the others would fill the page
+ * for nothing.
  *
- * @param after the order of acceptance (`seq`) to go on behind.
+ * @param after the order of acceptance (`seq`) to continue after.
  * @returns fewer than a page when there are no more.
  */
 async function listUnsigned(
@@ -99,8 +100,8 @@ function msAgo(ms: number) {
 }
 
 /**
- * Ends what was not sent within its time. Of what the operator carries out the chain is asked first: rows may have been
- * lost, and a client that is told that nothing was done would have it done a second time.
+ * Expires requests that were not sent in time. For requests that the operator carries out the chain is asked first:
+ * rows may have been lost, and a client that learns that nothing was done would have it done a second time.
  */
 async function expireIntents(services: RelayContext, chain: Chain): Promise<void> {
   await services.db
@@ -128,15 +129,15 @@ async function expireIntents(services: RelayContext, chain: Chain): Promise<void
     });
 }
 
-/** Requests of waiting clients that are worked on at once. */
+/** Maximum requests of waiting clients that are processed at once. */
 const mostAtOnce = 128;
 const againMs = 200;
-/** Requests of so many milliseconds are read together. */
+/** Requests that arrive within this time are read in one query. */
 const gatherMs = 5;
-/** A reason that changes with every try is not written as often. */
+/** A reason that changes with every try is written at most this often. */
 const sayAgainMs = 1_000;
 
-/** Signs what clients wait for on a chain, until the signal. A wake-up ends its pause at once. */
+/** Signs the requests that clients wait for on a chain, until the signal. A wake-up ends its pause at once. */
 export async function signForClients(
   services: RelayContext,
   chain: Chain,
@@ -151,23 +152,23 @@ export async function signForClients(
 }
 
 /**
- * Begins to sign whatever clients wait for on a chain now, each request on its own: those of one moment share questions,
- * the wallet's row and, where they may, a transaction (submit/). One worker of several does this.
+ * Starts signing all requests that clients wait for on a chain now, each on its own: requests of the same moment share
+ * calls, the wallet's row and, where they may, a transaction (submit/). One of several workers does this.
  */
 async function signRound(services: RelayContext, chain: Chain, memory: RelayMemory): Promise<Next> {
   const { working, tried } = memory;
   await sleep(gatherMs);
-  // Their clients have stopped waiting.
+  // Forgets requests whose clients have stopped waiting.
   const before = performance.now() - patientSeconds * 1_000;
   for (const [id, { askedSince }] of tried) if (askedSince < before) tried.delete(id);
-  // What waits for others was tried a moment ago; what is held waits for its client to ask again.
+  // Requests that wait for others were tried a moment ago; held ones wait until their client asks again.
   const recently = performance.now() - againMs;
   const later = [...tried].flatMap(([id, { held, at, askedAt }]) => (held || at > recently ? [{ id, askedAt }] : []));
   const seen = { working: [...working.keys()], tried: [...tried.keys()], later };
   const asked = await listAsked(services, chain, mostAtOnce, seen);
   if (asked.length === 0) return working.size + tried.size === 0 ? "rest" : "soon";
   const away = await signerAway(services);
-  // Its lease ends, and another worker may have a signer that answers.
+  // This worker's lease then ends, and another worker may have a signer that answers.
   if (away) {
     for (const intent of asked) await remember(services, memory, intent, { reason: away });
     return "soon";
@@ -191,7 +192,7 @@ async function signerAway({ relay }: RelayContext): Promise<string | null> {
   }
 }
 
-/** One try. What keeps it is remembered, and told to the client; never fails. */
+/** One attempt to sign a request. The reason for a failure is remembered and reported to the client; never fails. */
 export async function sign(
   services: RelayContext,
   chain: Chain,
@@ -200,9 +201,9 @@ export async function sign(
 ): Promise<void> {
   const last = memory.tried.get(intent.id);
   await attend(services, intent, async () => {
-    // Whatever breaks it, it is not tried again at once.
+    // Recorded first, so that it is not retried at once whatever error occurs.
     await remember(services, memory, intent, { reason: last?.reason ?? null });
-    // Nobody else looks at the wallets while every request of a chain is held, and tried again and again for its client.
+    // While every request of a chain is held and retried for its client, no other round reads the wallets.
     if (intent.state === "held") await refreshWallets(services, chain, memory).catch(() => undefined);
     const submission = await submitIntent(services, chain, intent).catch((error: unknown) => {
       if (error instanceof ServiceError && error.code === "service_unavailable") return { unavailable: error.message };
@@ -212,13 +213,13 @@ export async function sign(
       return await remember(services, memory, intent, { reason: submission.unavailable });
     const { kind, intent: now } = submission;
     if (kind === "waiting") return await remember(services, memory, intent, { reason: submission.reason });
-    // Its row has the reason, but of one that is being cancelled.
+    // Its row has the reason, except for one that is being cancelled.
     if (kind === "held") {
       const reason = now.hold_reason === null ? submission.reason : null;
       return await remember(services, memory, intent, { held: true, reason });
     }
     memory.tried.delete(intent.id);
-    // Who waits for the signature does not wait for the node: the bytes are on disk, and what is lost here is sent again.
+    // The client waits for the signature, not for the node: the bytes are on disk, and are sent again if this fails.
     if (now.state === "signed")
       broadcast(services, chain, now).catch((error: unknown) =>
         services.log.warn({ intent: now.id, ...loggable(error) }, "sending is left to the resubmit loop"),
@@ -226,7 +227,7 @@ export async function sign(
   });
 }
 
-/** @param tried `reason`: why it waits, for its client, who is told so when its time is over. */
+/** @param tried `reason`: why it waits, reported to its client when the client's time is over. */
 async function remember(
   { db }: RelayContext,
   { tried }: RelayMemory,
@@ -234,7 +235,7 @@ async function remember(
   { held = false, reason }: { held?: boolean; reason: string | null },
 ): Promise<void> {
   const last = tried.get(id);
-  // What was said of it is gone when its client asks again.
+  // The recorded reason no longer counts when the client asks again.
   const before = last?.askedAt.getTime() === askedAt.getTime() ? last : undefined;
   const now = performance.now();
   const next: Tried = { askedAt, askedSince: before?.askedSince ?? now, at: now, held, reason, saidAt: before?.saidAt };
@@ -248,10 +249,11 @@ async function remember(
 }
 
 /**
- * One look at what has no signed bytes yet on a chain and is not worked on for a client: what may go now is signed and sent.
- * There may be more of it than a round can take, so all of it has its turn from round to round.
+ * One round over the requests of a chain that have no signed bytes and are not being processed for a waiting client:
+ * those that can be sent now are signed and sent. There may be more than a round can take, so rounds go through them
+ * page by page.
  *
- * @throws whatever keeps the whole round from being done: the node, the database or the signer is away.
+ * @throws the error that prevents the whole round: the node, the database or the signer is away.
  */
 export async function submitRound(
   services: RelayContext,
@@ -264,7 +266,7 @@ export async function submitRound(
   memory.waiting = more ? (intents.at(-1)?.seq ?? -1n) : -1n;
   const waiting = intents.filter(({ id }) => !memory.working.has(id));
   if (waiting.length === 0) return;
-  // Without it the lease is another worker's, which may have a signer that answers.
+  // Without a signer the lease is left to another worker, whose signer may answer.
   await services.relay.signing.requireAnswer();
   if (memory.lease && !(await memory.lease.holds())) return;
   await refreshWallets(services, chain, memory);

@@ -19,8 +19,8 @@ import { keepFoundBytes, recordSentElsewhere } from "../submit/reconcile-nonces.
 import type { RelayMemory } from "./loop-steps.ts";
 
 /**
- * Reads where the chain and the paying wallets stand, and opens and closes them by it. What another round has
- * read a moment ago is taken as it is.
+ * Reads the state of the chain and of the relayer wallets, and opens and closes wallets accordingly. A reading that
+ * another round made a moment ago is reused.
  *
  * @throws NodeFault when no endpoint gives a usable answer.
  */
@@ -28,7 +28,7 @@ export async function refreshWallets(services: RelayContext, chain: Chain, memor
   if (memory.view && performance.now() - memory.view.at < memory.viewMs) return await memory.view.reading;
   const reading = readWallets(services, chain, memory);
   memory.view = { at: performance.now(), reading };
-  // A failure is for those who wait for it now; the next round asks again.
+  // An error is for those who wait for this reading; the next round reads again.
   reading.catch(() => {
     if (memory.view?.reading === reading) memory.view = null;
   });
@@ -43,14 +43,13 @@ async function readWallets(services: RelayContext, chain: Chain, memory: RelayMe
   return view;
 }
 
-/** Each look reads the transactions anew. */
+/** Checking a wallet reads its transactions again, so it is repeated only after this time. */
 const pollMs = { local: 1_000, elsewhere: 30_000 };
 
 /**
- * Opens and closes wallets by what the chain shows: one that waited for money opens when it is there or
- * nothing needs it any more; what a wallet did
- * and the database forgot is recorded once it is final, and closes the wallet only if this service never signs it.
- * A halted wallet is a person's.
+ * Opens and closes wallets by what the chain shows. A wallet that waited for funds opens when they arrive or no request
+ * needs them any more. Transactions of a wallet that the database forgot are recorded once they are final, and close
+ * the wallet only if this service never signs such a transaction. Only a person opens a halted wallet.
  */
 async function watchWallets(services: RelayContext, chain: Chain, view: ChainView, memory: RelayMemory): Promise<void> {
   for (const wallet of await listWallets(services.db, chain.id)) {
@@ -71,7 +70,7 @@ async function watchWallets(services: RelayContext, chain: Chain, view: ChainVie
 }
 
 /**
- * What cannot be read keeps nothing else from being done, and closes nothing: a wallet whose chain is ahead gives out no
+ * Transactions that cannot be read hold nothing else up, and close nothing: a wallet whose chain is ahead assigns no
  * nonce before its transactions were read (`reconcileNonces`).
  */
 async function importNewlyFound(
@@ -102,23 +101,24 @@ async function openPaused(services: RelayContext, chain: Chain, wallet: RelayerW
     .execute();
 }
 
-/** A nonce that the chain has and the database had not. */
+/** A nonce that was used on the chain and was missing in the database. */
 export interface FoundNonce {
   nonce: bigint;
   hash: Hash;
   kind: ContentKind;
-  /** What the paying wallets may sign: so it was us, and the database has forgotten it. */
+  /** The relayer wallets may sign such a transaction, so it was ours, and the database has forgotten it. */
   explained: boolean;
 }
 
 /**
- * Records each transaction of a wallet that the chain has and the database forgot: its nonce gets a reservation that is
- * mined, with the intent id that it deployed. The request that it belongs to takes it over (`importDeployment`), now or
- * when its client asks again. The wallet goes on behind them; what is not ours by content closes it.
+ * Records each transaction of a wallet that is on the chain and that the database forgot: its nonce gets a mined
+ * reservation, with the intent id that it deployed. The request that it belongs to takes it over (`importDeployment`),
+ * now or when its client asks again. The wallet's counter moves past these nonces; a transaction whose content is not
+ * ours closes the wallet.
  *
- * @param count the wallet's transactions up to the block that is looked at.
- * @param acceptExternal nonces used by other transactions are recorded as such and passed over, on a person's word.
- * @returns the nonces that were missing, ascending.
+ * @param count the wallet's transaction count up to the block being read.
+ * @param acceptExternal on a person's decision: nonces used by other transactions are recorded as such and skipped.
+ * @returns the missing nonces, ascending.
  */
 export async function importFound(
   services: RelayContext,
@@ -159,7 +159,7 @@ export async function importFound(
           conflict
             .columns(["chain_id", "addr", "nonce"])
             .doUpdateSet({ ...reservation, found_root: rootOf(transaction.data) })
-            // A request may have claimed it meanwhile, and follows it by itself.
+            // A request may have claimed it meanwhile, and then follows it itself.
             .where("service.nonce_reservation.intent_id", "is", null)
             .where("service.nonce_reservation.state", "=", "open"),
         )
@@ -186,7 +186,7 @@ export async function importFound(
   return found.map(({ kind, transaction: { nonce, hash } }) => ({ nonce, hash, kind, explained: kind !== "external" }));
 }
 
-/** What a mined transaction of a wallet is, with everything that the database and the chain know. */
+/** Classifies a mined transaction of a wallet, from the database and the chain. */
 export async function kindOnChain(
   services: RelayContext,
   chain: Chain,

@@ -17,8 +17,8 @@ import type { RelayMemory } from "./loop-steps.ts";
 import { refreshWallets } from "./watch-wallets.ts";
 
 /**
- * Notices transactions of a wallet that this database did not send also while no request is under way: then they are
- * read at once, and what they are is recorded (`reconcileNonces`, `refreshWallets`).
+ * Detects transactions of a wallet that this database did not send, even while no request is under way: they are read
+ * at once, and recorded (`reconcileNonces`, `refreshWallets`).
  *
  * @throws NodeFault while no endpoint answers.
  */
@@ -31,7 +31,7 @@ export async function watchCounts(services: RelayContext, chain: Chain, memory: 
         parseQuantity(answer, "a count"),
       ),
     );
-  // Read after the counts: what was given out meanwhile is not taken for somebody else's.
+  // Read after the counts, so that a nonce assigned meanwhile does not look like a foreign one.
   for (const wallet of await listWallets(services.db, chain.id)) {
     const count = counts[wallets.indexOf(wallet.address)];
     if (count === undefined || count <= wallet.nextNonce || wallet.state !== "open") continue;
@@ -40,13 +40,13 @@ export async function watchCounts(services: RelayContext, chain: Chain, memory: 
   }
 }
 
-/** Two calls for each endpoint: 11,520 a day, and half as many again of the first one: little beside what others ask. */
+/** Two calls per endpoint, 11,520 a day, and half as many again for the first one: little compared with the rest. */
 const periodMs = { local: 2_000, elsewhere: 15_000 };
 
 /**
- * Asks every endpoint for its head until the signal, also those that nobody needs while a better one answers: a spare
- * that has been dead for weeks is found out when it is needed, else. So for the wallets' balances, which the relay reads while
- * it has work. Decides nothing; it is for metrics.
+ * Asks every endpoint for its head until the signal, including those that are unused while a better one answers:
+ * otherwise a spare that has been dead for weeks would be noticed only when it is needed. The same goes for the
+ * wallets' balances, which the relay reads only while it has work. For metrics only; decides nothing.
  */
 export async function watchEndpoints(services: RelayContext, rounds: Rounds): Promise<void> {
   const { chains, log, relay } = services;
@@ -67,7 +67,7 @@ export async function watchEndpoints(services: RelayContext, rounds: Rounds): Pr
   );
 }
 
-/** Records what each endpoint says now. Never fails. */
+/** Records each endpoint's current answer. Never fails. */
 async function pollEndpoints(nodes: readonly Node[], chain: Chain, figures: RelayFigures): Promise<void> {
   await Promise.all(
     nodes.map(async (node, index) => {
@@ -84,9 +84,10 @@ async function pollEndpoints(nodes: readonly Node[], chain: Chain, figures: Rela
 }
 
 /**
- * Records what the paying wallets have, as the first endpoint that answers reports; what was recorded stays while none does.
+ * Records the balances of the relayer wallets, as the first endpoint that answers reports them; the last ones stay
+ * while none answers.
  *
- * @returns wei by wallet; nothing while no endpoint answers, or the wallets are not known.
+ * @returns wei by wallet; empty while no endpoint answers, or the wallets are not known.
  */
 export async function pollBalances({ relay }: RelayContext, chain: Chain): Promise<ReadonlyMap<Address, bigint>> {
   const read = async () => {
@@ -99,14 +100,14 @@ export async function pollBalances({ relay }: RelayContext, chain: Chain): Promi
   return balances;
 }
 
-/** What one worker remembers of a chain between two looks. */
+/** What one worker remembers of a chain between two readings. */
 interface RoleMemory {
   roles: Map<Address, boolean>;
-  /** When they were last written down, by this process's clock. */
+  /** When they were last stored, by this process's clock. */
   recordedAt: number;
 }
 
-/** Readers take a row that is older than a minute for unknown. */
+/** Readers treat a row older than a minute as unknown. */
 const recordAgainMs = 10_000;
 
 export function createRoleMemory(): RoleMemory {
@@ -114,8 +115,8 @@ export function createRoleMemory(): RoleMemory {
 }
 
 /**
- * Reads which paying wallets of a chain have the factory's relayer role, and records it for status and console. A wallet
- * without its role is named in the log at once: at the start, and when it loses it.
+ * Reads which relayer wallets of a chain have the factory's relayer role, and records it for status and console. A
+ * wallet without the role is logged at once: at the start, and when it loses the role.
  *
  * @throws NodeFault while no endpoint answers.
  */
@@ -158,7 +159,7 @@ function logRole(
   else if (before === false) services.log.info(context, "a paying wallet has the relayer role again, and deploys");
 }
 
-/** What one worker has written down of what signs for it. */
+/** What one worker has recorded about its signer. */
 interface SignerMemory {
   readonly worker: string;
   trouble: SignerTrouble | null;
@@ -166,14 +167,14 @@ interface SignerMemory {
   recordedAt: number;
 }
 
-/** Readers take a row that is older than a minute for none. */
+/** Readers ignore a row older than a minute. */
 const recordSignerAgainMs = 20_000;
 
 export function createSignerMemory(): SignerMemory {
   return { worker: randomUUID(), trouble: null, recordedAt: Number.NEGATIVE_INFINITY };
 }
 
-/** Records whether what signs for this worker does, for processes that have no way to it. */
+/** Records whether this worker's signer signs, for processes that cannot reach it. */
 export async function watchSigner({ db, relay }: RelayContext, memory: SignerMemory): Promise<void> {
   const { kind } = relay.signing;
   const trouble = await relay.signing.check();

@@ -6,21 +6,21 @@ import { decidingStates, endedStates, openStates, type Tx } from "../lifecycle.t
 import type { Intent } from "../store/intents.ts";
 import { type Attempt, listAttemptsOf, type NonceReservation } from "../store/nonces.ts";
 
-/** A request whose fate the chain decides. */
+/** A request whose outcome the chain decides. */
 export interface Watched<Reservation = NonceReservation | null> {
   intent: Intent;
   /** Its own nonce, or its lead's; null: lost with its row, or its lead ended without a transaction. */
   reservation: Reservation;
-  /** Every set of bytes that was signed for it, newest first; only read for what is in no block. */
+  /** Every set of bytes signed for it, newest first; only read for requests in no block. */
   attempts: readonly Attempt[];
   /** Since its last change, by the database's clock. */
   ageMs: number;
 }
 
-/** One that has its nonce. */
+/** A request that has its nonce. */
 export type WatchedIntent = Watched<NonceReservation>;
 
-/** What decides of a request, out of its rows. */
+/** The part of a request's rows that decisions depend on. */
 export function txOf({ intent, reservation }: Watched): Tx {
   const { kind, state } = intent;
   const { mined_block: block = null, mined_block_hash: blockHash, mined_attempt: hash } = reservation ?? {};
@@ -36,7 +36,7 @@ export function txOf({ intent, reservation }: Watched): Tx {
   };
 }
 
-/** Requests with the nonces of those that `holder` names, which may be lost. */
+/** Requests, with the nonces of the requests in column `holder`; a nonce may have been lost. */
 function selectWatched(services: RelayContext, holder: "i.id" | "i.batch_lead" = "i.id") {
   return services.db
     .selectFrom("service.intent as i")
@@ -59,7 +59,7 @@ function selectWatched(services: RelayContext, holder: "i.id" | "i.batch_lead" =
 
 type Row = Awaited<ReturnType<ReturnType<typeof selectWatched>["execute"]>>[number];
 
-/** Without its attempts. */
+/** The row without its attempts. */
 function asWatched(row: Row): Watched {
   const { reservation_addr: addr, reservation_nonce: nonce, reservation_kind: kind } = row;
   const { reservation_state: state, reservation_created_at: created_at } = row;
@@ -72,36 +72,39 @@ function asWatched(row: Row): Watched {
   return { intent: row, reservation: own, attempts: [], ageMs: row.age_ms };
 }
 
-/** Requests of one page; those that do not fit are the next round's. */
+/** Requests per page; the rest are left to the next round. */
 const page = 500;
 
 const lists = {
-  /** Once there is something to be seen of the lead: its block, or its end without one. First: many share one block. */
+  /**
+   * Once the lead's state can be used: it is in a block, or ended without one. Listed first, because many share one
+   * block.
+   */
   batched: sql<boolean>`i.state = 'batched' AND (s.state = 'mined' OR EXISTS (
     SELECT FROM service.intent l WHERE l.id = i.batch_lead AND l.state IN (${sql.join(endedStates.map((state) => sql.lit(state)))})))`,
-  /** In words and not as parameters: the indexes are partial ones. */
+  /** Literals instead of parameters: the indexes are partial. */
   mined: sql<boolean>`i.state IN (${sql.join(decidingStates.map((state) => sql.lit(state)))})`,
   confirmed: sql<boolean>`i.state = 'confirmed' AND s.intent_id IS NOT NULL`,
 };
 
-/** How far the rounds have come, by order of acceptance. */
+/** The position that the rounds have reached in each list, by order of acceptance. */
 export type Pages = Record<keyof typeof lists, bigint>;
 
 export const firstPages: Pages = { mined: -1n, confirmed: -1n, batched: -1n };
 
 /**
- * What a round looks at of everything that is mined and not final. There may be more of it than a round can take (some
- * chains take long to be final), and none of it may be hidden by the rest: of what waits to be confirmed, of what waits
- * to be final and of what shares a transaction it is the next page, from round to round.
+ * The requests that a round checks out of all that are mined and not final. There may be more than a round can take
+ * (some chains take long to finalize), and no list may crowd out another: each round takes the next page of the
+ * requests to be confirmed, of those to be finalized, and of those that share a transaction.
  *
- * @param pages is moved on to the next ones.
+ * @param pages is advanced to the next pages.
  */
 export async function listInBlocks(services: RelayContext, chain: Chain, pages: Pages): Promise<Watched[]> {
   const names = Object.keys(lists) as (keyof typeof lists)[];
   return (await Promise.all(names.map((name) => listPage(services, chain, pages, name)))).flat();
 }
 
-/** What lost its nonce: older versions left some when two requests met at one. */
+/** Requests that lost their nonce: older versions left some when two requests met at one nonce. */
 export async function listLost(services: RelayContext, chain: Chain): Promise<Watched[]> {
   const rows = await selectWatched(services)
     .where("i.chain_id", "=", chain.id)
@@ -130,12 +133,12 @@ async function listPage(
   return rows.map(asWatched);
 }
 
-/** Nonces of one wallet looked at in a round, from the lowest: a later one cannot be mined before those. */
+/** Nonces of one wallet per round, from the lowest: a later one cannot be mined before those. */
 const lowest = 200;
-/** Nonces of one wallet, beyond those, that are to be filled with nothing: before the chain gets to them. */
+/** Further nonces of one wallet that need an empty transaction, before the chain reaches them. */
 const lowestCancelled = 50;
 
-/** Of what has a nonce and is in no block: the lowest nonces of each wallet, with all bytes that were signed for them. */
+/** Requests with a nonce and in no block: the lowest nonces of each wallet, with all bytes signed for them. */
 export async function listOpen(services: RelayContext, chain: Chain): Promise<WatchedIntent[]> {
   const rows = await selectWatched(services)
     .innerJoin(
@@ -175,7 +178,7 @@ export async function listOpen(services: RelayContext, chain: Chain): Promise<Wa
   });
 }
 
-/** Cancelled, and the empty transaction is not signed yet. */
+/** Cancelled, with the empty transaction not signed yet. */
 const isToBeEmptied = sql<boolean>`(w.cancel_requested_at IS NOT NULL AND NOT EXISTS (
   SELECT FROM service.attempt a
   WHERE (a.chain_id, a.addr, a.nonce) = (o.chain_id, o.addr, o.nonce) AND a.kind = 'cancellation'))`;
