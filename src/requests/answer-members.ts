@@ -1,6 +1,7 @@
 /*
- * The members of answers that both APIs give, declared once, beside the type of the answer. GraphQL's object types
- * (graphql/expose-members.ts) and the OpenAPI schemas of REST (rest/openapi-parts.ts) come from these declarations.
+ * The members of answers that both APIs return, declared once, next to the type of the answer. GraphQL's object types
+ * (graphql/expose-members.ts) and the OpenAPI schemas of REST (rest/openapi-parts.ts) are derived from these
+ * declarations.
  */
 
 type KindOf<V> = V extends number
@@ -22,7 +23,7 @@ export interface Member {
   words?: readonly string[] | undefined;
 }
 
-/** Of an answer of type T; other members, such as lists of answers, each API declares itself. */
+/** Declarations for an answer of type T; each API declares other members, such as lists of answers, itself. */
 export type MembersOf<T> = {
   readonly [N in keyof T as [KindOf<NonNullable<T[N]>>] extends [never] ? never : N]?: Member & {
     kind: KindOf<NonNullable<T[N]>>;

@@ -22,44 +22,54 @@ import { planGasReservation } from "../transactions/submit/budget.ts";
 import { countGas } from "../transactions/submit/gas-ceiling.ts";
 import { type ChainRequest, type Family, getFreshRequest } from "./requests.ts";
 
-/** A checked request, before anything of it is stored. */
+/** A checked request of which nothing is stored yet. */
 export interface Asked<R extends ChainRequest> {
   family: Family<R>;
   chain: Chain;
   kind: R["kind"];
-  /** Everything that makes two requests of this kind and chain the same, in one spelling; without what is drawn for it. */
+  /**
+   * Everything that makes two requests of this kind and chain equal, in one spelling; without values drawn for each
+   * request.
+   */
   canonical: string;
   /** As sent. */
   idempotencyKey: string | undefined;
-  /** Of a token of a list. */
+  /** For a token of a list. */
   place?: ListPlace;
-  /** Whether an equal request's effect is still there: without a key of the client's own this one repeats it only then. */
+  /**
+   * Whether an equal request's effect is still in place: without a client's key, this request repeats that one only
+   * then.
+   */
   stands?(earlier: Intent): Promise<boolean>;
   /**
-   * Checks what takes a question, and says what to store. Done again when the database found something of it taken meanwhile.
+   * Makes the checks that need calls, and returns what to store. Called again when the database finds a part of it
+   * taken meanwhile.
    *
    * @param id follows from account and key: the same for the same request, whatever was lost.
-   * @param repeated the request that was accepted under this key.
-   * @returns `earlier` when this one repeats it.
-   * @throws ServiceError when it is refused; nothing was stored.
+   * @param repeated reads the request that was accepted under this key.
+   * @returns `earlier` when this request repeats it.
+   * @throws ServiceError when the request is refused; nothing was stored.
    */
   draft(id: string, repeated: () => Promise<Intent | null>): Promise<Draft | { earlier: Intent }>;
-  /** Begins what follows the commit; nobody waits for it. */
+  /** Starts work that follows the commit; nobody waits for it. */
   accepted?(intent: Intent): void;
 }
 
 /**
- * Where a request stands in a list. Ids of a list differ in their last byte only: the operator notes in one word of storage
- * that they are carried out, and a token costs a fifth less gas.
+ * A request's position in a list. Ids of a list differ only in their last byte: the operator marks them as carried out
+ * in one storage word, which saves a fifth of the gas per token.
  */
 export interface ListPlace {
-  /** The client's key of the list: place and key are the same whatever was lost, and whatever else is asked for with it. */
+  /**
+   * The client's key of the list. Position and key stay the same whatever was lost, and whatever else the list
+   * contains.
+   */
   list: string;
   /** From 0, up to 255. */
   index: number;
 }
 
-/** What is stored of a request. */
+/** The part of a request that is stored. */
 export interface Draft
   extends Pick<
     NewIntent,
@@ -69,29 +79,29 @@ export interface Draft
   bytes: number;
   estimate?: bigint | null;
   tokens?: number;
-  /** Keeps what the request refers to; only once its gas is allowed. */
+  /** Stores what the request refers to; called only once its gas is allowed. */
   store?: (() => Promise<void>) | undefined;
 }
 
 export interface CarriedOut<R extends ChainRequest> {
   request: R & { transactionHash: Hash };
-  /** The client's own key, or the one derived from the request. */
+  /** The client's own key, or the key derived from the request. */
   idempotencyKey: string;
 }
 
 /**
- * Equal requests of one process that are under way at the same moment: the first does the work, the others wait for what
- * it finds. A crowd of duplicates then costs one connection and one nonce's worth of questions; between processes the
- * database decides, as it does for a duplicate that comes later.
+ * Equal requests that one process handles at the same moment: the first does the work, the others wait for its result.
+ * A crowd of duplicates then costs one connection and the calls of one request; between processes the database decides,
+ * as it does for a later duplicate.
  */
 const underWay = new WeakMap<Services, Map<string, Promise<CarriedOut<ChainRequest>>>>();
 
 /**
- * Makes a request durable and waits until a worker has signed it: when this returns, the relay drives it to an
- * end whatever happens to this process. The same request again is the same transaction.
+ * Stores a request and waits until a worker has signed it: once this returns, the relay finishes it whatever happens to
+ * this process. The same request again is the same transaction.
  *
- * @throws ServiceError what `asked.draft` and `acceptIntent` throw; `plan_limit_exceeded`; `service_unavailable` when it
- *   is held, or could not be signed within ten seconds: it stays accepted, and the same request asks for it again.
+ * @throws ServiceError as `asked.draft` and `acceptIntent`; `plan_limit_exceeded`; `service_unavailable` when it is
+ *   held, or could not be signed within ten seconds: it stays accepted, and repeating the request asks for it again.
  */
 export async function carryOut<R extends ChainRequest>(
   services: Services,
@@ -102,7 +112,7 @@ export async function carryOut<R extends ChainRequest>(
   underWay.set(services, shared);
   const name = `${caller.accountId} ${checkKey(asked.idempotencyKey)} ${hashOf(asked).toString("hex")}`;
   const earlier = shared.get(name);
-  // Equal requests are of one family.
+  // Equal requests belong to one family.
   if (earlier) return (await earlier) as CarriedOut<R>;
   const mine = doOnce(services, caller, asked, name);
   shared.set(name, mine);
@@ -128,7 +138,7 @@ async function doOnce<R extends ChainRequest>(
   const known = refusals.get(name);
   if (known) throw known;
   const intent = await accept(services, caller, asked).catch((error: unknown) => {
-    // Clients repeat what was refused without a pause; for a moment the same answer holds and costs nothing.
+    // Clients repeat refused requests without a pause; for a moment they get the same answer at no cost.
     if (error instanceof ServiceError && error.status < 500) refusals.set(name, error);
     throw error;
   });
@@ -143,10 +153,10 @@ async function doOnce<R extends ChainRequest>(
 }
 
 /**
- * The first step: the request is on disk, with the one address it can end at and everything that will be signed but nonce
- * and fees.
+ * The first step: stores the request, with the one address that it can lead to and everything that will be signed
+ * except nonce and fees.
  *
- * @returns the earlier one, for a request that comes again.
+ * @returns the earlier intent, for a repeated request.
  * @throws ServiceError as `carryOut`.
  */
 export async function accept<R extends ChainRequest>(
@@ -163,7 +173,8 @@ export async function accept<R extends ChainRequest>(
     const [{ repeats, key }] = await Promise.all([readKey(), refreshFees(services, chain)]);
     if (repeats && !asked.stands) return repeats;
     if (repeats && (await asked.stands?.(repeats))) {
-      // What stands now may be the effect of an equal request that came meanwhile: then that one is repeated.
+      // The current state may be the effect of an equal request that was accepted meanwhile: then this one repeats
+      // that.
       const { repeats: newest } = await readKey();
       if (newest?.id === repeats.id || pass > 2) return newest ?? repeats;
       continue;
@@ -190,31 +201,31 @@ export async function accept<R extends ChainRequest>(
       asked.accepted?.(intent);
       return intent;
     } catch (error) {
-      // The same key, or a token id, was taken in between: now it is found.
+      // The same key, or a token id, was taken in between: the next pass reads it.
       if (pass > 2 || (error as { code?: unknown }).code !== "23505") throw error;
     }
   }
 }
 
 /**
- * The id of what an account asks for under a key, and with it the address of what it deploys: both are known before
- * anything is stored, so a dry run can name them.
+ * The id of an account's request under a key, which also determines the address that it deploys: both are known before
+ * anything is stored, so a dry run can return them.
  */
 export function idOfKey(caller: Caller, { stored }: IntentKey, place?: ListPlace): string {
   if (place && place.index > 255) throw new Error("the last byte of an id has no more places");
-  // Older rows have the first word for every kind.
+  // Older rows use the first word for every kind.
   const text = place
     ? `list ${caller.accountId} ${place.list}`
     : `deployment ${caller.accountId} ${stored.replace(/^client:/, "")}`;
   const hash = createHash("sha256").update(text).digest("hex");
   const hex = place ? hash.slice(0, 30) + place.index.toString(16).padStart(2, "0") : hash;
   const variant = ((Number.parseInt(hex.charAt(16), 16) & 3) | 8).toString(16);
-  // A UUID of version 8: its bits are the hash's.
+  // A UUID of version 8, with bits from the hash.
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 
 /**
- * The key of a dry run, drawn when the client sent none, and the id of the request that is sent with it.
+ * The key of a dry run, random when the client sent none, and the id of the request that is sent with this key.
  *
  * @throws as `checkKey`.
  */

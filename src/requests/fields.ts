@@ -1,21 +1,21 @@
 /*
- * The members of what clients send, declared once: the value that a use case gets, the name in each API, whether it has to be there, and
- * what it means. GraphQL's input types (graphql/inputs.ts), the reader of /v0 and its OpenAPI schemas (rest/bodies.ts), the types of the
- * use cases and the names in their errors come from these declarations.
+ * The members of client input, declared once: value type, name in each API, whether it is required, and meaning. From
+ * these declarations derive GraphQL's input types (graphql/inputs.ts), the parser of /v0 and its OpenAPI schemas
+ * (rest/bodies.ts), the types of the use cases and the names in their errors.
  */
 
-/** The value of each kind, as a use case gets it. Addresses are as the client spelled them. */
+/** The value type of each kind in a use case. Addresses are as the client spelled them. */
 interface Values {
   text: string;
   id: string;
   texts: readonly string[];
-  /** A name of a chain as it was sent, aliases allowed. */
+  /** The name of a chain as it was sent; aliases are allowed. */
   chain: string;
   chains: readonly string[];
-  /** A number of seconds and the like. */
+  /** A number of seconds or the like. */
   int: number;
   uint: bigint;
-  /** As `uint`; /v0 takes it as a text too. */
+  /** As `uint`; /v0 also accepts it as a string. */
   tokenId: bigint;
   /** Decimal. */
   tokenIds: readonly string[];
@@ -33,38 +33,41 @@ export type Kind = keyof Values | "word" | "words" | "items";
 export type Api = "graphql" | "v0";
 
 interface Options {
-  /** In English; members in backticks have the names of the use case, and each API shows its own. */
+  /** In English; members in backticks have their names in the use case, and each API shows its own. */
   doc: string;
-  /** What /v0 says instead, where it means something else. */
+  /** The text for /v0, where the member means something else. */
   v0Doc?: string;
-  /** Whether it has to be there: in both APIs, or in one of them. */
+  /** Whether it is required: in both APIs, or in one of them. */
   required?: boolean | Api;
-  /** Its name in GraphQL; absent: that of the use case. */
+  /** Its name in GraphQL; absent: its name in the use case. */
   graphql?: string;
-  /** Its names in /v0, the documented one first; absent: that of the use case in snake case. */
+  /** Its names in /v0, the documented one first; absent: its name in the use case in snake case. */
   v0?: readonly [string, ...string[]];
-  /** The API that alone has it. */
+  /** The only API that has it. */
   only?: Api;
-  /** What an absent member counts as; GraphQL says it of all but `uint`. */
+  /** The value of an absent member; GraphQL documents it for all kinds but `uint`. */
   default?: boolean | number | string | readonly string[];
-  /** Of a number in the schema of /v0; the use case checks it. */
+  /** Bounds of a number in the schema of /v0; the use case enforces them. */
   min?: number;
   max?: number;
-  /** Of `word` and `words`: the words in lower case, with their meanings. GraphQL has them in upper case. Of a text: all that it may be. */
+  /**
+   * For `word` and `words`: the words in lower case, with their meanings. GraphQL has them in upper case. For a text:
+   * all allowed values.
+   */
   words?: Readonly<Record<string, string>>;
-  /** Of a list: how many there may be. */
+  /** The maximum length of a list. */
   most?: number;
-  /** An empty text is a value; otherwise /v0 takes it for absent. */
+  /** An empty text is a value; otherwise /v0 treats it as absent. */
   emptyIsText?: boolean;
 }
 
 export interface Field<V = unknown, R extends boolean = boolean> extends Options {
   kind: Kind;
-  /** The type of `required`, for `InputOf`; there is no such member. */
+  /** Type-level only, from `required`, for `InputOf`; no such member exists. */
   readonly isRequired?: R;
-  /** Of `items`: the members of each. */
+  /** For `items`: the members of each item. */
   item?: Fields;
-  /** The type of the value; there is no such member. */
+  /** Type-level only: the type of the value; no such member exists. */
   readonly value?: V;
 }
 export type Fields = Readonly<Record<string, Field>>;
@@ -74,7 +77,7 @@ type Required<F extends Fields> = {
 }[keyof F];
 type ValueOf<F> = F extends Field<infer V> ? V : never;
 
-/** What a use case gets for members that are declared so. */
+/** The input that a use case gets for members declared in this way. */
 export type InputOf<F extends Fields> = { [N in Required<F>]: ValueOf<F[N]> } & {
   [N in Exclude<keyof F, Required<F>>]?: ValueOf<F[N]> | undefined;
 };
@@ -101,17 +104,17 @@ export const addresses = fieldOf("addresses");
 export const date = fieldOf("date");
 export const flag = fieldOf("flag");
 
-/** One of some words. */
+/** One of a set of words. */
 export function word<W extends string, const O extends Options>(words: Readonly<Record<W, string>>, options: O) {
   return { kind: "word", words, ...options } as unknown as Made<W, O>;
 }
 
-/** A list of some words. */
+/** A list of words from a set. */
 export function words<W extends string, const O extends Options>(all: Readonly<Record<W, string>>, options: O) {
   return { kind: "words", words: all, ...options } as unknown as Made<readonly W[], O>;
 }
 
-/** A list of objects. @param most how many /v0 reads; it refuses longer ones. */
+/** A list of objects. @param most how many /v0 reads; it refuses longer lists. */
 export function items<F extends Fields, const O extends Options>(item: F, most: number, options: O) {
   return { kind: "items", item, most, ...options } as unknown as Made<readonly InputOf<F>[], O>;
 }
@@ -130,7 +133,7 @@ export const contract = address({
   doc: "The address of the contract, in any letter case.",
 });
 
-/** The client's own name of a request; a header of /v0. */
+/** The client's idempotency key of a request; a header in /v0. */
 export const idempotencyKey = text({
   only: "graphql",
   doc: "Your own key for this request, 1 to 200 ASCII characters. Requests with one key are one request, for ever; without a key, equal requests within minutes are one.",
@@ -150,12 +153,12 @@ export const royaltiesReceiver = address({
   doc: "The address that gets royalties; the owner by default.",
 });
 
-/** The same member, which has to be there. */
+/** The same member, required. */
 export function needed<V>(field: Field<V>): Field<V, true> {
   return { ...field, required: true } as Field<V, true>;
 }
 
-/** The same members, none of which has to be there. */
+/** The same members, all optional. */
 export function optional<F extends Fields>(fields: F) {
   const all = Object.entries(fields).map(([name, field]) => [name, { ...field, required: false }] as const);
   return Object.fromEntries(all) as unknown as { [N in keyof F]: Field<ValueOf<F[N]>, false> };
@@ -166,19 +169,19 @@ export function pick<F extends Fields, N extends keyof F & string>(fields: F, ..
   return Object.fromEntries(names.map((name) => [name, fields[name]])) as unknown as Pick<F, N>;
 }
 
-/** Whether a member has to be there for an API's clients. */
+/** Whether a member is required for an API's clients. */
 export function isNeeded(api: Api, { required = false }: Field): boolean {
   return required === true || required === api;
 }
 
-/** What an API's clients call a member. */
+/** A member's name in an API. */
 export function nameIn(api: Api, name: string, field: Field | undefined): string {
   if (api === "graphql") return field?.graphql ?? name;
   if (name === "idempotencyKey") return "Idempotency-Key";
   return field?.v0?.[0] ?? name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** What a member means, in the names of an API. */
+/** A member's documentation, in the names of an API. */
 export function docIn(api: Api, fields: Fields, { doc, v0Doc }: Field): string {
   const said = api === "v0" ? (v0Doc ?? doc) : doc;
   return said.replaceAll(/`(\w+)`/g, (text, name) => (fields[name] ? `\`${nameIn(api, name, fields[name])}\`` : text));
@@ -189,7 +192,7 @@ export function fieldsIn(api: Api, fields: Fields): [name: string, field: Field]
   return Object.entries(fields).filter(([, { only }]) => only === undefined || only === api);
 }
 
-/** Renames a member at fault, such as `tokens[2].tokenId`, to what an API's clients call it. */
+/** Renames an invalid member, such as `tokens[2].tokenId`, to its name in an API. */
 export function renamerOf(api: Api, fields: Fields): (field: string) => string {
   return (path) => {
     const [, name = path, place = "", inner] = /^(\w+)(\[\d+\])?(?:\.(.*))?$/.exec(path) ?? [];

@@ -5,12 +5,12 @@ import { readChainPace } from "../transactions/chain/view.ts";
 import { isUndecided } from "../transactions/lifecycle.ts";
 import type { ChainRequest } from "./requests.ts";
 
-/** How far a transaction is on its way to being confirmed. */
+/** A transaction's progress towards confirmation. */
 interface ConfirmationProgress {
-  /** Blocks that vouch for it, its own being the first; null while no node tells. */
+  /** Confirming blocks, its own included; null while no node answers. */
   confirmations: bigint | null;
   required: number;
-  /** Until it has them all, by the chain's block time of late; null where that is not known. */
+  /** Until the last confirmation, at the chain's recent block time; null where that is not known. */
   secondsLeft: bigint | null;
   /** For people: `12 of 64 confirmations, about 100 s`. */
   text: string;
@@ -53,7 +53,7 @@ async function progressFrom(
   };
 }
 
-/** The answer to who asks for the outcome of a request that has none yet. */
+/** The error for a client that asks for the outcome of an undecided request. */
 export async function pendingError(
   services: Services,
   { chain, block }: Pick<ChainRequest, "chain" | "block">,
@@ -65,7 +65,7 @@ export async function pendingError(
   });
 }
 
-/** To two digits: a time that was measured as a mean is no more exact. */
+/** Rounds to two digits: an estimate from a mean block time is no more exact. */
 function roundedSeconds(seconds: bigint): bigint {
   const unit = 10n ** BigInt(Math.max(String(seconds).length - 2, 0));
   return ((seconds + unit / 2n) / unit) * unit;

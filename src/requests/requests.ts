@@ -14,23 +14,28 @@ import { confirmedStates, endedStates } from "../transactions/lifecycle.ts";
 import { batched } from "../transactions/store/batch.ts";
 import { shownHash } from "../transactions/store/nonces.ts";
 
-/** What an account asked the service's wallets to do: a deployment, an update, a mint; from the request to the chain. */
+/**
+ * An account's request to the service's wallets, such as a deployment, an update or a mint, from acceptance to the
+ * chain.
+ */
 export interface ChainRequest<Kind extends IntentKind = IntentKind, Payload = unknown> {
   id: string;
   kind: Kind;
   chain: Chain;
   state: IntentState;
-  /** Why it does not go on now. */
+  /** Why it is waiting. */
   holdReason: string | null;
   /** Why it failed, for people; null unless it did. */
   error: string | null;
-  /** As it was accepted. */
+  /** The payload that it was accepted with. */
   payload: Payload;
-  /** Hash of the transaction that did it or was mined, else of the newest signed one; null before the signature. */
+  /**
+   * Hash of the transaction that carried it out or was mined, else of the one signed last; null before the signature.
+   */
   transactionHash: Hash | null;
-  /** The contract that it acts on, or that it deploys: then nothing may be sent there before it is confirmed. */
+  /** The contract that it acts on or deploys. Nothing may be sent to a deployed one before the request is confirmed. */
   contract: Address;
-  /** It is on the chain, deep enough to be shown; false again after a deep reorganisation. */
+  /** On the chain, and deep enough to be shown; false again after a deep reorganisation. */
   confirmed: boolean;
   block: bigint | null;
   createdAt: Date;
@@ -43,22 +48,22 @@ export interface ChainRequest<Kind extends IntentKind = IntentKind, Payload = un
 export interface Family<R extends ChainRequest> {
   /** In answers: `no such deployment of this account`. */
   name: string;
-  /** Absent: of every kind. */
+  /** Absent: every kind. */
   kinds?: readonly R["kind"][];
 }
 
 type RequestKey =
-  /** Of an earlier try too: the newest one is meant. */
+  /** Also the id of an earlier try: the newest one is returned. */
   | { id: string }
   /** Any hash that was signed for it. @throws as `findChain`. */
   | { chain: string; hash: string }
-  /** The one that is confirmed. */
+  /** The confirmed one. */
   | { chain: Chain; contract: Address };
 
 /**
  * A request of the caller's account.
  *
- * @throws ServiceError `not_found`, also for somebody else's; `value_error` for what is no hash.
+ * @throws ServiceError `not_found`, also for another account's request; `value_error` for an invalid hash.
  */
 export async function getRequest<R extends ChainRequest>(
   services: Services,
@@ -71,7 +76,7 @@ export async function getRequest<R extends ChainRequest>(
   throw new ServiceError("not_found", `no such ${family.name} of this account`);
 }
 
-/** As `getRequest`. @returns null when there is none, and for somebody else's. */
+/** As `getRequest`. @returns null when there is none, and for another account's request. */
 export async function findRequest<R extends ChainRequest>(
   services: Services,
   caller: Caller,
@@ -89,7 +94,7 @@ export async function findRequest<R extends ChainRequest>(
         .where("i.state", "in", confirmedStates)
     : base.where("i.root_id", "in", rootsOf(services, key))
   )
-    // A hash that several mints share names the one whose nonce it has.
+    // A hash that several mints share returns the lead, which has the nonce.
     .orderBy("i.batch_lead", (order) => order.asc().nullsFirst())
     .orderBy("i.retry_number", "desc")
     .limit(1)
@@ -97,7 +102,10 @@ export async function findRequest<R extends ChainRequest>(
   return row ? toRequest<R>(services, row) : null;
 }
 
-/** What was found at a nonce is that of the request whose intent id it deployed, not of the one that has the nonce. */
+/**
+ * A transaction recovered at a nonce belongs to the request whose intent id it deployed, not to the request with the
+ * nonce.
+ */
 function rootsOf(services: Services, key: Exclude<RequestKey, { contract: Address }>) {
   if ("id" in key) return sql<string>`(SELECT root_id FROM service.intent WHERE id = ${key.id})`;
   const chain = findChain(services.chains, key.chain);
@@ -112,7 +120,9 @@ function rootsOf(services: Services, key: Exclude<RequestKey, { contract: Addres
     SELECT f.root_id FROM service.intent f WHERE f.found_tx = ${hash} AND f.chain_id = ${chain.id})`;
 }
 
-/** What the deployment of the caller's account was accepted with that made the contract at an address; undefined: none did. */
+/**
+ * The accepted payload of the account's deployment that created the contract at an address; undefined: there is none.
+ */
 export async function findDeploymentAt(
   { db }: Services,
   caller: Caller,
@@ -126,13 +136,13 @@ export async function findDeploymentAt(
     .where("chain_id", "=", chain.id)
     .where("predicted_addr", "=", toBytes(address))
     .where("tenant_id", "=", caller.accountId)
-    // Written out: only so the planner knows that the index of contracts without their mints has it.
+    // A literal, so that the planner can use the index of contracts without their mints.
     .where("kind", "=", sql.lit(kind))
     .where("state", "in", confirmedStates)
     .executeTakeFirst();
 }
 
-/** One that was made a moment ago, by its own id; requests that come together look together. */
+/** A request that was created a moment ago, by its own id; simultaneous calls share the query. */
 export async function getFreshRequest<R extends ChainRequest>(
   services: Services,
   caller: Caller,
@@ -152,7 +162,7 @@ const readTogether = batched(
         "in",
         wanted.map(({ id }) => id),
       )
-      // One that goes on as a retry is answered by that.
+      // For a retried request the answer is its retry.
       .where("i.state", "<>", "retried")
       .execute();
     const byId = new Map(rows.map((row) => [row.id, row] as const));
@@ -164,11 +174,11 @@ const readTogether = batched(
 interface ListInput<R extends ChainRequest> {
   /** Absent: all of the family's. */
   kinds?: readonly R["kind"][] | undefined;
-  /** Absent: of every contract. */
+  /** Absent: every contract. */
   of?: { chain: Chain; contract: Address } | undefined;
   /** 1 to 100. */
   first: number;
-  /** Cursor of the last one of the page before. */
+  /** Cursor of the last item of the previous page. */
   after?: string | undefined;
 }
 
@@ -208,10 +218,10 @@ export async function listRequests<R extends ChainRequest>(
 }
 
 /**
- * A request of the caller's account, now and after each change, until it has ended, half an hour has passed, or nobody
- * listens any more.
+ * A request of the caller's account, now and after each change, until it has ended, half an hour has passed, or the
+ * consumer stops listening.
  *
- * @throws ServiceError `not_found`; with too many streams what `StreamPermits` throws.
+ * @throws ServiceError `not_found`; with too many streams, as `StreamPermits`.
  */
 export async function watchRequest<R extends ChainRequest>(
   services: Services,
@@ -232,9 +242,9 @@ export async function watchRequest<R extends ChainRequest>(
 }
 
 /**
- * Takes a request back while the chain has not decided.
+ * Cancels a request while the chain has not decided.
  *
- * @returns it as it stands now: `cancelled`, or on its way there.
+ * @returns its current state: `cancelled`, or on its way there.
  * @throws ServiceError `not_found`; `value_error` when it is too late.
  */
 export async function cancelRequest<R extends ChainRequest>(
@@ -248,7 +258,7 @@ export async function cancelRequest<R extends ChainRequest>(
   return await getRequest(services, caller, family, { id });
 }
 
-/** Requests of alias `i` with the place in the wallet's queue (`s`) and the one hash to show. */
+/** Requests of alias `i` with their nonce (`s`) and the one hash to show. */
 function selectRequests(db: Kysely<Database>, kinds?: readonly IntentKind[]) {
   const query = db
     .selectFrom("service.intent as i")
@@ -263,7 +273,7 @@ function selectRequests(db: Kysely<Database>, kinds?: readonly IntentKind[]) {
   return kinds ? query.where("i.kind", "in", kinds) : query;
 }
 
-/** Those of an account on chains that are served, newest first. */
+/** An account's requests on the chains being served, newest first. */
 export function newestRequests(services: Services, caller: Caller, kinds?: readonly IntentKind[]) {
   return (
     selectRequests(services.db, kinds)

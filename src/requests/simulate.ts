@@ -17,27 +17,27 @@ interface Call {
 }
 
 export interface Simulated {
-  /** In the chain's words; null: it would be carried out. */
+  /** The chain's reason; null: the call would succeed. */
   refusal: string | null;
   gas: bigint;
   fees: Fees;
-  /** What the data takes on the chain below, at most, at today's price. */
+  /** The maximum L1 data fee, at today's price. */
   dataWei: bigint;
 }
 
-/** What a transaction would cost; nothing of it was stored, signed or spent. */
+/** What a transaction would cost; nothing was stored, signed or spent for it. */
 export interface PlannedCost {
   gas: bigint;
   maxFeePerGasWei: bigint;
-  /** At the fees of now: gas times the next block's base fee and tip, and what the data takes on the chain below. */
+  /** At today's fees: gas times the next block's base fee and tip, plus the L1 data fee. */
   costWei: bigint;
-  /** What it could cost at most. */
+  /** The most that it could cost. */
   maxCostWei: bigint;
 }
 
 /**
- * Runs a call on one node, without a transaction. Calls that come together are one request to it, and what a node cannot
- * simulate of them is asked for alone: it may be the call's own fault.
+ * Runs a call on one node, without a transaction. Simultaneous calls share one request to it; a call that the node
+ * cannot simulate in that batch is retried alone, since it may be at fault itself.
  *
  * @throws ServiceError `service_unavailable` while no node answers.
  */
@@ -70,7 +70,7 @@ const simulateTogether = batched(
   { most: 16, retryIndividually: false },
 );
 
-/** @returns null for what the node cannot simulate now. */
+/** @returns null for calls that the node cannot simulate now. */
 async function readSimulations(node: Node, chain: Chain, asked: readonly Call[]): Promise<(Simulated | null)[]> {
   const estimates = asked.map(({ from, to, data }) => calls.estimate(from, to, data));
   const { market, answers } = await askMarket(node, chain, estimates);
@@ -82,7 +82,7 @@ async function readSimulations(node: Node, chain: Chain, asked: readonly Call[])
   });
 }
 
-/** @throws NodeFault when the node cannot simulate now: that says nothing of the call. */
+/** @throws NodeFault when the node cannot simulate now, which says nothing about the call. */
 export function readEstimate(answer: RpcResult | undefined): { refusal: string | null; gas: bigint } {
   if (answer && "error" in answer) {
     if (!isRefusal(answer.error)) throw new NodeFault("the node cannot simulate it now");
@@ -92,7 +92,7 @@ export function readEstimate(answer: RpcResult | undefined): { refusal: string |
 }
 
 export function costOf({ gas, fees, dataWei }: Simulated): PlannedCost {
-  // Fresh fees double the base fee to leave room.
+  // Fresh fees include twice the base fee as a margin.
   const price = (fees.maxFeePerGas + fees.maxPriorityFeePerGas) / 2n;
   return {
     gas,
@@ -103,10 +103,10 @@ export function costOf({ gas, fees, dataWei }: Simulated): PlannedCost {
 }
 
 /**
- * What a call from the wallet that pays on a chain would cost.
+ * What a call from a chain's relayer wallet would cost.
  *
- * @throws ServiceError `value_error` when the chain would refuse it, in its words: it is no fault of the input that we know of;
- *   `service_unavailable` while no node answers.
+ * @throws ServiceError `value_error` with the chain's reason when the chain would refuse the call: no known fault of
+ *   the input; `service_unavailable` while no node answers.
  */
 export async function planCost(services: Services, chain: Chain, call: Omit<Call, "from">): Promise<PlannedCost> {
   const { address: from } = services.relay.account(chain);

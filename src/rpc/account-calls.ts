@@ -3,21 +3,21 @@ import { entryBound } from "../cache-bounds.ts";
 import type { Chain } from "../chains.ts";
 import { ServiceError } from "../errors/errors.ts";
 
-/** A rate in memory: tokens come back with time, up to as many as fit. */
+/** An in-memory token bucket: tokens refill over time, up to its capacity. */
 export class TokenBucket {
   readonly #perSecond: number;
   readonly #most: number;
   #tokens: number;
   #filledAt = performance.now();
 
-  /** @param most how many may be taken at once. */
+  /** @param most capacity: how many tokens may be taken at once. */
   constructor(perSecond: number, most: number) {
     this.#perSecond = perSecond;
     this.#most = most;
     this.#tokens = most;
   }
 
-  /** How many could be taken now. */
+  /** Number of tokens available now. */
   get tokens(): number {
     const now = performance.now();
     this.#tokens = Math.min(this.#most, this.#tokens + ((now - this.#filledAt) / 1_000) * this.#perSecond);
@@ -29,36 +29,37 @@ export class TokenBucket {
     this.#tokens = this.tokens - count;
   }
 
-  /** Until so many can be taken; at least 1. */
+  /** Seconds until `count` tokens are available; at least 1. */
   secondsUntil(count: number): number {
     return Math.max(1, Math.ceil((count - this.tokens) / this.#perSecond));
   }
 }
 
-/** Of a chain's budget, what one account may take for good; at once it may take half. */
+/** The share of a chain's budget that one account may use continuously; in a burst it may use half. */
 const accountShare = 0.2;
-/** However small a budget is, a few requests fit at once. */
+/** Even with a small budget, a few requests fit into a burst. */
 const leastAtOnce = 12;
-/** Accounts and chains that are remembered; one that is forgotten begins anew, within the chain's budget. */
+/** Maximum cached accounts and chains; an evicted one starts with a full bucket, within the chain's budget. */
 const maxKept = 10_000;
 
 /**
- * What requests with a key may ask of a chain's nodes while somebody waits, such as preparing a creator's own deployment:
- * for each chain and process as much as readers have, apart from them, and for one account a fifth of that. Without it
- * a single key could ask as often as requests are answered, and the relay would wait for the node.
+ * Limits the calls to a chain's nodes by requests with a key while a client waits, such as preparing a creator's own
+ * deployment. Per chain and process the budget is as large as that of readers, and separate from it; one account gets a
+ * fifth of it. Without this limit a single key could cause calls as fast as requests are answered, and the relay would
+ * wait for the node.
  */
 export class AccountCalls {
   readonly #perSecond: number;
   readonly #chains = new Map<number, TokenBucket>();
   readonly #accounts = new LRUCache<string, TokenBucket>(entryBound(maxKept));
 
-  /** @param perSecond calls of one chain by all accounts; twice as many may come at once. */
+  /** @param perSecond calls of one chain by all accounts; bursts may be twice as large. */
   constructor(perSecond: number) {
     this.#perSecond = perSecond;
   }
 
   /**
-   * Counts calls that are about to be made, all or none of them.
+   * Takes the tokens for calls that are about to be made, for all or none of them.
    *
    * @throws ServiceError `rate_limit_exceeded` at the account's share, `service_unavailable` at the chain's budget.
    */

@@ -1,4 +1,4 @@
-/** An error as a node gave it; `data` is a revert's. */
+/** An error as a node returned it; `data` is that of a revert. */
 export interface NodeError {
   code: number;
   message: string;
@@ -6,15 +6,15 @@ export interface NodeError {
 }
 
 /**
- * What an error of a node means, and with it what is done:
+ * The meaning of a node's error, and the reaction to it:
  *
  * | class | reaction |
  * | --- | --- |
- * | `refused` | it is the chain's answer: the caller is told |
- * | `too_wide`, `too_slow` | another endpoint; where all say so, less is asked at once |
+ * | `refused` | it is the chain's answer: the caller gets it |
+ * | `too_wide`, `too_slow` | another endpoint; if all of them answer so, less is asked at once |
  * | `rate_limited` | another endpoint; this one rests for a moment |
  * | `quota_ended`, `key_refused` | another endpoint; this one rests for long, and its operator has to act |
- * | `not_there_yet`, `pruned`, `unsupported` | another endpoint may have it; where none has, the caller is told |
+ * | `not_there_yet`, `pruned`, `unsupported` | another endpoint may have it; if none has, the caller gets the error |
  * | `broken` | another endpoint; this one rests for a moment |
  */
 export type AnswerClass =
@@ -29,7 +29,7 @@ export type AnswerClass =
   | "unsupported"
   | "broken";
 
-/** What an operator does about a class, where that is anything. */
+/** What an operator can do about a class, if anything. */
 export const advice: Partial<Record<AnswerClass, string>> = {
   quota_ended: "its plan has no requests left: wait, take a larger plan, or add another endpoint",
   key_refused: "it refuses the key or the address of this server: correct its URL",
@@ -37,15 +37,15 @@ export const advice: Partial<Record<AnswerClass, string>> = {
 };
 
 /**
- * In this order, by the words that providers use: codes are shared by what has nothing to do with each other, so that Infura's
- * -32005 is a rate, a quota and a result that is too large. What words do not tell the code tells (`byCode`).
+ * Matched in this order against the providers' messages. Codes are ambiguous: Infura's -32005 stands for a rate, a
+ * quota and a result that is too large. The code counts only where no message matches (`byCode`).
  */
 const byWords: readonly [AnswerClass, RegExp][] = [
   [
     "quota_ended",
     /\b(daily|monthly|per.?day|per.?month)\b.*\b(limit|request count|capacity|quota|credits?|exceeded)|capacity limit exceeded|quota|credits? (limit|exhausted|used)|out of (cu|credits)|compute units? (limit|exhausted)|payment required|usage limit|plan limit|request count exceeded/i,
   ],
-  // Of a state or a method alone, in the words of a refused key.
+  // About a state or a method only, in words like those of a refused key.
   [
     "pruned",
     /missing trie node|prun(ed|ing)|(historical|old|archive).*(state|data|node|unavailable|available)|state (is )?not (available|found)|no state available|state already (discarded|pruned)|state histories|history (has been|not|is not|was) .*(available|pruned|expired)|archive (state|data|node)/i,
@@ -86,7 +86,7 @@ const byWords: readonly [AnswerClass, RegExp][] = [
 ];
 
 const byCode: Readonly<Record<number, AnswerClass>> = {
-  // Infura, and whoever follows EIP-1474.
+  // Infura, and others that follow EIP-1474.
   [-32005]: "rate_limited",
   // QuickNode.
   [-32007]: "rate_limited",
@@ -107,23 +107,23 @@ const byCode: Readonly<Record<number, AnswerClass>> = {
 };
 
 /**
- * What an error in the body of an answer means.
+ * The class of an error in the body of an answer.
  *
- * @param method that was asked: only logs can be asked for in smaller pieces.
+ * @param method that was called: only logs can be requested in smaller pieces.
  */
 export function classOf(error: NodeError, method: string): AnswerClass {
-  // A contract chooses the words of its refusal, and they prove nothing else.
+  // A contract chooses the text of its revert, which proves nothing else.
   if (isReverted(error)) return "refused";
   const { code, message } = error;
   const said = byWords.find(([, words]) => words.test(message))?.[0] ?? byCode[code];
   if (said === "too_wide") return method === "eth_getLogs" ? "too_wide" : "broken";
   if (said) return said;
   if (isCallRefusal(message) || method === "eth_sendRawTransaction") return "refused";
-  // -32602: what is asked is wrong, as every node would say.
+  // -32602: the call itself is invalid, and every node would refuse it.
   return code === -32602 || code === -32600 ? "refused" : "broken";
 }
 
-/** A node's words for logs and people: short, one line, without addresses, which may hold a key. */
+/** A node's message for logs and people: short, one line, without URLs, which may contain a key. */
 export function nodeWords(text: string): string {
   return text
     .replaceAll(/\w+:\/\/\S+/g, "<url>")
@@ -131,7 +131,7 @@ export function nodeWords(text: string): string {
     .slice(0, 200);
 }
 
-/** The error in an answer. Some send a text where an object belongs, or a bare message. */
+/** The error in an answer. Some nodes send a string instead of an object, or a bare message. */
 export function errorIn(answer: unknown): NodeError | null {
   if (typeof answer !== "object" || answer === null || Array.isArray(answer)) return null;
   const { error, message } = answer as { error?: unknown; message?: unknown };
@@ -143,7 +143,7 @@ export function errorIn(answer: unknown): NodeError | null {
   return words === null || "result" in answer ? null : { code: 0, message: words };
 }
 
-/** What a status of HTTP means where the body says nothing; null: the body counts. */
+/** The class of an HTTP status, where the body has no error; null: the body counts. */
 export function classOfStatus(status: number): AnswerClass | null {
   if (status === 429) return "rate_limited";
   if (status === 402) return "quota_ended";
@@ -153,17 +153,17 @@ export function classOfStatus(status: number): AnswerClass | null {
   return status >= 500 ? "broken" : null;
 }
 
-/** Whether the called contract itself reverted: code 3 is geth's word for it, others send the data or say so. */
+/** Whether the called contract itself reverted: geth returns code 3, others send the data or mention the revert. */
 export function isReverted({ code, message, data }: NodeError): boolean {
   return code === 3 || revertData(data) !== null || /revert/i.test(message);
 }
 
-/** An end of a call that has no data. */
+/** A halt of a call, without data. */
 export function isCallRefusal(message: string): boolean {
   return /out of gas|gas required exceeds|invalid opcode|stack (under|over)flow/i.test(message);
 }
 
-/** Nodes put it there bare or in an object. */
+/** Nodes send the data bare or in an object. */
 export function revertData(data: unknown): `0x${string}` | null {
   const text = typeof data === "object" && data !== null ? (data as { data?: unknown }).data : data;
   return typeof text === "string" && /^0x[0-9a-f]{8,}$/i.test(text) ? (text as `0x${string}`) : null;

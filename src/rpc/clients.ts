@@ -8,8 +8,8 @@ export type RpcClients = (chain: Chain) => PublicClient;
 /**
  * One client per chain over all its endpoints, tried in order.
  *
- * CCIP-Read is off: with it, a hostile view function makes this server request any URL (EIP-3668).
- * Retries are the caller's decision: a repeated send must never be hidden.
+ * CCIP-Read is off: with it, a hostile view function makes this server request any URL (EIP-3668). Retries are left to
+ * the caller: a repeated send must never be hidden.
  */
 export function createRpcClients(): RpcClients {
   const clients = new Map<number, PublicClient>();

@@ -5,8 +5,8 @@ import { tracedFetch } from "../telemetry/trace-rpc.ts";
 import { type AnswerClass, classOf, classOfStatus, errorIn, type NodeError, nodeWords } from "./answers.ts";
 
 /**
- * An endpoint's URL as `fetch` takes it. A user and a password in it (RFC 3986) become a header: `fetch` refuses a URL
- * that has them, which looks as if no node answered.
+ * An endpoint's URL in the form that `fetch` accepts. A user and password in it (RFC 3986) become a header: `fetch`
+ * refuses URLs with credentials, which would look as if no node answered.
  */
 export function splitCredentials(url: string): { url: string; headers: Record<string, string> } {
   const parsed = new URL(url);
@@ -29,14 +29,14 @@ function decode(text: string): string {
 export interface RpcCall {
   method: string;
   params: readonly unknown[];
-  /** Reads the chain's id out of the result, where it has that: then it is not asked for beside it. */
+  /** Reads the chain id from the result, where it contains one: then no separate call for the chain id is needed. */
   chainIn?: (result: unknown) => number | null;
 }
 
-/** One call's outcome as the node gave it; `data` of an error is a revert's. */
+/** The outcome of one call as the node returned it; `data` of an error is that of a revert. */
 export type RpcResult = { result: unknown } | { error: NodeError };
 
-/** The node gave no usable answer: unreachable, too slow, cut off, mixed up, another chain's, or a refusal of ours. */
+/** The node gave no usable answer: unreachable, too slow, truncated, mixed up, from another chain, or it refused us. */
 export class NodeFault extends Error {
   override readonly name = "NodeFault";
   readonly kind: AnswerClass;
@@ -47,43 +47,49 @@ export class NodeFault extends Error {
   }
 }
 
-/** The node answered, and is not as far as what is asked about: another one may be. */
+/** The node answered, but has not reached the requested state: another one may have. */
 export class LaggingNode extends NodeFault {}
 
-/** What a node says of itself. Of a rate it may say it of some calls of a list; of quota and key it counts where it is said of all. */
+/**
+ * Errors about the node itself. A rate limit may hit only some calls of a batch; quota and key errors count only if all
+ * calls have them.
+ */
 const ofTheNode: readonly AnswerClass[] = ["rate_limited", "quota_ended", "key_refused"];
 const timeoutMs = 10_000;
 const maxAnswerBytes = 32 * 1024 * 1024;
-/** Calls of one request, the chain's id among them, where an endpoint does not take more; below the last each is sent alone. */
+/**
+ * Batch sizes, including the chain id call, for an endpoint that refuses more; below the last, each call is sent alone.
+ */
 const listSizes = [100, 50, 20, 10, 5, 3, 2];
-/** Requests at a time to an endpoint that takes few calls in each. */
+/** Concurrent requests to an endpoint that takes only small batches. */
 const atOnce = 4;
 /**
- * For how long an endpoint is not sent longer lists than it took: each time for longer, until it takes one. One garbled
- * answer says little, and while it is asked call by call a look at many requests fails with the first that fails.
+ * How long an endpoint gets no larger batch than it accepted: longer each time, until it accepts one. One garbled
+ * answer means little, and while calls are sent one by one, a round over many requests fails with the first call that
+ * fails.
  */
 const lowered = { firstMs: 10_000, mostMs: 600_000 };
 
-/** The endpoint answered, and not as a list is answered: it may take shorter ones, or none. */
+/** The endpoint answered, but not in the form of a batch: it may accept smaller ones, or none. */
 class ListRefused extends NodeFault {}
 
 /** One http(s) endpoint of a chain. */
 interface Endpoint {
   /**
-   * Asks several things in one request, together with the chain's id: an answer that does not come with the right id in
-   * the same breath may be about another chain, and is none. An endpoint that takes no lists, or short ones, is asked in
-   * as many requests as it needs; each list has the id, and so have calls that are sent alone, beside them. Calls that bring
-   * the id in their own results (`chainIn`) are asked without it.
+   * Sends several calls in one request, with a call for the chain id: an answer without the right id in the same
+   * response may be about another chain, and is rejected. For an endpoint that accepts no batches, or only small ones,
+   * the calls are split over as many requests as needed; each batch includes the id, and for calls sent alone it is
+   * requested in parallel. Calls whose own results contain the id (`chainIn`) need no such call.
    *
    * @returns one result per call, in the order of the calls.
    * @throws NodeFault; its text never contains the URL, which may hold a key.
    */
   ask(calls: readonly RpcCall[]): Promise<RpcResult[]>;
-  /** Most calls in one request, as it was found out; 1: it takes no lists. */
+  /** Largest number of calls per request, as learned so far; 1: it accepts no batches. */
   readonly mostCalls: number;
 }
 
-/** @param address its URL, http(s) only; it may have a user and a password. */
+/** @param address its URL, http(s) only; it may contain a user and a password. */
 export function openEndpoint(address: string, chain: Chain): Endpoint {
   const { url, headers } = splitCredentials(address);
   let most = Number.POSITIVE_INFINITY;
@@ -93,7 +99,7 @@ export function openEndpoint(address: string, chain: Chain): Endpoint {
 
   async function ask(calls: readonly RpcCall[]): Promise<RpcResult[]> {
     const results = await askEach(calls);
-    // Of what was sent each outcome counts.
+    // The outcome of each sent transaction is reported as it is.
     const reads = results.filter((_, at) => calls[at]?.method !== "eth_sendRawTransaction");
     const all = reads.every((result) => "error" in result);
     for (const result of reads) refuse(result, all ? ofTheNode : ["rate_limited"]);
@@ -116,7 +122,7 @@ export function openEndpoint(address: string, chain: Chain): Endpoint {
         return results;
       } catch (error) {
         if (!(error instanceof ListRefused)) throw error;
-        // What refuses a single call as well is out of order, and a shorter list would not help.
+        // An endpoint that also refuses a single call is broken, and a smaller batch would not help.
         await askAlone([]);
         const refused = Math.min(size, calls.length + 1);
         size = listSizes.find((shorter) => shorter < refused) ?? 1;
@@ -124,7 +130,10 @@ export function openEndpoint(address: string, chain: Chain): Endpoint {
     }
   }
 
-  /** Calls whose results name the chain themselves. @returns null where one does not: a refusal may be another chain's. */
+  /**
+   * Sends calls whose results contain the chain id. @returns null where one does not: a refusal may come from another
+   * chain.
+   */
   async function askNamed(calls: readonly RpcCall[]): Promise<RpcResult[] | null> {
     const { status, body } = await post(calls.map((call, id) => bare(call, id)));
     try {
@@ -152,7 +161,7 @@ export function openEndpoint(address: string, chain: Chain): Endpoint {
     return results;
   }
 
-  /** Each call in a request of its own, the chain's id first among them. */
+  /** Sends each call in a request of its own, the chain id first. */
   async function askAlone(calls: readonly RpcCall[]): Promise<RpcResult[]> {
     const [id, ...results] = await inGroups([chainIdCall, ...calls], async (call) => {
       const { status, body } = await post(bare(call, 0));
@@ -169,7 +178,7 @@ export function openEndpoint(address: string, chain: Chain): Endpoint {
       throw new NodeFault(`a node of ${chain.name} answered for chain ${chainId}, not ${chain.id}`);
   }
 
-  /** @returns the answer's JSON, undefined where it is none. */
+  /** @returns the answer's JSON; undefined if it is not JSON. */
   async function post(question: unknown): Promise<{ status: number; body: unknown }> {
     try {
       const response = await tracedFetch(url, {
@@ -181,7 +190,7 @@ export function openEndpoint(address: string, chain: Chain): Endpoint {
       });
       const { status } = response;
       const text = await readText(response, maxAnswerBytes, () => new NodeFault("the answer is too large"));
-      // Overload, a breakdown in front of the node, or a wrong key: nothing that another form of the question changes.
+      // Overload, a broken proxy in front of the node, or a wrong key: another form of the request changes nothing.
       const kind = [401, 402, 403, 407, 408, 429, 502, 503, 504].includes(status) ? classOfStatus(status) : null;
       const body = parseJson(text);
       if (kind) throw refusal(kind, status, body, Array.isArray(question));
@@ -201,12 +210,12 @@ export function openEndpoint(address: string, chain: Chain): Endpoint {
   };
 }
 
-/** Where the body names what is wrong with the plan or the key, its words count: one status stands for both. */
+/** If the body reports a problem with the plan or the key, its message decides: one HTTP status stands for both. */
 function refusal(kind: AnswerClass, status: number, body: unknown, isList: boolean): NodeFault {
   const error = errorIn([body].flat()[0]);
   const said = error && classOf(error, "");
   if (error && said && ofTheNode.includes(said)) return new NodeFault(`${said}: ${nodeWords(error.message)}`, said);
-  // What stands in front of some nodes forbids lists.
+  // Proxies in front of some nodes forbid batches.
   const ofTheForm = isList && (status === 402 || status === 403);
   return ofTheForm ? new ListRefused(`HTTP ${status}`) : new NodeFault(`${kind}: HTTP ${status}`, kind);
 }
@@ -244,7 +253,7 @@ function parseList(answers: unknown, count: number, status: number): RpcResult[]
   return Array.from({ length: count }, (_, id) => results.get(id) as RpcResult);
 }
 
-/** Many nodes send an error of JSON-RPC with a status of HTTP that is one too. */
+/** Many nodes send a JSON-RPC error with an HTTP error status. */
 function parseAnswer(answer: unknown, status: number): RpcResult {
   if (typeof answer === "object" && answer !== null) {
     const { result, error } = answer as { result?: unknown; error?: unknown };

@@ -5,39 +5,39 @@ import { classOf, isCallRefusal, isReverted, nodeWords } from "./answers.ts";
 import { LaggingNode, NodeFault, openEndpoint, type RpcCall, type RpcResult } from "./endpoint.ts";
 import { type ByHash, calls, parseBlock, parseBlockOrNull, parseHex, parseReceipt } from "./reads.ts";
 
-/** One endpoint of a chain, proved to serve it. */
+/** An endpoint of a chain that has proved to serve it. */
 export interface Node {
   /** Position and host, never the path or query: those may hold a key. */
   name: string;
   /** @throws NodeFault when there is no usable answer. */
   ask(calls: readonly RpcCall[]): Promise<RpcResult[]>;
-  /** Most calls that it takes in one request, as was found out by asking. */
+  /** Largest number of calls per request, as learned so far. */
   readonly mostCalls: number;
 }
 
 export interface Nodes {
-  /** The endpoint that answers, best first; the last one's fault when none does. */
+  /** The result of the first endpoint that answers, best first; throws the last one's fault when none does. */
   first<T>(read: (node: Node) => Promise<T>): Promise<T>;
-  /** Whether no endpoint had a usable answer when one was wanted last, in the last minute. */
+  /** Whether the last attempt, within the last minute, found no endpoint with a usable answer. */
   readonly areUseless: boolean;
-  /** How many of them have to say the same: the quorum, or all that are configured, away or not. */
+  /** How many endpoints have to agree: the quorum, or all configured ones, reachable or not. */
   needed(quorum: number): number;
-  /** Every endpoint that is configured, whatever it serves. */
+  /** Every configured endpoint, whatever it serves. */
   every: readonly Node[];
-  /** Every endpoint that proves to serve the chain now. */
+  /** Every endpoint that now proves to serve the chain. */
   all(): Promise<Node[]>;
-  /** What each of those says; one that gives no usable answer is left out. */
+  /** The answers of all of these; endpoints without a usable answer are left out. */
   answers<T>(read: (node: Node) => Promise<T>): Promise<T[]>;
 }
 
 const restMs = 60_000;
 
-/** The endpoints of a chain. Each has to show the chain's id and block 0 before it is believed anything. */
+/** The endpoints of a chain. Each has to prove the chain id and block 0 before its answers are used. */
 export function openNodes(chain: Chain): Nodes {
   const nodes = chain.rpcUrls.map((url, index) => openNode(chain, url, index));
   let genesis: Hash | null = chain.relay.genesisHash;
   const proved = new Set<Node>();
-  /** Nodes that only their operator can bring back, and until when they are asked last. */
+  /** Nodes that only their operator can repair, and until when they are asked last. */
   const resting = new Map<Node, number>();
   let uselessUntil = 0;
 
@@ -126,8 +126,8 @@ function openNode(chain: Chain, url: string, index: number): Node {
 type Ask = (asked: readonly RpcCall[]) => Promise<RpcResult[]>;
 
 /**
- * Calls at a block's hash (EIP-1898) through an endpoint that runs them by number alone: at the block's number, and beside it the
- * hash of that number is read, so that an answer from a sibling block is none.
+ * Runs calls at a block's hash (EIP-1898) through an endpoint that only supports numbers: at the block's number, with a
+ * read of that number's hash, so that an answer from a sibling block is rejected.
  */
 function withCallsByHash(ask: Ask): Ask {
   return async (asked) => {
@@ -161,27 +161,27 @@ function hashOf({ method, params }: RpcCall): Hash | null {
   return method === "eth_call" ? ((params[1] as Partial<ByHash> | undefined)?.blockHash ?? null) : null;
 }
 
-/** What the endpoint says is of the form of the question: neither the contract's word nor that it lacks the block. */
+/** The error concerns the form of the call: it is neither the contract's answer nor a missing block. */
 function isNotRun(result: RpcResult | undefined): boolean {
   if (!result || !("error" in result) || isReverted(result.error) || isCallRefusal(result.error.message)) return false;
   return result.error.code === -32_602 || classOf(result.error, "eth_call") === "unsupported";
 }
 
-/** `denied`: an endpoint says otherwise of the same block; `unknown`: too few of them say anything. */
+/** `denied`: an endpoint reports otherwise for the same block; `unknown`: too few of them answer. */
 type Agreement = "agreed" | "denied" | "unknown";
 
-/** How a transaction ended, as one endpoint reported. */
+/** A transaction's outcome, as one endpoint reported it. */
 interface ReportedOutcome {
   hash: Hash;
   blockHash: Hash;
-  /** Null: it counts either way. */
+  /** Null: either outcome counts. */
   succeeded: boolean | null;
 }
 
 /**
- * Whether enough endpoints say the same of a transaction, before something ends by it.
+ * Whether enough endpoints report the same outcome of a transaction; asked before a request ends by it.
  *
- * @param quorum more than there are endpoints is all of them.
+ * @param quorum if larger than the number of endpoints, all of them have to agree.
  */
 export async function agreeOnOutcome(nodes: Nodes, quorum: number, outcome: ReportedOutcome): Promise<Agreement> {
   if (quorum <= 1) return "agreed";
@@ -194,14 +194,14 @@ export async function agreeOnOutcome(nodes: Nodes, quorum: number, outcome: Repo
   return votes.length >= nodes.needed(quorum) ? "agreed" : "unknown";
 }
 
-/** Whether enough endpoints give the same bytes: what is made from them replaces a whole record. */
+/** Whether enough endpoints return the same bytes, since what is built from them replaces a whole record. */
 export async function agreeOnBytes(nodes: Nodes, quorum: number, call: RpcCall, bytes: Hex): Promise<boolean> {
   if (quorum <= 1) return true;
   const answers = await nodes.answers(async (node) => parseHex((await node.ask([call]))[0], "bytes"));
   return answers.filter((answer) => answer === bytes).length >= nodes.needed(quorum);
 }
 
-/** Runs a read of the chain; whatever fails becomes `service_unavailable`, without the node's own text. */
+/** Runs a read of the chain; any failure becomes `service_unavailable`, without the node's own text. */
 export async function askNode<T>(chain: Chain, read: () => Promise<T>): Promise<T> {
   try {
     return await read();
@@ -214,7 +214,7 @@ export async function askNode<T>(chain: Chain, read: () => Promise<T>): Promise<
   }
 }
 
-/** A node's words for the log or for evidence: short, one line, without the URL (it may hold a key). */
+/** An error for the log or for evidence: short, one line, without the URL (it may hold a key). */
 function describeFailure(error: unknown): { code: string; detail: string } {
   if (!(error instanceof Error)) return { code: "unknown", detail: "" };
   // The innermost cause may be the node's bare error object.
@@ -224,7 +224,7 @@ function describeFailure(error: unknown): { code: string; detail: string } {
   return { code, detail: nodeWords(text) };
 }
 
-/** A failure as fields for the log: a node's own error would bring its URL, with whatever key is in it. */
+/** A failure as log fields: a node's own error would contain its URL, with any key in it. */
 export function loggable(error: unknown): Record<string, unknown> {
   const origin = error instanceof ServiceError ? error.cause : error;
   if (origin instanceof NodeFault) return { failure: origin.message };

@@ -8,42 +8,42 @@ import { Slots } from "../slots.ts";
 import { TokenBucket } from "./account-calls.ts";
 import type { RpcCall, RpcResult } from "./endpoint.ts";
 
-/** What the readers of one chain may take of its nodes, by one process. */
+/** The calls that one process may make to a chain's nodes for readers. */
 interface ReaderBudget {
-  /** Calls per second. Twice as many may come at once. */
+  /** Calls per second. Bursts may be twice as large. */
   perSecond: number;
-  /** How long an answer is given again, from when it came. */
+  /** How long an answer is cached. */
   keptMs: number;
 }
 
 type Ask = (chain: Chain, calls: readonly RpcCall[]) => Promise<readonly RpcResult[]>;
 
-/** Batches of one chain that wait for its node at the same time, and calls of one batch. */
+/** Concurrent batches per chain, and calls per batch. */
 const maxRunning = 4;
 const maxInBatch = 50;
-/** Whoever asks for more than the budget has for a second is refused at once; so many others may do the same. */
+/** An owner that asks for more than the budget of a second is refused at once; at most this many owners may wait. */
 const maxWaitingOwners = 20;
-/** Questions that are asked one at a time, the one under way among them. */
+/** Calls in the queue that runs one at a time, including the running one. */
 const maxAlone = 8;
-/** A call that has waited that long is refused: nobody waits for its answer any more. */
+/** A call that has waited this long is refused: its client is no longer waiting. */
 const maxWaitMs = 3_000;
-/** Between two looks at what the budget has again. */
+/** Interval of checking for new budget. */
 const everyMs = 20;
-/** Answers that are kept, of each chain. Each is a word or two of a contract of ours. */
+/** Cached answers per chain. Each is a word or two from one of our contracts. */
 const maxKept = 10_000;
 
-/** Whose call it is, and how it is asked. */
+/** Whose call it is, and how it is made. */
 interface Reading {
-  /** An account, or the address of a client without a key: owners take turns. */
+  /** An account, or the IP address of a client without a key: owners take turns. */
   owner: string;
-  /** Asks anew, also where a kept answer is there; who wants the same at the same time still gets one answer. */
+  /** Bypasses the cache; simultaneous equal calls still share one answer. */
   fresh?: boolean;
 }
 
 /**
- * What whoever asks over the API or a page makes the nodes do, apart from what the relay and the index ask: bounded in rate
- * and in number, sent in batches, and one call for all who want the same. A node that readers would overload answers the
- * relay late. Within the budget owners take turns, so that one who asks for much makes only itself wait.
+ * Limits the calls that API clients and pages cause, separately from those of the relay and the index: bounded in rate
+ * and number, sent in batches, and shared by all who want the same answer. A node overloaded by readers would answer
+ * the relay late. Within the budget owners take turns, so that a heavy user makes only itself wait.
  */
 export class ReaderCalls {
   readonly #ask: Ask;
@@ -59,30 +59,30 @@ export class ReaderCalls {
    * One `eth_call` at the newest block.
    *
    * @returns the node's answer, a revert included; it may be `keptMs` old.
-   * @throws ServiceError `service_unavailable` when the budget is used up; what `ask` throws.
+   * @throws ServiceError `service_unavailable` when the budget is used up; any error of `ask`.
    */
   async call(chain: Chain, to: Address, data: Hex, reading: Reading): Promise<RpcResult> {
     return await this.#of(chain).call(to, data, reading);
   }
 
-  /** Any one question, which is asked anew; together with those that come in the same turn. */
+  /** Any one call, uncached; batched with those of the same tick. */
   async ask(chain: Chain, call: RpcCall, owner: string): Promise<RpcResult> {
     return await this.#of(chain).send(call, owner);
   }
 
   /**
-   * Waits for the turn of questions that are asked in another way.
+   * Waits for the turn of calls that are made in another way.
    *
-   * @param calls how many of them.
+   * @param calls how many there are.
    */
   async turn(chain: Chain, owner: string, calls: number): Promise<void> {
     await new Promise<void>((start, failed) => this.#of(chain).wait({ owner, calls, start, failed }));
   }
 
   /**
-   * The same for a question that a node may work on for long: of those one is asked at a time.
+   * The same for a call that may keep a node busy for long: these run one at a time.
    *
-   * @param calls as how many it counts.
+   * @param calls the number that it counts as.
    */
   async alone<T>(chain: Chain, owner: string, calls: number, run: () => Promise<T>): Promise<T> {
     await this.turn(chain, owner, calls);
@@ -115,11 +115,11 @@ class ChainCalls {
   readonly #keptMs: number;
   readonly #tokens: TokenBucket;
   readonly #kept: LRUCache<string, RpcResult>;
-  /** By contract and data, until they are answered. */
+  /** Calls in flight, by contract and data. */
   readonly #asking = new Map<string, Promise<RpcResult>>();
   readonly #turns: FairQueue<Turn>;
   #timer: NodeJS.Timeout | undefined;
-  /** Those that have had their turn and are sent with the next batch. */
+  /** Calls that have had their turn and go into the next batch. */
   readonly #next: Sent[] = [];
   #running = 0;
   readonly #alone = new Slots(1);
@@ -141,7 +141,7 @@ class ChainCalls {
     this.#asking.set(name, answer);
     try {
       const result = await answer;
-      // The library takes a time of nothing for one without an end.
+      // The library treats a TTL of 0 as unlimited.
       if (this.#keptMs > 0) this.#kept.set(name, result);
       return result;
     } finally {
@@ -152,7 +152,7 @@ class ChainCalls {
   send(call: RpcCall, owner: string): Promise<RpcResult> {
     return new Promise((done, failed) => {
       const start = () => {
-        // The fields of a request ask within one turn of the event loop.
+        // The fields of a GraphQL request make their calls within one turn of the event loop.
         if (this.#next.length === 0) setImmediate(() => this.#flush());
         this.#next.push({ call, done, failed });
       };
@@ -188,7 +188,7 @@ class ChainCalls {
   }
 
   #mayTake(): boolean {
-    // Beyond that a node hangs, and its answers would come when nobody waits for them any more.
+    // With more than this waiting, the node hangs, and its answers would come after the clients stopped waiting.
     return this.#tokens.tokens >= 1 && this.#next.length < 4 * maxInBatch;
   }
 

@@ -29,15 +29,15 @@ const receipt = z.object({
   transactionIndex: quantity,
   status: quantity,
   gasUsed: quantity,
-  // Some nodes leave it out, or have no usable number there: nothing but the books needs it (`costOf`).
+  // Some nodes omit it or send no usable number; only accounting needs it (`costOf`).
   effectiveGasPrice: quantity.nullish().catch(null).default(null),
-  // Of chains of the OP stack: what the data costs on the chain below, taken from the sender beside the gas.
+  // For chains of the OP stack: the L1 data fee, charged to the sender in addition to the gas.
   l1Fee: quantity.nullish().catch(null).default(null),
   logs: z.array(z.object({ address: hex.transform((text) => text as Address), topics: z.array(hash), data: hex })),
 });
 const placedLog = z.object({ topics: z.array(hash), transactionHash: hash, blockNumber: quantity, blockHash: hash });
 
-/** A block by its hash (EIP-1898): by its number it is another one after a reorganisation. */
+/** A block by its hash (EIP-1898): after a reorganisation its number means another block. */
 export interface ByHash {
   blockHash: Hash;
 }
@@ -68,7 +68,7 @@ export const calls = {
     method: "eth_estimateGas",
     params: [{ from, to, data, value: "0x0" }],
   }),
-  /** As a transaction with so much gas would run it now; an error where it would not. */
+  /** Runs as a transaction with this gas would run now; an error if it would fail. */
   run: (from: Address, to: Address, data: Hex, gas: bigint): RpcCall => ({
     method: "eth_call",
     params: [{ from, to, data, value: "0x0", gas: toQuantity(gas) }, "latest"],
@@ -96,7 +96,7 @@ export function parseBlockOrNull(answer: RpcResult | undefined): Block | null {
 }
 
 /**
- * @param asked the hash that was asked for: a receipt of another transaction is none.
+ * @param asked the hash that was asked for: the receipt of another transaction is rejected.
  * @returns null when the node has none.
  */
 export function parseReceipt(answer: RpcResult | undefined, asked: Hash): Receipt | null {
@@ -107,9 +107,8 @@ export function parseReceipt(answer: RpcResult | undefined, asked: Hash): Receip
 }
 
 /**
- * What a mined transaction took from its sender, its value (always 0) aside: gas, and on chains of the OP stack the fee for
- * its data on the chain below. Where a node's receipt has no price it is the
- * most that the bytes allow, so that no limit is passed by it.
+ * What a mined transaction cost its sender, apart from its value (always 0): gas, and on chains of the OP stack the L1
+ * data fee. If a node's receipt has no gas price, the signed maximum counts, so that no limit is exceeded.
  */
 export function costOf(
   receipt: Pick<Receipt, "gasUsed" | "effectiveGasPrice" | "l1Fee">,
@@ -126,16 +125,16 @@ export function parseHex(answer: RpcResult | undefined, what: string): Hex {
   return parse(hex, answer, what);
 }
 
-/** @param asked the topics of the filter: a log that does not have them is none. */
+/** @param asked the topics of the filter: logs without them are not counted. */
 export function countLogs(answer: RpcResult | undefined, asked: readonly unknown[]): number {
   const logs = parse(z.array(z.object({ topics: z.array(hash) })), answer, "logs");
   return logs.filter(({ topics }) => asked.every((topic, index) => topic === null || topic === topics[index])).length;
 }
 
 /**
- * The logs of a filter with their places, in the chain's order.
+ * The logs of a filter with transaction and block, in the chain's order.
  *
- * @param asked as of `countLogs`.
+ * @param asked as for `countLogs`.
  */
 export function parsePlacedLogs(answer: RpcResult | undefined, asked: readonly unknown[]) {
   const logs = parse(z.array(placedLog), answer, "logs");
@@ -144,7 +143,7 @@ export function parsePlacedLogs(answer: RpcResult | undefined, asked: readonly u
     .map(({ transactionHash, blockNumber, blockHash }) => ({ hash: transactionHash, block: blockNumber, blockHash }));
 }
 
-/** @throws NodeFault for an error, or an answer of another form. */
+/** @throws NodeFault for an error, or an answer of another shape. */
 export function parse<T>(schema: z.ZodType<T>, answer: RpcResult | undefined, what: string): T {
   if (!answer || "error" in answer) throw new NodeFault(`an error instead of ${what}`);
   const parsed = schema.safeParse(answer.result);
