@@ -21,47 +21,51 @@ import { countGas } from "../transactions/submit/gas-ceiling.ts";
 import { type Product, type ProductRequest, productRequests } from "./find-product.ts";
 import { stillStands } from "./still-stands.ts";
 
-/** A checked request that the operator of product contracts is to carry out. */
+/** A checked request for the operator of product contracts. */
 export interface Operation extends Omit<Asked<ProductRequest>, "family" | "beside" | "draft" | "accepted"> {
-  /** Who carries it out; absent: the operator that new contracts get. */
+  /** The operator that carries it out; absent: the one for new contracts. */
   operator?: Address;
-  /** What follows from the request's id, which follows from its key: the same for the same request, whatever was lost. */
+  /** Derived from the request's id, which follows from its key: the same for the same request, whatever was lost. */
   draft(id: string): Promise<OperationDraft>;
   /**
-   * Asked before anything is simulated or stored, and again when the database found something of it taken.
+   * Called before anything is simulated or stored, and again when the database finds a part of it taken.
    *
-   * @returns the earlier request that this one repeats, and what it takes over when it is accepted; it changes nothing.
-   * @throws ServiceError when something else is.
+   * @returns the earlier request that this one repeats, and the claims that it takes over when it is accepted; changes
+   *   nothing.
+   * @throws ServiceError when another request has taken it.
    */
   findEarlier?(draft: OperationDraft): Promise<Earlier>;
-  /** Keeps what the request refers to; only once the chain would take it. */
+  /** Stores what the request refers to; called only once the chain would accept it. */
   store?(): Promise<void>;
 }
 
 export interface Earlier {
   earlier: Intent | null;
-  /** Claims of tokens that were burned since: accepting the request ends them. */
+  /** Claims of tokens that have been burned since; they end when the request is accepted. */
   freed: readonly FreedClaim[];
 }
 
 export interface OperationDraft {
   payload: object;
-  /** The contract that is called, or will stand. */
+  /** The contract that is called or deployed. */
   target: Address;
-  /** Who owns it. */
+  /** Its owner. */
   owner: Address;
-  /** The contract's call; of a deployment the operator's whole call. */
+  /** The contract's call; for a deployment, the operator's whole call. */
   data: Hex;
 }
 
 interface ProductAction extends Pick<Operation, "kind" | "canonical" | "idempotencyKey" | "findEarlier"> {
-  /** What it does to the contract; the owner is the one that the contract was deployed with unless another one is given. */
+  /** Its effect on the contract; the owner defaults to the one that the contract was deployed with. */
   draft(id: string): Promise<{ payload: ActionPayload; owner?: Address; data: Hex }>;
 }
 
 type ActionPayload = Omit<TokensPayload, "contract" | "contractAsSent"> | Pick<ContractUpdatePayload, "changes">;
 
-/** A request that acts on a product contract: without a key it repeats an equal one while what that did still stands. */
+/**
+ * A request that acts on a product contract: without a key it repeats an equal one while that one's effect is still in
+ * place.
+ */
 export function operationOn(services: Services, caller: Caller, product: Product, action: ProductAction): Operation {
   const { chain, address, operator, deployedOwner } = product;
   return {
@@ -80,16 +84,17 @@ export function operationOn(services: Services, caller: Caller, product: Product
 export type CarriedOut = Carried<ProductRequest>;
 
 /**
- * Has the operator of product contracts carry a request out; see `carryOut` of transactions.
+ * Has the operator of product contracts carry a request out; see `carryOut` of `src/requests`.
  *
- * @throws ServiceError `value_error` when the chain would refuse it, before anything is stored or spent; what that throws.
+ * @throws ServiceError `value_error` when the chain would refuse it, before anything is stored or spent; any error of
+ *   that function.
  */
 export async function carryOut(services: Services, caller: Caller, operation: Operation): Promise<CarriedOut> {
   return await request(services, caller, {
     ...operation,
     family: productRequests,
     draft: async (id, repeated) => {
-      // A repeat is neither simulated nor held against what it did itself.
+      // A repeat is neither simulated nor checked against its own effect.
       const same = await repeated();
       if (same) return { earlier: same };
       const { draft, call } = await draftOf(operation, id);
@@ -99,7 +104,7 @@ export async function carryOut(services: Services, caller: Caller, operation: Op
       return {
         ...{ payload: draft.payload, allowlist: null, freed, store: operation.store },
         factory: call.to,
-        // The operator's own, which nobody has to know.
+        // The operator's own template, which is not needed here.
         template: zeroAddress,
         owner: draft.owner,
         initData: draft.data,
@@ -126,20 +131,20 @@ async function draftOf(operation: Operation, id: string): Promise<{ draft: Opera
 
 function sizeOf({ payload, data }: OperationDraft, simulated: bigint) {
   const { tokens } = payload as { tokens?: readonly unknown[] };
-  // What was done already, or cannot be simulated yet, has no estimate.
+  // Requests that are done already, or cannot be simulated yet, have no estimate.
   return { bytes: data.length / 2, estimate: simulated > 0n ? simulated : null, tokens: tokens?.length ?? 1 };
 }
 
-/** What a request would do; nothing of it was stored, signed or spent. */
+/** What a request would do; nothing was stored, signed or spent for it. */
 export interface OperationPlan extends PlannedCost {
-  /** Send the same request with this key, and this is what becomes of it. */
+  /** The same request with this key has this result. */
   idempotencyKey: string;
   payload: object;
   contract: Address;
 }
 
 /**
- * Checks and simulates a request without doing it.
+ * Checks and simulates a request without carrying it out.
  *
  * @throws ServiceError as `carryOut`.
  */
@@ -155,16 +160,16 @@ export async function planOperation(services: Services, caller: Caller, operatio
 interface SimulatedCall {
   to: Address;
   data: Hex;
-  /** The name under which the operator carries it out once. */
+  /** The name under which the operator carries it out, at most once. */
   intent: Hex;
 }
 
-/** Words that the operator has for a refusal of every call, and that any contract which is called may have too. */
+/** Errors with which the operator refuses every call; any contract that it calls may return them too. */
 const soundsClosed = /^(OperatorPaused|MissingRole)\b/;
 
 /**
- * Runs a call of the operator as its transaction would, without one. A refusal is final for the client, so as many
- * endpoints as the chain's quorum have to agree on it. What was done already is not refused.
+ * Runs an operator's call as its transaction would run, without sending one. A refusal is final for the client, so the
+ * chain's quorum of endpoints has to agree on it. A call that is done already is not refused.
  *
  * @throws ServiceError `value_error` when it would be refused; `service_unavailable` while too few endpoints answer, or
  *   while the operator refuses every call.
@@ -177,7 +182,7 @@ async function simulateCall(
 ): Promise<Simulated> {
   const { to, data, intent } = call;
   const [sender] = await services.relay.operating(chain);
-  // Without a wallet that may send it there is nothing to ask: the request waits for one.
+  // Without a wallet that may send it, a simulation says nothing: the request waits for one.
   const from = sender ?? services.relay.account(chain).address;
   const simulated = await simulate(services, chain, { from, to, data });
   if (simulated.refusal === null || !sender || (await isDone(services, chain, to, intent))) return simulated;
@@ -194,15 +199,15 @@ async function simulateCall(
     throw new ServiceError("service_unavailable", "the operator of product contracts takes no requests now", {
       retryAfterSeconds: 10,
     });
-  // It was opened since, or the words are those of a contract that is called.
+  // The operator was opened since, or the error comes from a contract that is called.
   if (isRepeated) throw refused;
   return await simulateCall(services, chain, call, true);
 }
 
 /**
- * Whether the operator has carried the request out: then it finds that out by itself. The words of a refusal say nothing of
- * it, as any contract that is called may choose them. Asked of the pending block, because nodes simulate on their mempool, where
- * a transaction may wait whose rows were lost; a node that has no pending block is asked of its newest.
+ * Whether the operator has carried the request out. The refusal's error proves nothing, since any called contract can
+ * choose it. The pending block is read, because nodes simulate on top of their mempool, where a transaction whose rows
+ * were lost may wait; for a node without a pending block, its newest block is read.
  */
 async function isDone(services: Services, chain: Chain, operator: Address, intent: Hex): Promise<boolean> {
   const data = encodeFunctionData({ abi: productOperatorAbi, functionName: "isIntentDone", args: [intent] });
@@ -218,9 +223,9 @@ async function isDone(services: Services, chain: Chain, operator: Address, inten
 }
 
 /**
- * Whether the operator refuses every call of the service now: a matter of its operator, not of the request. It is asked itself,
- * for the words of a refusal may be those of a contract that was called; of the pending block as well, for it may be stopped by
- * a transaction that nodes simulate on and that is in no block yet.
+ * Whether the operator contract refuses every call of the service now, which is not the request's fault. The contract
+ * is asked directly, since the error of a refusal may come from a contract that it called. The pending block is read
+ * too, since it may be stopped by a transaction in no block yet, on which nodes simulate.
  */
 async function isClosed(services: Services, chain: Chain, operator: Address, sender: Address): Promise<boolean> {
   const abi = productOperatorAbi;
@@ -243,9 +248,9 @@ async function isClosed(services: Services, chain: Chain, operator: Address, sen
 }
 
 /**
- * What all endpoints say of a call that one of them refuses; nothing where that one's word is enough.
+ * The answers of all endpoints to a call that one of them refuses; empty where one endpoint suffices.
  *
- * @throws NodeFault when too few of them answer to call it refused.
+ * @throws NodeFault when too few of them answer to consider the call refused.
  */
 async function askOthers(services: Services, chain: Chain, estimate: RpcCall) {
   const nodes = services.relay.nodes(chain);

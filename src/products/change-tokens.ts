@@ -12,9 +12,9 @@ import { encodeBurn, encodeTokenUpdate, encodeTransfer } from "./product-calls.t
 type UpdateTokenInput = ProductInput & InputOf<typeof tokenUpdateFields>;
 
 /**
- * Another metadata URI of a token, or that it never changes again.
+ * Sets a token's metadata URI, freezes it for good, or both.
  *
- * @throws ServiceError what `findProduct` throws; `parameter_missing` when nothing is to change.
+ * @throws ServiceError as `findProduct`; `parameter_missing` when nothing is to change.
  */
 export async function updateToken(services: Services, caller: Caller, input: UpdateTokenInput): Promise<Operation> {
   const product = await findProduct(services, caller, input);
@@ -36,14 +36,14 @@ export async function updateToken(services: Services, caller: Caller, input: Upd
 }
 
 interface MoveTokensInput extends ProductInput {
-  /** Of ERC-721 exactly one. */
+  /** For ERC-721 exactly one. */
   tokens: readonly TokenInput[];
 }
 
 /**
  * Burns tokens that the contract's owner holds.
  *
- * @throws ServiceError what `findProduct` and `checkTokens` throw.
+ * @throws ServiceError as `findProduct` and `checkTokens`.
  */
 export const burnTokens = moverOf("burn");
 
@@ -65,7 +65,7 @@ function moverOf(kind: "burn" | "transfer") {
       canonical: JSON.stringify(tokens.map(({ tokenId, to, quantity }) => [tokenId, to?.toLowerCase(), quantity])),
       draft: async () => ({
         payload: { type, tokens },
-        // The effect is checked by whose tokens they were.
+        // The check of the effect needs the owner of the tokens.
         owner: await readOwner(services, product),
         data: kind === "burn" ? encodeBurn(type, tokens) : encodeTransfer(type, tokens),
       }),

@@ -12,7 +12,7 @@ import { type Product, productFields } from "./find-product.ts";
 
 const links = /^(ipfs:\/\/.|https?:\/\/.|ar:\/\/.|data:[a-z]+\/)/i;
 
-/** What wallets and markets will stumble over in a token's URI, in the words of the lint of uploads. */
+/** Problems that wallets and markets will have with a token's URI, worded as in the lint of uploads. */
 export function lintUri(uri: string): string[] {
   if (!links.test(uri))
     return ["the URI is no link (ipfs://…, https://…): it is read only where a base URI goes before it"];
@@ -25,10 +25,10 @@ const rawCodec = 0x55;
 const sha256Code = 0x12;
 
 /**
- * The URI that a metadata document will have, and what stores it. A request knows its URI before it is checked, and only
- * one that the chain would take stores anything.
+ * The future URI of a metadata document, and a function that stores the document. A request knows its URI before it is
+ * checked, and only a request that the chain would accept stores anything.
  *
- * @throws ServiceError what `uploadMetadata` throws, when it is stored.
+ * @throws ServiceError as `uploadMetadata`, when it is stored.
  */
 export function pinnedMetadata(services: Services, caller: Caller, metadata: MetadataInput) {
   const digest = createHash("sha256").update(metadataDocument(metadata), "utf8").digest();
@@ -110,10 +110,10 @@ export const tokenRequests = {
   transferBatch: { ...productFields, tokens: listOf(transferFields) },
 };
 
-/** One token as a request names it. */
+/** A token in a request. */
 export type TokenInput = { [N in keyof InputOf<typeof mintFields>]?: InputOf<typeof mintFields>[N] | undefined };
 
-/** Which members a request needs. */
+/** The members that a request requires. */
 interface Wanted {
   to?: boolean;
   uri?: boolean;
@@ -121,22 +121,22 @@ interface Wanted {
   id: "needed" | "optional";
 }
 
-/** It is kept in the contract's storage, where each byte is paid for. */
+/** The URI is kept in the contract's storage, where each byte costs gas. */
 const mostUriBytes = 2_048;
 const mostValue = 2n ** 256n - 1n;
 
 export type CheckedToken = Omit<OperationToken, "tokenId"> & { tokenId?: string };
 
-/** As `checkTokens`, for a mint: an id that is not given is drawn later. */
+/** As `checkTokens`, for a mint: a missing id is drawn later. */
 export function checkMint(product: Product, tokens: readonly TokenInput[]): CheckedToken[] {
   return checkTokens(product, tokens, { to: true, uri: true, quantity: true, id: "optional" });
 }
 
 /**
- * Checks the tokens of a mint, burn or transfer; nothing is read or written.
+ * Checks the tokens of a mint, burn or transfer; reads and writes nothing.
  *
  * @returns them with decimal ids and quantities.
- * @throws ServiceError the gravest fault, all of them in `details.problems`.
+ * @throws ServiceError the gravest fault, with all of them in `details.problems`.
  */
 export function checkTokens(product: Product, tokens: readonly TokenInput[], wanted: Wanted): CheckedToken[] {
   const problems = new Problems();

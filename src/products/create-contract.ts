@@ -33,7 +33,7 @@ export const standards: Record<ProductType, string> = {
   erc1155: "A token id may have many units and many holders (ERC-1155).",
 };
 
-/** What accounts may be allowed to do in a contract, beside its owner and the service. */
+/** What accounts other than the owner and the service may be allowed to do in a contract. */
 export const roleWords: Record<RoleWord, string> = {
   mint: "Mint tokens to any account.",
   update_contract: "Change the settings of the contract, such as base URI and royalties.",
@@ -53,7 +53,7 @@ export const roleFields = {
 };
 const roles = items(roleFields, mostRoles, { doc: "Accounts that get roles in the contract; none by default." });
 
-/** The members of a request for a contract. */
+/** The members of a request for a new contract. */
 export const contractFields = {
   chain,
   name: text({ required: true, doc: "The name of the contract, not empty; it cannot be changed later." }),
@@ -79,7 +79,7 @@ export const contractFields = {
 };
 type CreateContractInput = InputOf<typeof contractFields>;
 
-/** The members of a change of a contract, which /v0 alone has. */
+/** The members of a change of a contract, which only /v0 has. */
 export const contractChangeFields = {
   freezeMetadata: flag({ doc: "`true` freezes the metadata of all tokens for good; `false` changes nothing." }),
   chain,
@@ -101,10 +101,10 @@ const mostTextBytes = 8_192;
 const mostRoleAddresses = 100;
 
 /**
- * A product contract that the operator deploys: nobody mints there for money; the owner, the service and whoever has a
- * role do.
+ * Deploys a product contract through the operator. Nobody can buy a mint there; only the owner, the service and
+ * accounts with a role mint.
  *
- * @throws ServiceError the gravest fault of the input, all of them in `details.problems`.
+ * @throws ServiceError the gravest fault of the input, with all of them in `details.problems`.
  */
 export async function createContract(
   services: Services,
@@ -132,7 +132,7 @@ export async function createContract(
   };
 }
 
-/** Addresses mean the same in any letter case; texts do not. */
+/** Addresses are equal in any letter case; texts are not. */
 function canonicalOf(payload: ContractPayload): string {
   const { ownerAddress, royaltiesAddress, roles, ...texts } = payload;
   const lists = roles.map(({ role, addresses, freeze }) => [
@@ -188,7 +188,7 @@ export function checkRoyalties(
   if (royaltiesAddress !== undefined) checkAddress(problems, "royaltiesAddress", royaltiesAddress);
 }
 
-/** Lists of roles with what counts for absent members. */
+/** Role lists with defaults for absent members. */
 export function roleLists(given: InputOf<typeof contractFields>["roles"] = []): RoleList[] {
   return given.map(({ role, addresses = [], freeze = false }) => ({ role, addresses, freeze }));
 }

@@ -14,7 +14,7 @@ import { findOperatedChain, type Product } from "./find-product.ts";
 import { mintOperation } from "./mint-tokens.ts";
 import { isMinted } from "./read-token.ts";
 
-/** The members of an easy mint, but for its file. */
+/** The members of an easy mint, except its file. */
 export const easyFields = {
   chain,
   name: text({ required: true, doc: "The name of the token, not empty." }),
@@ -22,7 +22,7 @@ export const easyFields = {
   to: mintFields.to,
 };
 
-/** The same with a link of the file. */
+/** The same with a link to the file. */
 export const easyUrlFields = {
   ...easyFields,
   fileUrl: text({ required: true, doc: "The link of the file; it becomes `image` of the metadata." }),
@@ -30,8 +30,8 @@ export const easyUrlFields = {
 type EasyMintInput = InputOf<typeof easyUrlFields> & { idempotencyKey?: string | undefined };
 
 /**
- * A mint of the service's own ERC-721 contract: a name, a description and a file become a document that is pinned, and a
- * token with the next id.
+ * Mints in the service's own ERC-721 contract: name, description and file become a pinned metadata document, and a
+ * token gets the next id.
  *
  * @throws ServiceError `chain_not_supported` where the installation has no such contract; the input's faults.
  */
@@ -55,7 +55,7 @@ export function easyMint(services: Services, caller: Caller, input: EasyMintInpu
   return { ...mint, store };
 }
 
-/** The contract of easy mints on a chain; nobody's but the service's. @throws as `easyMint`. */
+/** The contract of easy mints on a chain, which belongs to the service alone. @throws as `easyMint`. */
 export function findEasyContract(services: Services, caller: Caller, chainName: string): Product {
   const chain = findOperatedChain(services, caller, chainName);
   const { easyContract: address, address: operator } = requireOperator(chain).operator;
@@ -70,12 +70,12 @@ export function findEasyContract(services: Services, caller: Caller, chainName: 
 }
 
 const abi = parseAbi(["function totalSupply() view returns (uint256)"]);
-/** So many numbers are drawn until one is free: the counter may have gone back with a database that was restored. */
+/** Maximum numbers drawn until one is free: the counter may have gone back with a restored database. */
 const mostDraws = 100;
 
 /**
- * Counted from 1, behind as many as the contract has tokens. A number that is drawn for a request that fails is left out,
- * and one that is taken is drawn over.
+ * Draws the next id, counted from 1 and above the contract's number of tokens. The number of a failed request is
+ * skipped, and a taken one is drawn again.
  */
 async function drawId(services: Services, product: Product): Promise<bigint> {
   const { chain, address } = product;

@@ -20,7 +20,7 @@ export const productRequests: Family<ProductRequest> = {
   kinds: ["contract", "contract_update", "mint", "token_update", "burn", "transfer"],
 };
 
-/** A product contract as accepted: every default filled in, addresses as sent. Kept with the intent as JSON. */
+/** A product contract as accepted: with all defaults, addresses as sent. Stored with the intent as JSON. */
 export interface ContractPayload {
   type: ProductType;
   name: string;
@@ -35,7 +35,7 @@ export interface ContractPayload {
   roles: RoleList[];
 }
 
-/** A product contract of the caller's account that stands. */
+/** An existing product contract of the caller's account. */
 export interface Product {
   chain: Chain;
   /** Lower case. */
@@ -45,19 +45,19 @@ export interface Product {
   type: ProductType;
   /** The owner that it was deployed with. */
   deployedOwner: Address;
-  /** Who acts on it: the operator that deployed it, while this installation has that one. */
+  /** The operator that acts on it: the one that deployed it, while this installation has that one. */
   operator: Address;
 }
 
-/** What names the contract of a request. */
+/** The members that identify a request's contract. */
 export const productFields = { chain, contract, idempotencyKey };
 export type ProductInput = InputOf<typeof productFields>;
 
 /**
  * The product contract that a request acts on.
  *
- * @throws ServiceError `chain_not_supported`; `invalid_address`; `not_found` for a contract that no confirmed deployment
- *   of this account made; `plan_limit_exceeded` on a chain of paid plans.
+ * @throws ServiceError `chain_not_supported`; `invalid_address`; `not_found` for a contract without a confirmed
+ *   deployment of this account; `plan_limit_exceeded` on a chain for paid plans only.
  */
 export async function findProduct(services: Services, caller: Caller, input: ProductInput): Promise<Product> {
   const chain = findOperatedChain(services, caller, input.chain);
@@ -79,7 +79,7 @@ export async function findProduct(services: Services, caller: Caller, input: Pro
   };
 }
 
-/** The chain of a request that the operator is to carry out. @throws as `findProduct`. */
+/** The chain of a request for the operator. @throws as `findProduct`. */
 export function findOperatedChain(services: Services, caller: Caller, name: string): Chain {
   const chain = findChain(services.chains, name);
   requireOperator(chain);
@@ -90,7 +90,7 @@ export function findOperatedChain(services: Services, caller: Caller, name: stri
   return chain;
 }
 
-/** Who owns a contract now: the owner's tokens are what is burned and transferred. */
+/** The current owner of a contract, whose tokens are burned and transferred. */
 export async function readOwner(services: Services, { chain, address }: Product): Promise<Address> {
   const owner = await askNode(chain, () =>
     services.rpc(chain).readContract({ address, abi: productAbi, functionName: "owner" }),

@@ -11,23 +11,23 @@ import type { Services } from "../services.ts";
 import type { ContractChanges, OperationToken, RoleList } from "../transactions/store/payloads.ts";
 import type { ContractPayload, ProductRequest } from "./find-product.ts";
 
-/** A product contract of an account that stands, with its settings as of the last update that the service sent. */
+/** An existing product contract of an account, with its settings after the last update that the service sent. */
 export interface ListedProduct {
   chain: Chain;
   address: Address;
-  /** Of the deployment. */
+  /** Of its deployment. */
   transactionHash: Hash | null;
-  /** Unix microseconds of the request. */
+  /** Time of the request in Unix microseconds. */
   createdMicros: bigint;
   settings: ContractPayload;
-  /** The service gave its rights on the contract up. */
+  /** The service has renounced its rights on the contract. */
   exited: boolean;
 }
 
-/** An account has at most so many contracts by its plan; the list is bounded all the same. */
+/** The plan limits the contracts of an account; the list is bounded all the same. */
 const mostListed = 1_000;
 
-/** The product contracts of the caller's account that stand, newest first. */
+/** The existing product contracts of the caller's account, newest first. */
 export async function listProducts(services: Services, caller: Caller): Promise<ListedProduct[]> {
   const rows = await newestRequests(services, caller, ["contract"])
     .select(
@@ -64,18 +64,19 @@ function applyChanges(settings: ContractPayload, changes: ContractChanges): Cont
 }
 
 interface MintPage {
-  /** Each token that a mint made, of a batch in its order. */
+  /** Each token of a mint, in the order of its batch. */
   nfts: { mint: ProductRequest; token: OperationToken }[];
-  /** Of all pages. */
+  /** Over all pages. */
   total: number;
 }
 
-/** A page by number is found by counting: so many tokens at most. */
+/** Reading a page by number means counting through the tokens before it: at most this many. */
 const mostSkipped = 10_000;
 const unsigned = ["queued", "held", "assigned", "cancelled", "expired", "failed_onchain"] as const;
 
 /**
- * One page of the tokens that the caller's mints made or are making, newest first, as old clients ask for them: by number.
+ * One page of the tokens that the caller's mints made or are making, newest first, by page number, as old clients
+ * request them.
  *
  * @param input `chain` as sent; absent: all. `pageNumber` from 1.
  * @throws ServiceError `value_error` for a page too far from the newest mint.
@@ -121,16 +122,16 @@ export async function listMints(
 
 interface MintedFacts {
   contractName: string | null;
-  /** Tokens of the id that were burned or transferred by requests of the service. */
+  /** Tokens of the id that were burned or transferred by requests to the service. */
   count: bigint;
   /** A request froze its URI. */
   frozen: boolean;
 }
 
 /**
- * What became of minted tokens by later requests, and what their contracts are called; in one statement.
+ * The effects of later requests on minted tokens, and the names of their contracts; in one statement.
  *
- * @returns a look-up by mint and token id.
+ * @returns a lookup by mint and token id.
  */
 export async function readMintedFacts(
   services: Services,
@@ -162,7 +163,7 @@ export async function readMintedFacts(
     GROUP BY p.chain_id, p.contract, t.token ->> 'tokenId'`.execute(services.db);
   const found = new Map(rows.map((row) => [`${row.chain_id} ${row.contract.toString("hex")} ${row.token_id}`, row]));
   const names = new Map(rows.map((row) => [`${row.chain_id} ${row.contract.toString("hex")}`, row.name]));
-  // The contract of easy mints is no account's, so no request has its name.
+  // The contract of easy mints belongs to no account, so no request has its name.
   const unnamed = new Map(
     nfts.map(({ mint }) => [placeOf(mint), mint] as const).filter(([place]) => !names.get(place)),
   );
@@ -181,7 +182,7 @@ function placeOf({ chain, contract }: ProductRequest): string {
   return `${chain.id} ${contract.slice(2)}`;
 }
 
-/** By chain and contract: a name never changes. */
+/** Cached by chain and contract: a name never changes. */
 const namesRead = new LRUCache<string, string>(entryBound(1_000));
 const abi = parseAbi(["function name() view returns (string)"]);
 

@@ -11,24 +11,25 @@ import { type MintInput, mintOperation } from "./mint-tokens.ts";
 
 const mostKeyLength = 200;
 
-/** Each is known by its id, so those of a contract may share a transaction. */
+/** Each mint is identified by its id, so mints of one contract may share a transaction. */
 const shared = { together: true };
 
-/** A token of a list, and how its mint came out; of an ERC-1155 contract all tokens come out alike. */
+/** The outcome of a listed token's mint; in an ERC-1155 contract it is the same for all tokens. */
 export type MintResult = { done: CarriedOut; fault: null } | { done: null; fault: ServiceError | null };
 
-/** A token that is minted, and what keeps the document that its URI points to. */
+/** A token to mint, and a function that stores the document of its URI. */
 interface ListedToken extends TokenInput {
   store?: (() => Promise<void>) | undefined;
 }
 
 /**
- * Mints several tokens: of an ERC-1155 contract by one request; of an ERC-721 contract each is a request of its own, so a
- * token that is refused takes no other down; those that wait at once share a transaction. Under one key the same list is the same mints.
+ * Mints several tokens. In an ERC-1155 contract this is one request; in an ERC-721 contract each token is a request of
+ * its own, so a refused one does not affect the others, and requests that wait at the same time share a transaction.
+ * The same list under one key means the same mints.
  *
- * @returns one for each token, in their order. In a dry run nothing is done, and the faults are those of a simulation.
- * @throws ServiceError for a list that cannot be begun: what `findProduct` throws, and all malformed tokens; what `carryOut`
- *   throws where the list is one request, or where nothing was minted and the service is at fault.
+ * @returns one result per token, in their order. A dry run does nothing, and its faults are those of a simulation.
+ * @throws ServiceError for a list that cannot be started: as `findProduct`, and for all malformed tokens; as
+ *   `carryOut`, where the list is one request, or where nothing was minted and the service is at fault.
  */
 export async function mintMany(
   services: Services,
@@ -57,14 +58,14 @@ export async function mintMany(
     }),
   );
   const [first] = results;
-  // Nothing was minted: what is no matter of one token is the whole list's.
+  // Nothing was minted: a fault that does not concern a single token is that of the whole list.
   const outage = results.find(({ fault }) => fault && fault.status >= 500)?.fault;
   if (outage && results.every(({ done }) => done === null)) throw outage;
   if (single && first?.fault) throw first.fault;
   return single && first ? tokens.map(() => first) : results;
 }
 
-/** One mint for each token. Equal tokens of a list are several mints: each has its own place in it. */
+/** One mint per token. Equal tokens of a list are separate mints, each with its own position. */
 function split(services: Services, caller: Caller, product: Product, { tokens, idempotencyKey: key }: MintInput) {
   const last = `:${tokens.length - 1}`;
   if (key !== undefined && key.length + last.length > mostKeyLength)
@@ -92,7 +93,7 @@ function split(services: Services, caller: Caller, product: Product, { tokens, i
     equal.set(mint.canonical, before + 1);
     const canonical = before === 0 ? mint.canonical : `${mint.canonical} ${before}`;
     const store = storeOf(tokens.slice(index, index + 1));
-    // Without a key a token is known by what it asks for, in whichever list it comes again.
+    // Without a key a token is identified by its content, in whichever list it comes again.
     return { ...mint, canonical, store, ...(key === undefined ? {} : { place: { list: key, index } }) };
   });
 }
@@ -103,7 +104,7 @@ function storeOf(tokens: readonly ListedToken[]): () => Promise<void> {
   };
 }
 
-/** What a client learns of a failed mint, with the place of its token. */
+/** A failed mint's error for the client, with the position of its token. */
 function faultOf(services: Services, thrown: unknown, index: number | null): ServiceError {
   let error = asUnavailable(thrown) ?? thrown;
   if (!(error instanceof ServiceError)) {

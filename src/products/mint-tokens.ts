@@ -16,17 +16,17 @@ import { isMinted } from "./read-token.ts";
 import { goneBeforeFinal } from "./still-stands.ts";
 
 export interface MintInput extends ProductInput {
-  /** Of ERC-721 exactly one. */
+  /** For ERC-721 exactly one. */
   tokens: readonly TokenInput[];
-  /** Its client knows each mint by its id: several that wait may share a transaction. */
+  /** Its client identifies each mint by its id, so several waiting mints may share a transaction. */
   together?: boolean;
 }
 
 /**
- * A mint of one token, or of several of an ERC-1155 contract, to the recipients that the request names. Without an id the
- * id is drawn from the request's own, so it belongs to it whatever is lost and repeated.
+ * Mints one token, or several of an ERC-1155 contract, to the requested recipients. A missing token id is derived from
+ * the request's own id, so it stays the same whatever is lost and repeated.
  *
- * @throws ServiceError what `findProduct` and `checkTokens` throw.
+ * @throws ServiceError as `findProduct` and `checkTokens`.
  */
 export async function mintTokens(services: Services, caller: Caller, input: MintInput): Promise<Operation> {
   const product = await findProduct(services, caller, input);
@@ -36,7 +36,7 @@ export async function mintTokens(services: Services, caller: Caller, input: Mint
 
 /**
  * @param tokens checked; those without an id get one.
- * @param more `together`: as of `MintInput`; `easy`: of the service's own contract, whose ids are drawn elsewhere.
+ * @param more `together`: see `MintInput`; `easy`: for the service's own contract, whose ids are drawn elsewhere.
  */
 export function mintOperation(
   services: Services,
@@ -65,13 +65,13 @@ export function mintOperation(
   });
 }
 
-/** 128 bits of a hash of the request's id: nobody draws the same one, and the request never draws another. */
+/** 128 bits of a hash of the request's id: no other request gets the same id, and this one never gets another. */
 function drawId(requestId: string, index: number): string {
   const hex = createHash("sha256").update(`token ${requestId} ${index}`).digest("hex");
   return BigInt(`0x${hex.slice(0, 32)}`).toString();
 }
 
-/** Those of several mints of one account and contract at once. */
+/** Reads the claims for several mints of one account and contract at once. */
 const readClaims = batched(
   async ({ db }: Services, asked: readonly { product: Product; tokens: readonly OperationToken[] }[]) => {
     const ids = asked.flatMap(({ tokens }) => tokens.map(({ tokenId }) => tokenId));
@@ -94,10 +94,10 @@ function canonicalOf(tokens: readonly Partial<OperationToken>[]): string {
 }
 
 /**
- * Mints that have token ids of this one, as far as this service knows.
+ * Earlier mints with token ids of this one, as far as this service knows.
  *
- * @returns the mint that this one repeats, and the claims of tokens that were burned since.
- * @throws ServiceError `value_error` naming the transaction that took an id for something else.
+ * @returns the mint that this one repeats, and the claims of tokens that have been burned since.
+ * @throws ServiceError `value_error` naming the transaction that used an id for another token.
  */
 async function findClaims(
   services: Services,
@@ -112,7 +112,7 @@ async function findClaims(
   for (const { token_id, root_id } of claims) {
     const earlier = await newestRetry(services.db, await getIntent(services.db, root_id));
     const request = await getRequest(services, caller, productRequests, { id: earlier.id });
-    // Burned since: then the id may be minted again, and the same mint of it is another one.
+    // The token has been burned since: its id may be minted again, and an equal mint is a new one.
     if (request.confirmed && !(await isMinted(services, product, BigInt(token_id)))) {
       if (request.state !== "finalized") throw goneBeforeFinal(BigInt(token_id));
       freed.push({ tokenId: token_id, rootId: root_id });

@@ -24,7 +24,7 @@ interface DeploymentRecord {
   tokensBurnable: boolean;
 }
 
-/** The operator's call that deploys a contract. @param name of the intent. */
+/** The operator's call that deploys a contract. @param name that of the intent. */
 export function encodeDeployProduct(
   type: ProductType,
   name: Hex,
@@ -46,14 +46,16 @@ const members = {
   uri: ({ uri }: OperationToken): string => uri ?? "",
 };
 
-/** What the call for several tokens takes of each. That for one takes the same; of ERC-721 there is no amount. */
+/**
+ * The parameters per token of a call for several tokens. The call for one token has the same; ERC-721 has no amount.
+ */
 const tokenCalls = {
   mint: { takes: ["to", "id", "amount", "uri"], erc721: "mintToCaller", erc1155: "mintByOwner" },
   transfer: { takes: ["to", "id", "amount"], erc721: "transferByOwner", erc1155: "transferByOwner" },
   burn: { takes: ["id", "amount"], erc721: "burn", erc1155: "burn" },
 } as const;
 
-/** The call of a product contract that mints tokens: of ERC-721 exactly one. */
+/** The call of a product contract that mints tokens; for ERC-721 exactly one. */
 export const encodeMint = encoderOf("mint");
 export const encodeTransfer = encoderOf("transfer");
 export const encodeBurn = encoderOf("burn");

@@ -11,7 +11,7 @@ const abi = parseAbi([
 ]);
 
 /**
- * Whether a token exists at a block, the newest one where none is given: an ERC-1155 id while it has supply.
+ * Whether a token exists at a block, by default the newest one; an ERC-1155 id exists while it has supply.
  *
  * @throws ServiceError `service_unavailable` while the node does not answer.
  */
@@ -28,7 +28,7 @@ export async function isMinted(
 }
 
 /**
- * Who holds an ERC-721 token, in lower case; null while it does not exist.
+ * The owner of an ERC-721 token, in lower case; null while it does not exist.
  *
  * @throws as `isMinted`.
  */

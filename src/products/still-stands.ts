@@ -14,10 +14,12 @@ import { type Product, productRequests } from "./find-product.ts";
 import { isMinted, readTokenOwner, readTokenUri } from "./read-token.ts";
 
 /**
- * Whether what a request did is still so: an equal request without a key repeats it then, and is another one otherwise.
- * What is under way stands. In doubt it stands as well: nothing is done twice.
+ * Whether a request's effect is still in place: then an equal request without a key repeats it, and otherwise is a new
+ * one. The effect of a request under way counts as in place, and so it does in case of doubt, so that nothing is done
+ * twice.
  *
- * An ERC-1155 transfer always stands, because the chain does not tell which of an account's equal tokens came back.
+ * An ERC-1155 transfer always counts as in place, because the chain does not show which of an account's equal tokens
+ * came back.
  *
  * @throws ServiceError `service_unavailable` while the node does not answer; see `goneBeforeFinal`.
  */
@@ -53,7 +55,10 @@ export async function stillStands(
   }
 }
 
-/** A mint whose token is gone may come back in a reorganisation until it is final; a second one then would be one too many. */
+/**
+ * Until it is final, a mint whose token is gone may come back in a reorganisation; a second mint would then be one too
+ * many.
+ */
 export function goneBeforeFinal(tokenId: bigint): ServiceError {
   return new ServiceError(
     "service_unavailable",
@@ -62,7 +67,7 @@ export function goneBeforeFinal(tokenId: bigint): ServiceError {
   );
 }
 
-/** The newest block; null while the node has not seen the request's own: what it shows is older than that. */
+/** The newest block; null while the node has not seen the request's block, so its state is older than that. */
 async function readHead(services: Services, caller: Caller, { chain }: Product, { id }: Intent) {
   const { block } = await getRequest(services, caller, productRequests, { id });
   const head = await askNode(chain, () => services.rpc(chain).getBlock());
@@ -76,7 +81,7 @@ async function hasUri(services: Services, caller: Caller, product: Product, inte
   return head === null || (await readTokenUri(services, product, tokenId, head.number))?.endsWith(uri) === true;
 }
 
-/** The owner may have changed the settings by its own wallet. Lists of roles are not read: they stand. */
+/** The owner may have changed the settings by its own wallet. Role lists are not read: they count as in place. */
 async function hasSettings(services: Services, caller: Caller, product: Product, intent: Intent): Promise<boolean> {
   const { chain, address } = product;
   const head = await readHead(services, caller, product, intent);
@@ -88,7 +93,7 @@ async function hasSettings(services: Services, caller: Caller, product: Product,
 
 async function anyMinted(services: Services, caller: Caller, product: Product, intent: Intent): Promise<boolean> {
   const head = await readHead(services, caller, product, intent);
-  // It must not be a second mint.
+  // Counts as in place, to rule out a second mint.
   if (head === null) return true;
   for (const { tokenId } of tokensOf(intent).tokens)
     if (await isMinted(services, product, BigInt(tokenId), head.number)) return true;

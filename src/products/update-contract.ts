@@ -18,10 +18,10 @@ import { findProduct, type Product } from "./find-product.ts";
 type UpdateContractInput = InputOf<typeof contractChangeFields>;
 
 /**
- * A change of a product contract's settings. The contract replaces its whole record, so the call is made from what the
- * chain has right before it is signed, once every earlier update of the contract is mined.
+ * Changes a product contract's settings. The contract replaces its whole record, so the call is built from the chain's
+ * record right before it is signed, once every earlier update of the contract is mined.
  *
- * @throws ServiceError what `findProduct` throws; `parameter_missing` when nothing is to change; `metadata_frozen`.
+ * @throws ServiceError as `findProduct`; `parameter_missing` when nothing is to change; `metadata_frozen`.
  */
 export async function updateContract(
   services: Services,
@@ -37,7 +37,7 @@ export async function updateContract(
     canonical: JSON.stringify(changes),
     draft: async () => {
       await checkEarlier(services, product, changes);
-      // Checked and simulated with what the chain has now; what is signed is made from what it has then.
+      // Checked and simulated with the chain's current record; the signed call is built from its record at signing.
       const now = await askNode(chain, () =>
         readAgreedRecord(services.relay.nodes(chain), chain.relay.quorum, address),
       );
@@ -51,8 +51,8 @@ export async function updateContract(
 }
 
 /**
- * @param field what of a request hands rights out; null: nothing does.
- * @throws ServiceError `value_error` where the signer does not sign that.
+ * @param field the member of the request that affects rights; null: none does.
+ * @throws ServiceError `value_error` where the signer does not sign it.
  */
 function requireSignedRoles({ name, relay }: Chain, field: "roles" | "exit" | null): void {
   if (field === null || relay.signsRoles) return;
@@ -68,7 +68,7 @@ function requireSignedRoles({ name, relay }: Chain, field: "roles" | "exit" | nu
   );
 }
 
-/** What updates that are under way take away for good: this one would only be refused by the contract, once they are mined. */
+/** Refuses changes that updates under way rule out for good: the contract would refuse them once those are mined. */
 async function checkEarlier({ db }: Services, { chain, address }: Product, changes: ContractChanges): Promise<void> {
   const rows = await db
     .selectFrom("service.intent")

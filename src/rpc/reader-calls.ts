@@ -21,7 +21,7 @@ type Ask = (chain: Chain, calls: readonly RpcCall[]) => Promise<readonly RpcResu
 /** Concurrent batches per chain, and calls per batch. */
 const maxRunning = 4;
 const maxInBatch = 50;
-/** An owner that asks for more than the budget of a second is refused at once; at most this many owners may wait. */
+/** An owner may queue as many calls as the budget of a second has; the queue has space for this many such owners. */
 const maxWaitingOwners = 20;
 /** Calls in the queue that runs one at a time, including the running one. */
 const maxAlone = 8;

@@ -13,16 +13,19 @@ import { dirname } from "node:path";
 import type { Address } from "viem";
 import type { Unsigned } from "./signer.ts";
 
-/** Of a day's limit, what is written down ahead: a file is written for each such part, and a restart costs at most one. */
+/**
+ * The part of a day's limit that is recorded ahead: the file is written once per part, and a restart costs at most one
+ * part.
+ */
 const partsOfDay = 256n;
-/** Nonces whose dearest bytes are remembered: the replacement of a transaction counts what it adds. */
+/** Nonces whose most expensive bytes are remembered: the replacement of a transaction only counts what it adds. */
 const mostNonces = 20_000;
 
 /**
- * What a signer has signed of each chain since midnight (UTC), at the most that it could cost: gas limit times fee cap, of
- * each nonce the dearest bytes. The signer sees no block, so it never learns that a transaction cost less.
+ * What a signer has signed per chain since midnight (UTC), at its maximum cost: gas limit times fee cap, for each nonce
+ * that of the most expensive bytes. The signer sees no block, so it never learns that a transaction cost less.
  *
- * Kept in a file, so that a restart is no way around it. The file is ahead of what was signed, never behind.
+ * Kept in a file, so that a restart does not reset the limit. The file is ahead of what was signed, never behind.
  */
 export class DaySpending {
   readonly #file: string;
@@ -43,12 +46,12 @@ export class DaySpending {
       this.#spent = stored.wei;
     }
     this.#written = new Map(this.#spent);
-    // Not written before something is signed: another signer may be running, and this one about to find out.
+    // Not written before something is signed: another signer may be running, and this one about to notice that.
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     accessSync(dirname(file), constants.W_OK);
   }
 
-  /** What may still be signed for a chain today. */
+  /** The amount that may still be signed for a chain today, in wei. */
   room(chainId: number, allowed: bigint): bigint {
     this.#turnDay();
     const left = allowed - (this.#spent.get(chainId) ?? 0n);
@@ -58,7 +61,7 @@ export class DaySpending {
   /**
    * Counts a transaction that is about to be signed.
    *
-   * @returns false, and nothing is counted, when the day has no room for it.
+   * @returns false, without counting, when it would exceed the day's limit.
    */
   take(wallet: Address, { chainId, nonce, gas, maxFeePerGas }: Unsigned, allowed: bigint): boolean {
     const name = `${chainId} ${wallet} ${nonce}`;
@@ -69,7 +72,7 @@ export class DaySpending {
     const spent = (this.#spent.get(chainId) ?? 0n) + more;
     if (spent > (this.#written.get(chainId) ?? 0n)) {
       const ahead = spent + allowed / partsOfDay;
-      // Taken for written once it is: where the disk is full, nothing more is signed than the file has.
+      // Assigned only after the write: if the disk is full, nothing is signed beyond what the file records.
       const next = new Map(this.#written).set(chainId, ahead < allowed ? ahead : allowed);
       this.#write(next);
       this.#written = next;
@@ -79,7 +82,7 @@ export class DaySpending {
     return true;
   }
 
-  /** A clock that goes back gives no second day. */
+  /** A clock that goes back does not start a second day. */
   #turnDay(): void {
     const today = this.#now().toISOString().slice(0, 10);
     if (today <= this.#day) return;

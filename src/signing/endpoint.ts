@@ -1,17 +1,17 @@
 import { readFileSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 
-/** Where a signer listens: a Unix socket, or a URL without a slash at the end. */
+/** A signer's address: a Unix socket, or a URL without a trailing slash. */
 export type Endpoint = { socketPath: string } | { url: string };
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** The socket's path in the kernel's address has 108 bytes, the last one zero. */
+/** The kernel's address for a socket path has 108 bytes, the last one zero. */
 export const longestSocketPath = 107;
 
 /**
- * Where the signer listens and is asked: `unix:/path`, or `http://127.0.0.1:PORT`. Another machine's signer is none:
- * the token would cross the network as it is.
+ * The address at which the signer listens and is called: `unix:/path`, or `http://127.0.0.1:PORT`. Another machine is
+ * refused: the token would cross the network in plain text.
  *
  * @throws Error naming the variable.
  */
@@ -32,17 +32,17 @@ export function readEndpoint(env: Env, name: "SIGNER_URL" | "SIGNER_LISTEN", fal
   return { url: `http://${url.host}` };
 }
 
-/** Whether another process, or a key service, has the keys: then this one reads none. */
+/** Whether another process or a key service has the keys: then this process reads none. */
 export function isSignedElsewhere(env: Env): boolean {
   return Boolean(env["SIGNER_URL"]?.trim() || env["WEB3SIGNER_URL"]?.trim());
 }
 
-/** Where the signer listens when nothing else is configured. */
+/** Where the signer listens by default. */
 export function defaultSocket(dataDir: string): string {
   return `unix:${join(dataDir, "signer.sock")}`;
 }
 
-/** A credential: given, or in a file that may come later. */
+/** A credential: a value, or a file that may not exist yet. */
 export type Token = { value: string } | { file: string };
 
 /** @throws Error for a token that is too short to be secret. */
@@ -54,7 +54,7 @@ export function readToken(env: Env, name: "SIGNER_TOKEN" | "SIGNER_ADMIN_TOKEN",
   return value ? { value } : { file: file || join(dataDir, "keys", name.toLowerCase().replaceAll("_", "-")) };
 }
 
-/** @throws Error when the file cannot be read, or holds no token. */
+/** @throws Error when the file cannot be read, or contains no token. */
 export function tokenOf(token: Token): string {
   if ("value" in token) return token.value;
   const text = readFileSync(token.file, "utf8").trim();

@@ -6,22 +6,22 @@ import { type SigningPolicy, underRules } from "./rules.ts";
 import type { Signer } from "./signer.ts";
 import type { SigningBackend } from "./signing-backend.ts";
 
-/** The wallets of a chain, the first one being the admin of its collections: keys, then key files. */
+/** The wallets of a chain, of which the first is the admin of its collections: from keys, then from key files. */
 export function openKeySigners({ relayerKey, relay }: Chain): Signer[] {
   const keys = relayerKey ? [relayerKey, ...relay.moreKeys] : [];
   return [...keys, ...openKeystores(relay.keystores)].map(keySigner);
 }
 
 /**
- * Keys in this process: for tests, and for an installation without a signer of its own.
+ * Signs with keys in this process: for tests, and for an installation without a signer of its own.
  *
- * @param admin it runs an operator's command.
+ * @param admin whether it runs an operator's command.
  */
 export function inProcessSigning(admin: boolean): SigningBackend {
   return {
     kind: "in_process",
     wallets: (chain) => {
-      // Of wallets that are elsewhere a command of an operator may still show something.
+      // An operator's command may still show wallets whose keys are elsewhere.
       if (chain.relay.wallets.length > 0) return chain.relay.wallets.map((address) => unable(address, noSigner(chain)));
       const signers = openKeySigners(chain);
       const policy = { ...callersPolicy(chain), wallets: signers.map(({ address }) => address) };
@@ -34,7 +34,7 @@ export function inProcessSigning(admin: boolean): SigningBackend {
   };
 }
 
-/** For a process that knows the wallets and has nothing signed: the HTTP process (transactions/accept/until-signed.ts). */
+/** For a process that knows the wallets but signs nothing: the HTTP process (transactions/accept/until-signed.ts). */
 export function addressesAlone(): SigningBackend {
   const why = "this process has no signer: a worker signs";
   return {
@@ -51,7 +51,7 @@ function unable(address: Address, why: string): Signer {
   return { address, sign: () => Promise.reject(new Error(why)) };
 }
 
-/** What is missing where wallets are named and nothing signs for them. */
+/** The error where wallets are configured and nothing signs for them. */
 export function noSigner({ name }: Pick<Chain, "name">): string {
   const suffix = name.toUpperCase();
   return (
@@ -60,7 +60,10 @@ export function noSigner({ name }: Pick<Chain, "name">): string {
   );
 }
 
-/** The rules where the same process compares the factory with the request's own (src/transactions/submit/sign-attempt.ts). */
+/**
+ * The rules for a process that itself compares the factory with the request's own
+ * (src/transactions/submit/sign-attempt.ts).
+ */
 export function callersPolicy({ id, relay }: Chain): SigningPolicy {
   const { maxFeeWei, wallets, signsRoles } = relay;
   return { chainId: id, maxFeeWei, factories: null, operators: null, wallets, roles: signsRoles, dayWei: null };

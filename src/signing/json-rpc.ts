@@ -4,7 +4,7 @@ import type { RefusalReason } from "./rules.ts";
 import type { SigningKind, SigningOrder } from "./signer.ts";
 
 /*
- * How the signer is asked: the JSON-RPC interface of Web3Signer (https://docs.web3signer.consensys.io/reference/api/json-rpc)
+ * The signer's protocol: the JSON-RPC interface of Web3Signer (https://docs.web3signer.consensys.io/reference/api/json-rpc)
  * on a Unix socket or on loopback, with a bearer token.
  *
  *   GET  /upcheck  200 OK
@@ -12,30 +12,30 @@ import type { SigningKind, SigningOrder } from "./signer.ts";
  *                  with gasPrice instead of both fees for a legacy transaction: the signed transaction
  *                  eth_accounts [] or [{chainId}]: wallets, lower case
  *
- * Beyond Web3Signer, which does not read them, `chainId` and `kind` are wanted: a signer has the wallets of several chains, and its
- * rules are those of a kind. A member that is not named here is refused. A batch of requests is answered by an array; Web3Signer
- * takes none. Errors of JSON-RPC have the HTTP status 200; 400 is no JSON or too many requests, 401 another token, 404 another
- * path, 413 too many bytes. Each answer has the header `mintyard-signer`, by which a process knows that the rules are kept. A
- * key is in no message.
+ * `chainId` and `kind` are required in addition to Web3Signer's members, and Web3Signer ignores them: a signer has the
+ * wallets of several chains, and its rules depend on the kind. Any other member is refused. A batch of requests is answered
+ * by an array; Web3Signer accepts no batches. JSON-RPC errors have the HTTP status 200; 400 means invalid JSON or too many
+ * requests, 401 a wrong token, 404 a wrong path, 413 too many bytes. Each answer has the header `mintyard-signer`, which
+ * shows that this signer enforces the rules. No message contains a key.
  */
 
 export const paths = { rpc: "/", upcheck: "/upcheck" } as const;
-/** In each answer of a signer that keeps the rules itself. */
+/** The header in each answer of a signer that enforces the rules itself. */
 export const rulesHeader = "mintyard-signer";
 
-/** Bytes of a request. The largest transaction that nodes take has 128 KiB, twice that in hex. */
+/** Maximum bytes per request. The largest transaction that nodes take has 128 KiB, twice that in hex. */
 export const mostBytes = 300_000;
-/** Requests of one batch: they are signed one after the other, and the first waits for the last. */
+/** Maximum requests per batch: they are signed one after the other, and the first waits for the last. */
 export const mostRequests = 8;
 
-/** Codes of JSON-RPC 2.0, and of EIP-1474 for what a signer does not do. */
+/** Codes of JSON-RPC 2.0, and of EIP-1474 for refusals. */
 export const errorCodes = {
   parse: -32700,
   request: -32600,
   method: -32601,
   params: -32602,
   internal: -32603,
-  /** What signs behind the signer does not answer. */
+  /** The Web3Signer behind the signer does not answer. */
   unavailable: -32002,
   /** A rule forbids it. */
   rejected: -32003,
@@ -44,14 +44,14 @@ export const errorCodes = {
 export interface RpcError {
   code: number;
   message: string;
-  /** Where the relay holds a request for it. */
+  /** Set when the relay holds the request for this reason. */
   data?: { reason: RefusalReason };
 }
 
-/** A request that cannot be answered. */
+/** A request that cannot be processed. */
 export class InvalidRequest extends Error {
   readonly code: number;
-  /** Of HTTP, where nothing of the body is answered. */
+  /** The HTTP status, where nothing in the body is answered. */
   readonly status: number;
 
   constructor(why: string, code: number = errorCodes.params, status = 400) {
@@ -61,7 +61,7 @@ export class InvalidRequest extends Error {
   }
 }
 
-/** @returns undefined for what is no JSON. */
+/** @returns undefined for invalid JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -81,7 +81,7 @@ export function writeOrder(from: Address, { kind, transaction }: SigningOrder): 
 const kinds: readonly SigningKind[] = ["deploy", "update", "operate", "cancellation", "grant"];
 const members = ["kind", "from", "to", "data", "chainId", "nonce", "value", "gas"];
 
-/** @throws InvalidRequest naming the member that is not what it has to be. Nothing is guessed, and nothing more is taken. */
+/** @throws InvalidRequest naming the invalid member. Nothing is guessed, and no other member is accepted. */
 export function readOrder(given: unknown): SigningOrder & { wallet: Address } {
   if (typeof given !== "object" || given === null || Array.isArray(given))
     throw new InvalidRequest("an object is wanted");
@@ -96,7 +96,7 @@ export function readOrder(given: unknown): SigningOrder & { wallet: Address } {
     return value;
   };
   const amount = (name: string) => BigInt(string(name, /^0x[0-9a-fA-F]{1,64}$/));
-  // Up to 52 bits: exact as a number.
+  // Up to 52 bits, so exact as a number.
   const whole = (name: string) => Number(string(name, /^0x[0-9a-fA-F]{1,13}$/));
   const address = (name: string) => string(name, /^0x[0-9a-fA-F]{40}$/).toLowerCase() as Address;
   const kind = kinds.find((candidate) => candidate === order["kind"]);

@@ -6,21 +6,21 @@ import type { SigningPolicy } from "./rules.ts";
 import { encodeTransaction, type Signer } from "./signer.ts";
 import type { SignerConfig } from "./signer-config.ts";
 
-/** The wallets of one chain and what they may sign. */
+/** The wallets of one chain and their signing policy. */
 export interface Keyring {
   chain: string;
   policy: SigningPolicy;
   signers: readonly Signer[];
 }
 
-/** The wallets of each chain: keys, then key files; or those of the Web3Signer behind this process. */
+/** The wallets of each chain: from keys, then from key files; or those of the Web3Signer behind this process. */
 export async function openKeyrings({ chains, web3Signer }: SignerConfig, log: Logger): Promise<Keyring[]> {
-  // What few installations need is not loaded for all.
+  // Imported on demand, since few installations need it.
   const { web3Signer: open } = web3Signer ? await import("./signer-client.ts") : {};
   return await Promise.all(
     chains.map(async ({ chain, policy, keys, keystores }) => {
       if (web3Signer && open) {
-        // The server has looked at the rules before it asks.
+        // The server checks the rules before it asks this backend.
         const backend = open(web3Signer, () => policy, log, true);
         return { chain, policy, signers: backend.walletsOf(policy.chainId, policy.wallets) };
       }
@@ -31,7 +31,7 @@ export async function openKeyrings({ chains, web3Signer }: SignerConfig, log: Lo
   );
 }
 
-/** @returns a wallet whose key lies in this process; it signs whatever it is asked to. */
+/** @returns a wallet whose key is in this process; it signs any order. */
 export function keySigner(key: Hex): Signer {
   return {
     address: privateKeyToAddress(key).toLowerCase() as Address,

@@ -34,14 +34,14 @@ export function openKeystores(files: readonly { path: string; passwordFile: stri
 /**
  * The private key in a V3 key file (Web3 Secret Storage, scrypt).
  *
- * @throws Error for another format or a wrong password; the text holds neither.
+ * @throws Error for another format or a wrong password; its text contains neither key nor password.
  */
 export function decryptKeystore(json: string, password: string): Hex {
   const parsed = keystoreFile.safeParse(readJson(json));
   if (!parsed.success) throw new Error("not a V3 key file with scrypt and aes-128-ctr");
   const { ciphertext, cipherparams, kdfparams, mac } = parsed.data.crypto;
   const { n, r, p, dklen, salt } = kdfparams;
-  // Node's own cap is 32 MiB; key files commonly ask for 256.
+  // Node's default limit is 32 MiB; key files commonly need 256.
   const options = { N: n, r, p, maxmem: 256 * n * r };
   const derived = scryptSync(Buffer.from(password, "utf8"), Buffer.from(salt, "hex"), dklen, options);
   const sealed = Buffer.from(ciphertext, "hex");

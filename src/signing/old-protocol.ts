@@ -5,8 +5,8 @@ import { errorCodes, mostRequests, parseJson, type RpcError } from "./json-rpc.t
 import { signatureIn } from "./signer.ts";
 
 /*
- * What processes of version 0.2.0 ask the signer, translated into JSON-RPC. Once no upgrade begins at that version, it can be deleted
- * with its test and its lines in signer-server.ts.
+ * Translates the requests of processes of version 0.2.0 into JSON-RPC. Once no upgrade starts from that version, this file
+ * can be deleted, with its test and its lines in signer-server.ts.
  *
  *   POST /v1/sign      an order        200 {"signature":"0x…","hash":"0x…"}; 403 {"refused":"…","reason":"roles"}; 400, 503
  *   POST /v1/sign-many {"orders":[…]}  200 {"answers":[{"status":200,"signature":"0x…","hash":"0x…"},…]}, in their order
@@ -48,7 +48,7 @@ async function answer(order: unknown, sign: Sign): Promise<OldAnswer> {
   return { status: code === errorCodes.unavailable ? 503 : 500, body: { error: message } };
 }
 
-/** What was no order then is none now. */
+/** An invalid order stays invalid. */
 function asParameter(order: unknown): unknown {
   if (typeof order !== "object" || order === null || Array.isArray(order)) return order;
   const given: Record<string, unknown> = { ...order };
@@ -62,7 +62,7 @@ function asParameter(order: unknown): unknown {
       ? { gasPrice: amount(maxFeePerGas) }
       : { maxFeePerGas: amount(maxFeePerGas), maxPriorityFeePerGas: amount(maxPriorityFeePerGas) };
   const amounts = { chainId: whole(chainId), nonce: whole(nonce), value: amount(value), gas: amount(gas), ...fees };
-  // Members of today's orders were none of those.
+  // Old orders did not have these members.
   const isOdd = "from" in rest || "gasPrice" in rest || (legacy !== undefined && !("gasPrice" in fees));
   return { ...rest, ...(isOdd ? { odd: true } : {}), from: wallet, ...amounts };
 }

@@ -1,7 +1,7 @@
 import { type AbiParameter, decodeAbiParameters, encodeAbiParameters, type Hex, toFunctionSelector } from "viem";
 import { parseAbiParameters } from "viem/utils";
 
-/** What the operator of product contracts is called for: to deploy one, and to act on one. */
+/** The functions of the operator of product contracts that may be called: to deploy a contract, and to act on one. */
 export const operatorSelectors = {
   deployERC721: "0x28cfc8db",
   deployERC1155: "0x65bcd503",
@@ -11,7 +11,9 @@ export const operatorSelectors = {
 
 const updateSignature = "update((string,bool,bool,uint256,address),(bytes32,address[],bool)[],bool)";
 const updateSelector = toFunctionSelector(updateSignature);
-/** What the operator calls of a product contract for the service: nothing of its owner or roles. */
+/**
+ * The functions of a product contract that the operator calls for the service: none changes its owner or grants a role.
+ */
 const productSelectors = new Set<Hex>(
   [
     updateSignature,
@@ -42,22 +44,22 @@ const deployParameters = parseAbiParameters([
 ]);
 const updateParameters = parseAbiParameters(["Runtime runtime, Roles[] roles, bool exit", ...structs]);
 
-/** One thing that a call of the operator does. */
+/** One action of an operator's call. */
 export interface OperatorAct {
   /** The intent's name. */
   name: Hex;
-  /** It calls nothing else of a product contract than a mint, an update, a burn or a transfer. */
+  /** It calls only a mint, an update, a burn or a transfer of a product contract. */
   known: boolean;
-  /** It sets a list of roles of a contract that stands, empty ones too, or ends the service's rights on it. */
+  /** It sets a role list of an existing contract, even an empty one, or ends the service's rights on it. */
   handsOutRights: boolean;
 }
 
 /**
- * What a call of the operator does, each part of a batch for itself.
+ * The actions of an operator's call, one per part of a batch.
  *
  * @param data lower case.
- * @throws Error for a call that is not written as an encoder writes it: two decoders could read two things in it, and
- *   what counts is what the contract reads.
+ * @throws Error for a call that differs from its canonical encoding: two decoders could read it differently, and what
+ *   counts is how the contract reads it.
  */
 export function readOperatorCall(data: Hex): readonly OperatorAct[] {
   const bytes: Hex = `0x${data.slice(10)}`;
@@ -73,7 +75,7 @@ export function readOperatorCall(data: Hex): readonly OperatorAct[] {
     }
     default: {
       const [name] = decodeExactly(deployParameters, bytes);
-      // Lists of a contract that is only being made give rights on nothing that is anybody's yet.
+      // Role lists of a contract that is only being created give no rights on anything that anybody owns yet.
       return [{ name, known: true, handsOutRights: false }];
     }
   }

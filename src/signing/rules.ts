@@ -2,30 +2,30 @@ import type { Address, Hex } from "viem";
 import { operatorSelectors, readOperatorCall } from "./operator-calls.ts";
 import type { Signer, SigningOrder } from "./signer.ts";
 
-/** What the wallets of one chain may sign, in the eyes of whoever holds their keys. */
+/** What the wallets of one chain may sign, as enforced by the holder of their keys. */
 export interface SigningPolicy {
   chainId: number;
-  /** Nothing is ever signed with a higher fee per gas. */
+  /** Nothing is signed with a higher fee per gas. */
   maxFeeWei: bigint;
   /**
-   * Factories that may be called, lower case. Null where the caller has compared the factory with the request's own:
-   * in the process that accepted the request.
+   * Factories that may be called, lower case. Null in the process that accepted the request: it has compared the
+   * factory with the request's own.
    */
   factories: readonly Address[] | null;
-  /** Operators of product contracts that may be called, lower case; null as `factories`. */
+  /** Operators of product contracts that may be called, lower case; null as for `factories`. */
   operators: readonly Address[] | null;
-  /** All wallets of the chain here, lower case: the only ones that can be given the right to deploy. */
+  /** All wallets of the chain here, lower case: only these can be given the right to deploy. */
   wallets: readonly Address[];
   /**
-   * Whether lists of roles, and the end of the service's rights, are signed for product contracts. Whoever asks for a signature
-   * can name any contract, and those rights outlast whatever is done about it afterwards.
+   * Whether role lists, and the end of the service's rights, are signed for product contracts. A caller can name any
+   * contract, and these rights outlast anything done about it afterwards.
    */
   roles: boolean;
-  /** What the transactions of one day (UTC) may cost at most, in wei; null where nobody counts: in the process that asks. */
+  /** Maximum cost of one day's transactions (UTC), in wei; null in the process that asks, which does not count. */
   dayWei: bigint | null;
 }
 
-/** Osaka's limit for one transaction (EIP-7825); chains without it have it as a sane bound. */
+/** Osaka's gas limit per transaction (EIP-7825); a reasonable bound for chains without it. */
 export const maxTransactionGas = 16_777_216n;
 
 /** `deploy(bytes32,address,bytes)` of the factory. */
@@ -37,10 +37,10 @@ export const grantSelector = "0x2f2ff15d";
 /** keccak256 of `RELAYER_ROLE`. */
 export const relayerRole = "0xe2b7fb3b832174769106daebcfd6d1970523240dda11281102db9363b83b0dc4";
 
-/** What a refusal is about, where whoever asked can do something with it. */
+/** The reason of a refusal, where the caller can act on it. */
 export type RefusalReason = "roles" | "day";
 
-/** An order that the rules forbid. The text names the rule and holds no secret. */
+/** An order that the rules forbid. The text names the rule and contains no secret. */
 export class SigningRefused extends Error {
   override readonly name = "SigningRefused";
   readonly reason: RefusalReason | null;
@@ -52,11 +52,11 @@ export class SigningRefused extends Error {
 }
 
 /**
- * The rules of signing: a deployment by a factory, a configuration update of a collection, a call of the operator of
- * product contracts, a transfer of nothing to oneself, or the right to deploy for another wallet of this installation. No value, no other chain, no fee over
- * the operator's cap, whoever asks.
+ * The signing rules. Allowed are a deployment by a factory, a configuration update of a collection, a call of the
+ * operator of product contracts, an empty transaction to the sender itself, and the right to deploy for another wallet
+ * of this installation. No value, no other chain and no fee above the operator's cap, whoever asks.
  *
- * @param admin the order came from an operator's command, which alone may hand out roles.
+ * @param admin the order came from an operator's command, which alone may grant roles.
  * @throws SigningRefused naming the rule that it breaks.
  */
 export function checkOrder(policy: SigningPolicy, sender: Address, order: SigningOrder, admin = false): void {
@@ -91,11 +91,11 @@ export function checkOrder(policy: SigningPolicy, sender: Address, order: Signin
       if (selector !== updateSelector) deny(`call ${selector} of a collection`);
       return;
     case "operate":
-      // Which contracts it acts on, and that no money moves, is bound by the operator itself.
+      // The operator contract itself restricts the contracts that it acts on, and moves no money.
       if (!isOperator) deny(`${to} is no operator of this signer`);
       if (!(Object.values(operatorSelectors) as string[]).includes(selector)) deny(`call ${selector} of the operator`);
       for (const { name, known, handsOutRights } of actsOf(data as Hex)) {
-        // A request's name is a UUID, padded in front.
+        // A request's name is a UUID, left-padded.
         if (!/^0x0{32}[0-9a-f]{32}$/.test(name)) deny("its name is the one of no request");
         if (!known) deny("the operator calls nothing of a product contract but mints, updates, burns and transfers");
         if (handsOutRights && !policy.roles) deny(rolesRefused, "roles");
@@ -112,7 +112,7 @@ export function checkOrder(policy: SigningPolicy, sender: Address, order: Signin
   }
 }
 
-/** A wallet under the rules of signing. @param admin what it is asked for comes from an operator's command. */
+/** A wallet that enforces the signing rules. @param admin its orders come from an operator's command. */
 export function underRules(signer: Signer, policy: SigningPolicy, admin: boolean): Signer {
   return {
     ...signer,
@@ -123,7 +123,7 @@ export function underRules(signer: Signer, policy: SigningPolicy, admin: boolean
   };
 }
 
-/** Why a list of roles is not signed, and what changes that. */
+/** Why a role list is not signed, and what changes that. */
 export const rolesRefused =
   "neither lists of roles nor the end of the service's rights are signed here (SIGN_ROLES_<CHAIN>)";
 
@@ -139,7 +139,7 @@ function actsOf(data: Hex) {
   }
 }
 
-/** The whole call that lets a wallet deploy. */
+/** The complete call that allows a wallet to deploy. */
 function grantCall(wallet: Address): string {
   return `${grantSelector}${relayerRole.slice(2)}${wallet.slice(2).toLowerCase().padStart(64, "0")}`;
 }

@@ -29,24 +29,24 @@ export interface SignerAccess {
 export interface Web3SignerAccess {
   url: string;
   /**
-   * `sign`: `POST /api/v1/eth1/sign/{public key}`, a signature over the bytes that are given.
-   * `transaction`: JSON-RPC `eth_signTransaction`, as our signer is asked.
+   * `sign`: `POST /api/v1/eth1/sign/{public key}`, a signature over the given bytes. `transaction`: JSON-RPC
+   * `eth_signTransaction`, as for our signer.
    */
   method: "sign" | "transaction";
-  /** For each question. A key in a vault or a security module takes a network's round trips. */
+  /** Per request. A key in a vault or a security module takes network round trips. */
   timeoutMs: number;
 }
 
-/** A signer of our own signs in a millisecond; this is for a machine that is busy, and for one that hangs. */
+/** Our own signer signs in a millisecond; this allows for a busy machine, and ends the wait for one that hangs. */
 const ownTimeoutMs = 2_000;
-/** The largest signed transaction in hex, with room; a batch of them is no larger. */
+/** The largest signed transaction in hex, with a margin; a batch of them is no larger. */
 const answerBytes = 400_000;
-/** Kept connections to one endpoint. */
+/** Keep-alive connections to one endpoint. */
 const connections = 8;
 
 /**
- * The signer's own process (src/processes/signer.ts), asked over its socket. Its wallets are those that are configured, and it
- * keeps the rules itself.
+ * The signer's own process (src/processes/signer.ts), called over its socket. Its wallets are the configured ones, and
+ * it enforces the rules itself.
  */
 export function signerProcess({ endpoint, token }: SignerAccess, log: Logger): SigningBackend {
   const { walletOf, ...backend } = openClient({ endpoint, token, method: "transaction", timeoutMs: ownTimeoutMs }, log);
@@ -54,10 +54,10 @@ export function signerProcess({ endpoint, token }: SignerAccess, log: Logger): S
 }
 
 /**
- * A Web3Signer (https://docs.web3signer.consensys.io), which keeps keys in files, vaults, security modules or at cloud
- * key services. It signs whatever it is asked to, so the rules are kept here, in front of it.
+ * A Web3Signer (https://docs.web3signer.consensys.io), which keeps keys in files, vaults, security modules or cloud key
+ * services. It signs anything, so the rules are enforced here, in front of it.
  *
- * @param policyOf the rules of a chain. @param admin what is asked comes from an operator's command.
+ * @param policyOf the rules of a chain. @param admin orders come from an operator's command.
  */
 export function web3Signer(
   { url, method, timeoutMs }: Web3SignerAccess,
@@ -71,21 +71,22 @@ export function web3Signer(
   return { kind: "web3signer", ...backend, walletsOf, wallets: ({ id, relay }) => walletsOf(id, relay.wallets) };
 }
 
-/** A Web3Signer wants no token. */
+/** A Web3Signer needs no token. */
 type Access = Omit<Web3SignerAccess, "url"> & { endpoint: Endpoint; token: Token | null };
 
 /**
- * The client of both. Our signer is as much ours as this process, so the sender is recovered from a wallet's first signature, and
- * from the first one after any trouble; a Web3Signer's is recovered each time. Of each answer `signChecked` compares which
- * transaction was signed. What our signer is asked for in one moment goes in one batch; a Web3Signer takes none.
+ * The client of both. Our signer belongs to the same installation as this process, so the sender is recovered from a
+ * wallet's first signature, and from the first one after any fault; for a Web3Signer it is recovered every time.
+ * `signChecked` compares each answer with the transaction to be signed. Simultaneous calls to our signer share a batch;
+ * a Web3Signer accepts none.
  */
 function openClient({ endpoint, token, method, timeoutMs }: Access, log: Logger) {
   const { ask, close } = openAsking(endpoint, timeoutMs);
   const where = "socketPath" in endpoint ? endpoint.socketPath : new URL(endpoint.url).origin;
   const health = new SignerHealth(log, where, () => expectOk("GET", paths.upcheck));
-  /** Read when it is needed: the signer makes the file at its first start. */
+  /** Read on demand: the signer creates the file at its first start. */
   let bearer: string | null = null;
-  /** Public keys of 64 bytes by address; asked for again when one is missing. */
+  /** 64-byte public keys by address; fetched again when one is missing. */
   let publicKeys = new Map<string, Hex>();
   const proven = new Set<Address>();
 
@@ -102,7 +103,7 @@ function openClient({ endpoint, token, method, timeoutMs }: Access, log: Logger)
 
   async function expectOk(verb: "GET" | "POST", path: string, body = ""): Promise<string> {
     const answer = await ask(verb, path, headers(), body);
-    // A Web3Signer understands what our signer is asked, and would sign it without any rule.
+    // A Web3Signer understands requests for our signer, and would sign them without any rule.
     if (answer.status === 200 && token && !answer.keepsRules)
       throw new SignerError(
         "wrong_answer",
@@ -110,7 +111,7 @@ function openClient({ endpoint, token, method, timeoutMs }: Access, log: Logger)
       );
     if (answer.status === 200) return answer.body.trim();
     if (answer.status === 401) {
-      // It may have been changed since.
+      // The token may have changed since it was read.
       bearer = null;
       throw new SignerError("unauthorized", "401");
     }
@@ -209,7 +210,7 @@ function openClient({ endpoint, token, method, timeoutMs }: Access, log: Logger)
   };
 }
 
-/** What an answer of JSON-RPC has, or the error that it is. */
+/** The result in a JSON-RPC answer, or its error as a `SignerError`, which is returned. */
 function resultOf(answer: unknown): unknown {
   const { result, error } = (answer ?? {}) as { result?: unknown; error?: Partial<RpcError> };
   if (!error) return result;
@@ -222,8 +223,9 @@ function resultOf(answer: unknown): unknown {
 }
 
 /**
- * @param timeoutMs from a question to the end of its answer.
- * @returns what asks the endpoint, each time with at most one connection and within the bounds. @throws SignerError `unreachable`.
+ * @param timeoutMs from the request to the end of its answer.
+ * @returns functions that call the endpoint over a bounded number of connections, and close them. @throws SignerError
+ *   `unreachable`.
  */
 function openAsking(endpoint: Endpoint, timeoutMs: number) {
   const tls = "url" in endpoint && endpoint.url.startsWith("https:");
@@ -243,13 +245,13 @@ function openAsking(endpoint: Endpoint, timeoutMs: number) {
     const headers = { ...given, "content-length": String(Buffer.byteLength(body)) };
     return new Promise((done, failed) => {
       let isOver = false;
-      // A connection that breaks within an answer fails both the request and the reading: the question is repeated once.
+      // A connection that breaks within an answer fails both the request and the reading: the call is repeated once.
       const fail = (error: NodeJS.ErrnoException) => {
         if (isOver) return;
         isOver = true;
         clearTimeout(timer);
         const isClosed = request.reusedSocket && ["ECONNRESET", "EPIPE"].includes(error.code ?? "");
-        // A kept connection turned out to be closed. Asking once more is safe: signing has no effects.
+        // A keep-alive connection had been closed. Repeating the call is safe: signing has no side effects.
         if (isClosed && !isRepeated) done(ask(method, path, given, body, true));
         else failed(new SignerError("unreachable", error.code ?? shown(error.message)));
       };

@@ -10,37 +10,37 @@ import type { SigningPolicy } from "./rules.ts";
 import type { Web3SignerAccess } from "./signer-client.ts";
 
 /*
- * What the signer's process reads of its environment. It has a small reader of its own: that of the service
- * (src/config/config.ts) loads four times the memory that signing takes, and wants a database.
+ * The environment of the signer's process. It has a small reader of its own: the service's reader
+ * (src/config/config.ts) loads four times the memory that signing takes, and needs a database.
  */
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** What a chain's wallets sign with. */
+/** The keys of a chain's wallets, and their policy. */
 export interface ChainKeys {
   /** Lower case. */
   chain: string;
   policy: SigningPolicy;
   keys: readonly Hex[];
-  /** V3 key files and where their password lies. */
+  /** V3 key files and the files with their passwords. */
   keystores: readonly { path: string; passwordFile: string }[];
 }
 
 export interface SignerConfig {
   listen: Endpoint;
-  /** Of the socket: 0600, or 0660 where those who ask are another user of its group. */
+  /** The socket's mode: 0600, or 0660 where the callers run as another user of its group. */
   socketMode: number;
   token: string;
   adminToken: string;
-  /** Where it keeps what it has signed today. */
+  /** The file that records what was signed today. */
   spendingFile: string;
   chains: readonly ChainKeys[];
-  /** Keys that lie elsewhere; the rules are kept here all the same. */
+  /** Keys that are kept elsewhere; the rules are enforced here all the same. */
   web3Signer: Web3SignerAccess | null;
   logLevel: string;
 }
 
-/** @throws Error naming the first variable that is missing or wrong. Secrets are never in its text. */
+/** @throws Error naming the first variable that is missing or invalid. Its text never contains a secret. */
 export function loadSignerConfig(env: Env = process.env): SignerConfig {
   const dataDir = resolve(env["MINTYARD_DATA_DIR"]?.trim() || ".mintyard");
   const web3Signer = readWeb3Signer(env);
@@ -60,7 +60,7 @@ export function loadSignerConfig(env: Env = process.env): SignerConfig {
   };
 }
 
-/** @throws Error for another address than http(s), or an unknown method. */
+/** @throws Error for an address that is not http(s), or an unknown method. */
 export function readWeb3Signer(env: Env): Web3SignerAccess | null {
   const url = env["WEB3SIGNER_URL"]?.trim().replace(/\/+$/, "");
   if (!url) return null;
@@ -68,13 +68,13 @@ export function readWeb3Signer(env: Env): Web3SignerAccess | null {
     throw new Error("WEB3SIGNER_URL: http://… or https://… is wanted");
   const method = readWord(env, "WEB3SIGNER_METHOD", ["sign", "transaction"], "sign");
   const timeoutMs = Number(env["WEB3SIGNER_TIMEOUT_MS"]?.trim() || 5_000);
-  // The wallet's row is locked meanwhile.
+  // The wallet's row is locked during a request.
   if (!(Number.isSafeInteger(timeoutMs) && timeoutMs > 0 && timeoutMs <= 10_000))
     throw new Error("WEB3SIGNER_TIMEOUT_MS: a number from 1 to 10000 is wanted");
   return { url, method, timeoutMs };
 }
 
-/** Private keys of a list, as they stand in a variable or a file. @throws Error naming the variable. */
+/** Private keys from a list in a variable or a file. @throws Error naming the variable. */
 export function parseKeys(name: string, text: string): Hex[] {
   return text
     .split(/[\s,]+/)
@@ -98,7 +98,7 @@ export function parseAddresses(name: string, text: string | undefined): Address[
 
 const keyVariable = /^RELAYER_(?:KEY_FILE|KEYSTORE_PASSWORD_FILE|KEYSTORE|KEY|ADDRESS)_([A-Z0-9_]+)$/;
 
-/** The chains that have wallets: this process knows no endpoint of theirs. */
+/** The chains that have wallets; this process knows none of their endpoints. */
 function suffixes(env: Env): string[] {
   const named = Object.keys(env).flatMap((name) => {
     const suffix = keyVariable.exec(name)?.[1];
@@ -141,12 +141,14 @@ function loadChainKeys(env: Env, suffix: string, keysElsewhere: boolean): ChainK
   };
 }
 
-/** Whether lists of roles are signed: on a local chain, or where the operator says so. @throws Error naming the variable. */
+/**
+ * Whether role lists are signed: on a local chain, or where the operator enables it. @throws Error naming the variable.
+ */
 export function readSignsRoles(env: Env, suffix: string): boolean {
   return readSwitch(env, `SIGN_ROLES_${suffix}`, readSwitch(env, `LOCAL_${suffix}`, false));
 }
 
-/** Without a limit of its own: what the relay may spend in a day. */
+/** The day's limit; by default, what the relay may spend in a day. */
 function readDay(env: Env, suffix: string, chainId: number): bigint {
   for (const name of [`SIGNER_DAY_${suffix}`, `BUDGET_CHAIN_DAY_${suffix}`]) {
     const text = env[name]?.trim();
@@ -166,11 +168,11 @@ function readMaxFee(env: Env, suffix: string, chainId: number): bigint {
 
 /** Requests keep the factory or operator that they were accepted with, so earlier ones may still be called. */
 function readAddresses(env: Env, ...names: string[]): Address[] {
-  // Of operators the block that they were deployed in may stand behind, for API and worker.
+  // For API and worker, an operator's address may be followed by the block of its deployment.
   return names.flatMap((name) => parseAddresses(name, env[name]?.replaceAll(/:\d+/g, "")));
 }
 
-/** The token, made at the first start when none is given. */
+/** The token; created at the first start when none is given. */
 function ownToken(token: Token): string {
   if ("file" in token) {
     mkdirSync(dirname(token.file), { recursive: true, mode: 0o700 });

@@ -23,9 +23,9 @@ import { SignerError } from "./trouble.ts";
 
 export interface SignerServerOptions {
   keyrings: readonly Keyring[];
-  /** Whoever sends it may have deployments, updates and empty transactions signed. */
+  /** Callers with this token can have deployments, updates and empty transactions signed. */
   token: string;
-  /** Whoever sends it may have roles granted too. */
+  /** Callers with this token can also have roles granted. */
   adminToken: string;
   spending: DaySpending;
   log: Logger;
@@ -38,10 +38,13 @@ interface HttpAnswer {
   body: unknown;
 }
 
-/** Time for a whole request, in milliseconds; it comes from the same machine. */
+/** Time limit of a whole request, in milliseconds; it comes from the same machine. */
 const requestMs = 5_000;
 
-/** Answers what json-rpc.ts describes. Each signature is logged, each refusal too (a repeated one once a minute), no key ever. */
+/**
+ * Serves the protocol of json-rpc.ts. Each signature and each refusal is logged (a repeated one once a minute), never a
+ * key.
+ */
 export function createSignerServer(given: SignerServerOptions): Server {
   const options = { ...given, logOnce: new LogOnce(given.log) };
   const server = createServer(
@@ -87,7 +90,7 @@ async function handle(options: Answering, request: IncomingMessage): Promise<Htt
   }
 }
 
-/** Each request of a batch for itself: one that is refused leaves the others alone. */
+/** Answers each request of a batch on its own: a refused one does not affect the others. */
 async function answerAll(options: Answering, text: string, admin: boolean): Promise<unknown> {
   const asked = parseJson(text);
   if (asked === undefined) throw new InvalidRequest("JSON is wanted", errorCodes.parse);
@@ -99,7 +102,7 @@ async function answerAll(options: Answering, text: string, admin: boolean): Prom
 
 async function answer(options: Answering, request: unknown, admin: boolean) {
   const { id: given, method, params } = (request ?? {}) as Record<string, unknown>;
-  // Nothing else is repeated in an answer: what is nested deep enough can be read and not written.
+  // No other value is echoed: deeply nested input can be parsed but not serialized.
   const id = typeof given === "string" || typeof given === "number" ? given : null;
   const [parameter] = Array.isArray(params) && params.length < 2 ? (params as unknown[]) : [];
   try {
@@ -121,21 +124,21 @@ async function sign({ keyrings, spending, log, logOnce }: Answering, parameter: 
     if (!keyring || !signer) throw new SigningRefused(`no key of ${wallet} for chain ${transaction.chainId}`);
     checkOrder(keyring.policy, wallet, order, admin);
     const { dayWei } = keyring.policy;
-    // Counted before it is signed: what fails after this cost nothing, and counts all the same.
+    // Counted before signing: an order that fails after this cost nothing, but counts all the same.
     if (dayWei !== null && !spending.take(wallet, transaction, dayWei)) throw new SigningRefused(dayRefused, "day");
     const { raw, hash } = await signChecked(signer, order);
     log.info({ ...context, to: transaction.to, hash }, "signed");
     return raw;
   } catch (error) {
     if (!(error instanceof SigningRefused)) throw error;
-    // The same order comes again with every round, until somebody mends it.
+    // The same order comes again in every round until somebody fixes the cause.
     const cause = `${context.chain} ${wallet} ${kind} ${error.message}`;
     logOnce.write("error", cause, { ...context, to: transaction.to, rule: error.message }, "signing refused");
     throw error;
   }
 }
 
-/** Of all chains, unless one is named. */
+/** The wallets of all chains, unless one is named. */
 function accounts({ keyrings }: Answering, parameter: unknown): string[] {
   const { chainId } = (parameter ?? {}) as { chainId?: unknown };
   const asked = keyrings.filter(({ policy }) => chainId === undefined || policy.chainId === Number(chainId));
@@ -154,7 +157,7 @@ async function readBody(request: IncomingMessage): Promise<string> {
   return (await readAtMost(request, mostBytes, tooLarge)).toString("utf8");
 }
 
-/** Compared as digests, in a time that tells nothing of the token. */
+/** Compares digests in constant time, which reveals nothing about the token. */
 function isBearer(request: IncomingMessage, token: string): boolean {
   const digest = (text: string) => createHash("sha256").update(text).digest();
   return timingSafeEqual(digest(request.headers.authorization ?? ""), digest(`Bearer ${token}`));
@@ -162,7 +165,7 @@ function isBearer(request: IncomingMessage, token: string): boolean {
 
 function asRpcError(error: unknown, log: Logger): RpcError {
   if (error instanceof InvalidRequest) return { code: error.code, message: error.message };
-  // Behind this process: a Web3Signer.
+  // From a Web3Signer behind this process.
   if (error instanceof SignerError) return { code: errorCodes.unavailable, message: error.message };
   if (error instanceof SigningRefused) {
     const { message, reason } = error;
@@ -172,12 +175,12 @@ function asRpcError(error: unknown, log: Logger): RpcError {
   return { code: errorCodes.internal, message: "the signer failed; its log says why" };
 }
 
-/** A string goes out as plain text, all else as JSON. */
+/** Sends a string as plain text, all else as JSON. */
 function reply(response: ServerResponse, { status, body }: HttpAnswer): void {
   if (response.destroyed) return;
   const isText = typeof body === "string";
   const text = isText ? body : JSON.stringify(body);
-  // What was not read of a request is not read any more.
+  // The rest of such a request is not read.
   if (status === 413 || status === 401) response.setHeader("connection", "close");
   response
     .writeHead(status, {

@@ -1,10 +1,10 @@
 import type { Address, Hash, Hex } from "viem";
 import { fromRlp, keccak256, recoverAddress, serializeTransaction } from "viem/utils";
 
-/** What a signature is for; what each may hold is in rules.ts. */
+/** The purpose of a signature; rules.ts has the rules of each. */
 export type SigningKind = "deploy" | "update" | "operate" | "cancellation" | "grant";
 
-/** A transaction without access list, of EIP-1559 unless it says otherwise. Amounts in wei. */
+/** A transaction without access list, by default of EIP-1559. Amounts in wei. */
 export interface Unsigned {
   chainId: number;
   nonce: number;
@@ -14,11 +14,11 @@ export interface Unsigned {
   gas: bigint;
   maxFeePerGas: bigint;
   maxPriorityFeePerGas: bigint;
-  /** Of before EIP-1559, for a chain that takes no other (EIP-155); both fees are its price. */
+  /** A legacy transaction (EIP-155), for a chain without EIP-1559; both fees are its gas price. */
   legacy?: boolean;
 }
 
-/** What a wallet is asked to sign. */
+/** An order to sign a transaction. */
 export interface SigningOrder {
   kind: SigningKind;
   transaction: Unsigned;
@@ -29,17 +29,18 @@ export interface Signer {
   /** Lower case. */
   readonly address: Address;
   /**
-   * @returns r, s and v of 65 bytes, or the transaction as it was signed elsewhere. Two signatures of one order may differ.
+   * @returns r, s and v in 65 bytes, or the transaction as it was signed elsewhere. Two signatures of one order may
+   *   differ.
    * @throws SignerError when it does not sign.
    */
   sign(order: SigningOrder): Promise<Hex | { raw: string }>;
-  /** The key lies in this process, so its signatures are its own. What came from elsewhere is looked at. */
+  /** The key is in this process, so its signatures need no check. Those from elsewhere are checked. */
   inProcess?: true;
-  /** Its signatures were looked at since it was last in trouble. Doing that takes four times as long as signing. */
+  /** A signature was checked since its last fault. The check takes four times as long as signing. */
   readonly proven?: boolean;
-  /** Called when what came was checked and is this wallet's signature. */
+  /** Called when an answer was checked and is this wallet's signature. */
   trust?(): void;
-  /** Called when what came was no signature of this wallet. */
+  /** Called when an answer was not a signature of this wallet. */
   distrust?(why: string): Error;
 }
 
@@ -63,9 +64,10 @@ export function encodeTransaction(transaction: Unsigned, signature?: Signature):
 }
 
 /**
- * Signs a transaction and makes sure that the chain will take it for this wallet's.
+ * Signs a transaction and makes sure that the chain will accept it as this wallet's.
  *
- * @throws Error for a signature of another key or under another transaction, or with a high s (EIP-2): such bytes must not be stored.
+ * @throws Error for a signature by another key or of another transaction, or with a high s (EIP-2): such bytes must not
+ *   be stored.
  */
 export async function signChecked(signer: Signer, order: SigningOrder): Promise<{ raw: Hex; hash: Hash }> {
   const given = await signer.sign(order);
@@ -75,9 +77,9 @@ export async function signChecked(signer: Signer, order: SigningOrder): Promise<
   if (!signature) throw distrust(isSignature ? "gave no signature of 65 bytes" : "gave no signed transaction");
   if (BigInt(signature.s) > halfOrder) throw distrust("gave a signature with a high s");
   if (signature.yParity !== 0 && signature.yParity !== 1) throw distrust("gave a signature with an unknown v");
-  // Encoding and hashing take as long as signing does, so nothing is encoded twice.
+  // Encoding and hashing take as long as signing, so nothing is encoded twice.
   const raw = encodeTransaction(order.transaction, signature);
-  // Any other field, order or addition shows.
+  // Detects any other field, order or addition.
   if (!isSignature && given.raw.toLowerCase() !== raw.toLowerCase())
     throw distrust("signed another transaction than it was asked for");
   if (!signer.inProcess && !signer.proven) {
@@ -89,14 +91,17 @@ export async function signChecked(signer: Signer, order: SigningOrder): Promise<
   return { raw, hash: keccak256(raw) };
 }
 
-/** Of 65 bytes. v is 27 or 28, or the parity itself. */
+/** Splits 65 bytes. v is 27 or 28, or the parity itself. */
 function partsOf(signature: Hex): Signature | null {
   if (!/^0x[0-9a-f]{130}$/i.test(signature)) return null;
   const v = Number.parseInt(signature.slice(130), 16);
   return { r: `0x${signature.slice(2, 66)}`, s: `0x${signature.slice(66, 130)}`, yParity: v >= 27 ? v - 27 : v };
 }
 
-/** The last three fields of a signed transaction, of EIP-1559 or legacy (EIP-155). What comes before them is not looked at. */
+/**
+ * The last three fields of a signed transaction, of EIP-1559 or legacy (EIP-155). The fields before them are not
+ * checked.
+ */
 export function signatureIn(raw: string): Signature | null {
   const isTyped = raw.startsWith("0x02");
   try {
@@ -109,7 +114,7 @@ export function signatureIn(raw: string): Signature | null {
   }
 }
 
-/** A list of RLP is none, whatever it has in it. */
+/** False for an RLP list, whatever it contains. */
 function isWord(part: unknown): part is Hex {
   return typeof part === "string" && /^0x([0-9a-f]{2}){1,32}$/i.test(part);
 }

@@ -3,30 +3,30 @@ import type { Logger } from "../telemetry/log.ts";
 import type { Signer } from "./signer.ts";
 import { SignerError, type SignerTrouble, signerActions } from "./trouble.ts";
 
-/** Where the wallets of this process sign. */
+/** The signing service for the wallets of this process. */
 export interface SigningBackend {
   readonly kind: "in_process" | "signer" | "web3signer";
-  /** The wallets of a chain, the first one being the admin of its collections. */
+  /** The wallets of a chain, of which the first is the admin of its collections. */
   wallets(chain: Chain): Signer[];
-  /** What is wrong with it; null when nothing is known to be. Asks it when nothing was heard of it lately. */
+  /** Its current trouble; null when none is known. Calls it if it has not answered lately. */
   check(): Promise<SignerTrouble | null>;
   /**
-   * Before requests are simulated, which somebody then has to sign.
+   * Called before requests are simulated that then need a signature.
    *
    * @throws SignerError `unreachable` or `unauthorized`.
    */
   requireAnswer(): Promise<void>;
-  /** Which wallets it holds on a chain, lower case; null when it cannot say. @throws SignerError */
+  /** The wallets that it has on a chain, lower case; null when it cannot list them. @throws SignerError */
   held(chain: Chain): Promise<readonly string[] | null>;
   close(): void;
 }
 
-/** For so long a signer that answered counts as there. */
+/** How long after an answer a signer counts as reachable. */
 const heardMs = 1_000;
-/** A refusal is reported for so long, unless it signs again. */
+/** How long a refusal is reported, unless it signs again. */
 const refusedMs = 600_000;
 
-/** What one process knows of a signer elsewhere. */
+/** What one process knows about a remote signer. */
 export class SignerHealth {
   readonly #ask: () => Promise<unknown>;
   readonly #log: Logger;
@@ -35,14 +35,14 @@ export class SignerHealth {
   #heard = Number.NEGATIVE_INFINITY;
   #asking: Promise<void> | null = null;
 
-  /** @param ask a question that costs the signer nothing. @param where for the log, without a secret. */
+  /** @param ask a call that costs the signer nothing. @param where for the log, without a secret. */
   constructor(log: Logger, where: string, ask: () => Promise<unknown>) {
     this.#log = log;
     this.#where = where;
     this.#ask = ask;
   }
 
-  /** Runs a question and remembers how it went. */
+  /** Runs a call and records its outcome. */
   async watch<T>(work: () => Promise<T>): Promise<T> {
     try {
       const answer = await work();
@@ -55,7 +55,7 @@ export class SignerHealth {
     }
   }
 
-  /** Logs what is new: once for each kind of trouble, and once for its end. */
+  /** Logs changes only: once for each kind of trouble, and once for its end. */
   record(error: SignerError): void {
     const known = this.#trouble?.kind === error.trouble;
     this.#trouble = { kind: error.trouble, since: performance.now() };
@@ -67,7 +67,7 @@ export class SignerHealth {
     this.#log.error(context, error.trouble === "unreachable" ? "signer not reachable" : error.message);
   }
 
-  /** A signature came, and it is one that can be used. */
+  /** Records that a valid signature arrived. */
   signed(): void {
     this.#end(["refused", "spent", "wrong_answer"]);
   }

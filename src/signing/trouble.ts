@@ -1,20 +1,20 @@
 import { ServiceError } from "../errors/errors.ts";
 import type { RefusalReason } from "./rules.ts";
 
-/** Why a signer elsewhere does not sign. */
+/** Why a remote signer does not sign. */
 export type SignerTrouble =
-  /** No answer, or one that says it cannot: nothing is signed, and no nonce is given out, until it answers. */
+  /** No answer, or one that says it cannot: nothing is signed, and no nonce is assigned, until it answers. */
   | "unreachable"
-  /** It does not take this process's credential. */
+  /** It does not accept this process's credential. */
   | "unauthorized"
-  /** It forbids what it was asked for; other orders may pass. */
+  /** It refused an order; other orders may pass. */
   | "refused"
-  /** It has signed what it may sign in a day. */
+  /** It has reached its limit for the day. */
   | "spent"
-  /** What came was not the signature that was asked for. */
+  /** Its answer was not the requested signature. */
   | "wrong_answer";
 
-/** What whoever runs the service does about it. */
+/** What an operator can do about each. */
 export const signerActions: Record<SignerTrouble, string> = {
   unreachable:
     "start the signer (npm run signer, mintyard-signer.service) and compare SIGNER_URL with its SIGNER_LISTEN, or look at " +
@@ -37,10 +37,10 @@ const says: Record<SignerTrouble, string> = {
   wrong_answer: "the signer gave a signature that cannot be used",
 };
 
-/** A signature that was not given. Clients read that it may come later; the cause has the rest, for the log. */
+/** A signature was not given. Clients read that it may come later; the cause has the details, for the log. */
 export class SignerError extends ServiceError {
   readonly trouble: SignerTrouble;
-  /** Set where the relay holds the request for it. */
+  /** Set when the relay holds the request for this reason. */
   readonly reason: RefusalReason | null;
 
   /** @param detail for operators: never a secret, and bounded. */
