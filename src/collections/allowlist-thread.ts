@@ -1,4 +1,4 @@
-// The thread in which presale trees are built: takes addresses, posts the tree, until it is ended.
+// The worker thread that builds presale trees: receives addresses, posts the tree, until it is terminated.
 import { parentPort } from "node:worker_threads";
 import { hashTree, walletsOf } from "./stored-tree.ts";
 

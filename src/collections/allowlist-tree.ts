@@ -7,20 +7,20 @@ import type { Services } from "../services.ts";
 import { growTree, type StoredTree } from "./stored-tree.ts";
 
 export interface AllowlistTree {
-  /** 32 zero bytes for an empty list: nobody's proof leads there. */
+  /** 32 zero bytes for an empty list: no proof leads to it. */
   root: Hex;
-  /** The wallets in the spelling that was sent, without repeats, in the order of the leaves. */
+  /** The wallets as spelled in the request, without repeats, in the order of the leaves. */
   entries: readonly string[];
-  /** What proofs are read from; null for an empty list. */
+  /** The stored form that proofs are read from; null for an empty list. */
   stored: StoredTree | null;
-  /** The path of a wallet, leaf side first; null for one that is not listed. With one wallet it is `[]`. */
+  /** The proof of a wallet, leaf side first; null if it is not listed. With a single wallet it is `[]`. */
   proofOf(wallet: string): Hex[] | null;
 }
 
 /**
  * Counts a list's entries for its account, and builds the tree.
  *
- * @throws ServiceError `rate_limit_exceeded`; what `buildAllowlistTree` throws.
+ * @throws ServiceError `rate_limit_exceeded`; as `buildAllowlistTree`.
  */
 export async function takeAllowlist(
   { auth, config }: Services,
@@ -33,12 +33,12 @@ export async function takeAllowlist(
 }
 
 /**
- * Builds the presale tree that the collection's `presaleMint` checks; more than 50 wallets are hashed
- * in a thread of their own.
+ * Builds the presale tree that the collection's `presaleMint` checks; lists of more than 50 wallets are hashed in a
+ * separate thread.
  *
  * @param wallets any letter case; later repeats are dropped, order is kept (it changes the root).
- * @param account whose list it is; accounts take turns.
- * @throws ServiceError `invalid_address`: every bad entry with its position, in `details.entries`.
+ * @param account the account of the list; accounts take turns.
+ * @throws ServiceError `invalid_address`: every invalid entry with its position, in `details.entries`.
  */
 export async function buildAllowlistTree(wallets: readonly string[], account = ""): Promise<AllowlistTree> {
   const work = new LongWork(account);
@@ -73,7 +73,7 @@ export async function buildAllowlistTree(wallets: readonly string[], account = "
 }
 
 /**
- * The siblings on the way from a leaf to the root; a node without a sibling moves up by itself.
+ * The sibling hashes from a leaf to the root; a node without a sibling moves up unchanged.
  *
  * @param nodes every level, leaves first; see `StoredTree`.
  */

@@ -9,24 +9,24 @@ import { buildAllowlistTree, climb } from "./allowlist-tree.ts";
 import { readTogether } from "./read-together.ts";
 import type { StoredTree } from "./stored-tree.ts";
 
-/** One presale list that a collection has or had; null stands for the empty list. */
+/** A presale list that a collection has or had; a null id means the empty list. */
 export interface AllowlistVersion {
   root: Hex;
   allowlistId: string | null;
 }
 
-/** A whole list with its tree, for whoever writes all proofs. */
+/** A whole list with its tree, for exporting all proofs. */
 export interface WholeAllowlist {
-  /** The wallets in the spelling that was sent, in the order of the leaves. */
+  /** The wallets as spelled in the request, in the order of the leaves. */
   entries: readonly string[];
-  /** The path of the wallet at this position of `entries`, leaf side first. */
+  /** The proof of the wallet at this position of `entries`, leaf side first. */
   proofAt(position: number): Hex[];
 }
 
 /**
- * Every presale list that a collection was ever given through this service, newest first.
+ * Every presale list that a collection was given through this service, newest first.
  *
- * @throws ServiceError `not_found` for a collection that was not deployed here, or does not stand yet.
+ * @throws ServiceError `not_found` for a collection that was not deployed here, or is not confirmed yet.
  */
 export async function listAllowlists(
   services: Services,
@@ -62,7 +62,7 @@ const listTogether = readTogether(
   },
 );
 
-/** The proof of one wallet, read in pieces from the stored tree; null for a wallet that is not listed. */
+/** The proof of one wallet, of which only the needed parts of the stored tree are read; null if it is not listed. */
 export async function readProof(services: Services, id: string, wallet: Address): Promise<Hex[] | null> {
   const prove = () => proveTogether(services, { id, wallet }, null);
   let found = await prove();
@@ -105,7 +105,7 @@ export async function readAllowlist(services: Services, id: string): Promise<Who
   return { entries, proofAt: (position) => climb(tree, entries.length, position) };
 }
 
-/** Stores the tree of a list that was just accepted. Never fails: without it the list's first proof builds the tree. */
+/** Stores the tree of an accepted list. Never fails: without it, the first proof of the list builds the tree. */
 export async function keepTree(services: Services, id: string | null, stored: StoredTree | null): Promise<void> {
   if (id === null || !stored) return;
   try {
@@ -119,17 +119,17 @@ export async function keepTree(services: Services, id: string | null, stored: St
 }
 
 async function storeTree(services: Services, id: string, { nodes, members }: StoredTree): Promise<void> {
-  // Only the tree of this very list, once.
+  // The tree of this list only, and only once.
   const root = Buffer.from(nodes.subarray(-32));
   await sql`SELECT service.store_allowlist_tree(${id}, ${root}, ${Buffer.from(nodes.buffer)}, ${Buffer.from(members.buffer)})`.execute(
     services.db,
   );
 }
 
-/** Trees that are being built, by list: everybody who asks for one waits for the same. */
+/** Trees being built, by list: all callers wait for the same build. */
 const building = new Map<string, Promise<void>>();
 
-/** Builds the tree of a list that was stored without one, once. */
+/** Builds the missing tree of a stored list, once. */
 async function storedOnce(services: Services, id: string): Promise<void> {
   const work = building.get(id) ?? buildStored(services, id).finally(() => building.delete(id));
   building.set(id, work);

@@ -21,26 +21,26 @@ import { Problems } from "./problems.ts";
 export interface CheckedDeployment {
   chain: Chain;
   payload: DeploymentPayload;
-  /** The same for the chain: everything that is asked for, in one spelling only. */
+  /** The whole request in the contract's encoding, which has a single spelling. */
   initData: Hex;
   allowlist: AllowlistTree;
-  /** Legal, but probably not meant. */
+  /** Valid, but probably unintended. */
   warnings: string[];
 }
 
-// Widths of the collection contract's packed word; its own checks say the same on chain.
+// Widths in the collection contract's packed word; its own checks enforce the same on chain.
 const maxSupplyLimit = 2n ** 32n - 1n;
 const maxPriceWei = 2n ** 88n - 1n;
 const maxStart = 2n ** 40n - 2n;
-/** Bounds the memory of a tree and the time of its thread: about five seconds. */
+/** Bounds the memory of a tree and the time in its thread: about five seconds. */
 export const maxAllowlist = 100_000;
-/** All texts together; they live in contract storage, where each byte is paid for. */
+/** Limit of all texts; they live in contract storage, where each byte costs gas. */
 const maxTextBytes = 8_192;
 
 /**
- * Checks a deployment request and fills in its defaults; nothing is read or written.
+ * Checks a deployment request and fills in its defaults; reads and writes nothing.
  *
- * @throws ServiceError the gravest fault, all of them in `details.problems`.
+ * @throws ServiceError the gravest fault, with all of them in `details.problems`.
  */
 export async function checkDeployment(
   services: Services,
@@ -79,7 +79,7 @@ export async function checkDeployment(
     problems.add("value_error", "allowlist", `the presale list may hold ${maxAllowlist} wallets`);
   if (chain) checkPlan(problems, caller, chain, input.maxSupply);
   problems.check();
-  // Last, as the one check that costs time: about 50 µs a wallet.
+  // Last, because it is the only slow check: about 50 µs per wallet.
   const allowlist = await problems.attemptLater(() => takeAllowlist(services, caller, listed));
   problems.check();
   if (!chain || !allowlist) throw new Error("unreachable: a missing part was a problem");
@@ -118,7 +118,7 @@ export async function checkDeployment(
 
 function findDeployChain(services: Services, name: string, mode: DeploymentMode): Chain {
   const chain = findChain(services.chains, name);
-  // Throws where the operator has set no factory or no paying wallet.
+  // Throws where the operator has configured no factory or no relayer wallet.
   if (mode === "RELAY") services.relay.account(chain);
   return chain;
 }
@@ -131,7 +131,7 @@ function reservedAddresses(services: Services, chain: Chain | undefined): Set<st
 
 function checkWallet(problems: Problems, field: string, address: string, reserved: Set<string>): void {
   const what = field === "ownerAddress" ? "the owner" : "the treasury";
-  // Zero, the precompiles and 0x…dEaD are all down there.
+  // Zero, the precompiles and 0x…dEaD are in this range.
   if (BigInt(address) <= 0xffffn) problems.add("invalid_address", field, `${what} must be a wallet that can sign`);
   else if (reserved.has(address.toLowerCase()))
     problems.add("invalid_address", field, `${what} must not be an address of this service`);
@@ -162,12 +162,12 @@ function checkTexts(problems: Problems, input: DeployCollectionInput): void {
   checkTextTogether(problems, { name, symbol, baseUri, prerevealTokenUri });
 }
 
-/** The texts of one request: each must survive the way, and all together fit. */
+/** Checks the texts of one request: each must be storable, and their total size is limited. */
 export function checkTextTogether(problems: Problems, texts: Record<string, string | undefined>): void {
   let bytes = 0;
   for (const [field, text = ""] of Object.entries(texts)) {
     bytes += Buffer.byteLength(text);
-    // Neither survives the way: Postgres has no NUL, UTF-8 no lone surrogate.
+    // Postgres cannot store NUL, and UTF-8 cannot encode a lone surrogate.
     if (!text.isWellFormed() || text.includes("\0"))
       problems.add("value_error", field, `the text of ${field} holds characters that cannot be stored`);
   }
@@ -192,7 +192,7 @@ function checkPlan(problems: Problems, caller: Caller, chain: Chain, maxSupply: 
     problems.add("plan_limit_exceeded", "maxSupply", `a ${plan.tier} key deploys up to ${plan.maxSupply} tokens`);
 }
 
-/** @param sales starts in Unix seconds, 0 for no presale; how many wallets its list has. */
+/** @param sales starts in Unix seconds, 0 for no presale; the number of wallets on its list. */
 export function warnOfSales(sales: { publicMintStart: bigint; presaleMintStart: bigint; listed: number }): string[] {
   const warnings: string[] = [];
   const presale = sales.presaleMintStart > 0n;
@@ -203,13 +203,13 @@ export function warnOfSales(sales: { publicMintStart: bigint; presaleMintStart: 
   return warnings;
 }
 
-/** Token ids follow the base URI with nothing between. */
+/** A token URI is the base URI followed directly by the id. */
 export function warnOfBaseUri(baseUri = ""): string[] {
   if (baseUri === "" || baseUri.endsWith("/")) return [];
   return ["the base URI has no slash at its end: token URIs are the base URI and the id with nothing between"];
 }
 
-/** Mixed case is a checksum (EIP-55) to most wallets; old clients send it wrong and are not refused. */
+/** Most wallets read mixed case as a checksum (EIP-55); old clients send wrong ones, which are accepted. */
 export function warnOfChecksums(addresses: Record<string, unknown>): string[] {
   const isWrong = (given: unknown) =>
     typeof given === "string" &&
@@ -222,16 +222,16 @@ export function warnOfChecksums(addresses: Record<string, unknown>): string[] {
   );
 }
 
-/** Pays in the simulation; it has no code and the simulation gives it its wei. */
+/** Sends the payment in the simulation, which gives it the wei; it has no code. */
 const payer: Address = `0x${"77".repeat(20)}`;
 
-/** Requests that come together ask the node together. */
+/** Simultaneous requests share a call to the node. */
 const isContract = batched(
   async (services: Services, accounts: readonly { chain: Chain; address: Address }[]) => {
     const [first] = accounts;
     if (!first) return [];
     const asked = accounts.map(({ address }) => calls.code(address, "latest"));
-    // Read within, so that an answer without sense is asked of the next endpoint.
+    // Parsed inside, so that after an invalid answer the next endpoint is asked.
     return await services.relay.nodes(first.chain).first(async (node) => {
       const answers = await node.ask(asked);
       return answers.map((answer) => parseHex(answer, "an account's code") !== "0x");
@@ -241,8 +241,8 @@ const isContract = batched(
 );
 
 /**
- * Fees go to the treasury for ever, so a contract that takes no payments would bury them: one is tried.
- * A node that does not answer lets it pass: the deployment is simulated again before it is signed.
+ * Simulates a payment to a treasury that is a contract: fees go there for ever, and would be lost if it accepts no
+ * payments. If no node answers, it passes: the deployment is simulated again before it is signed.
  *
  * @throws ServiceError `invalid_address` for a treasury that refuses a payment of one wei.
  */

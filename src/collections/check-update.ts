@@ -15,18 +15,18 @@ import { type Collection, getCollection } from "./collections.ts";
 import { type FixedMembers, lowerCase, type UpdateCollectionInput } from "./deployment-input.ts";
 import { Problems } from "./problems.ts";
 
-/** An update whose members are in order, whatever the collection is like on the chain. */
+/** An update with valid members; the collection's state on the chain is not checked yet. */
 interface CheckedUpdate {
   collection: Collection;
   changes: ConfigChanges;
-  /** The new presale list; null when the update leaves the list alone. */
+  /** The new presale list; null when the update does not change the list. */
   allowlist: AllowlistTree | null;
 }
 
 /**
- * Checks what can be checked without asking the chain.
+ * Makes the checks that need no chain access.
  *
- * @throws ServiceError `not_found` for a collection of another account or chain; the gravest fault, all of them in
+ * @throws ServiceError `not_found` for a collection of another account or chain; the gravest fault, with all of them in
  *   `details.problems`; `parameter_missing` when nothing is to change.
  */
 export async function checkUpdate(
@@ -76,8 +76,8 @@ export async function checkUpdate(
 }
 
 /**
- * What was deployed cannot change any more, so the collection's own row knows it: a request that repeats an earlier one is
- * compared too, before it is answered with that one's hash.
+ * Members that were fixed at deployment are compared with the collection's own row. A request that repeats an earlier
+ * one is compared too, before it gets that one's hash.
  */
 function checkFixed(problems: Problems, { settings }: Collection, fixed: FixedMembers): void {
   const same: Record<keyof FixedMembers, unknown> = {
@@ -99,11 +99,10 @@ function checkFixed(problems: Problems, { settings }: Collection, fixed: FixedMe
 const adminRole = keccak256(stringToHex("ADMIN_ROLE"));
 
 /**
- * Compares an update with those that are under way, and with the collection as the chain has it at one block, before any
- * gas is spent.
+ * Checks an update against those under way, and against the collection's state at one block, before any gas is spent.
  *
- * @returns its settings there, and what the update makes of them.
- * @throws ServiceError `metadata_frozen`; `value_error` for a freeze that would hide the collection for ever, or a
+ * @returns its settings there, and its settings after the update.
+ * @throws ServiceError `metadata_frozen`; `value_error` for a freeze that would hide the collection for ever, or for a
  *   collection that the service's wallet may not change.
  */
 export async function checkAgainstChain(
@@ -128,7 +127,7 @@ export async function checkAgainstChain(
     return { info, isAdmin };
   });
   const { runtimeConfig: runtime } = info;
-  // All of them are fixed then, not the URIs alone: so it was for clients of the original service.
+  // Then no setting may change, not only the URIs, as clients of the original service expect.
   if (!runtime.metadataUpdatable) throw frozen("is frozen");
   const problems = new Problems();
   const next = applyChanges(runtime, changes);
@@ -149,7 +148,7 @@ export async function checkAgainstChain(
   return { current: runtime, next };
 }
 
-/** Whether an update that freezes the collection for good is on its way. */
+/** Whether an update that freezes the collection for good is under way. */
 async function isBeingFrozen({ db }: Services, { chain, address }: Collection): Promise<boolean> {
   const row = await db
     .selectFrom("service.intent")

@@ -6,7 +6,7 @@ import type { Services } from "../services.ts";
 const roundMs = 600_000;
 const batch = 200;
 
-/** Clears away what nobody can use any more, in batches, every ten minutes until the signal. */
+/** Deletes expired requests and lists, in batches, every ten minutes until the signal. */
 export async function runClearing({ db, log }: Services, rounds: Rounds): Promise<void> {
   const round = async () => {
     const { requests, lists } = await clearExpired(db);
@@ -19,9 +19,9 @@ export async function runClearing({ db, log }: Services, rounds: Rounds): Promis
 }
 
 /**
- * Removes requests of mode SIGN that expired thirty days ago without a transaction (sixty days after they were prepared),
- * lists that no request refers to, and the entries of lists whose requests all ended thirty days ago without a
- * collection. The row of such a list stays, for the ended request refers to it.
+ * Deletes requests of mode SIGN that expired thirty days ago without a transaction (sixty days after they were
+ * prepared), lists that no request refers to, and the entries of lists whose requests all ended thirty days ago without
+ * a collection. The row of such a list stays, because the ended request refers to it.
  *
  * @returns how many of each.
  */

@@ -6,19 +6,19 @@ import { type Motion, motionBytes, motionOf } from "../ipfs/motion.ts";
 import { gatewayPath, type IpfsLocation, parseIpfsUri } from "../metadata/read/ipfs-location.ts";
 import type { Services } from "../services.ts";
 
-/** What a token of the collection looks like, from metadata that this installation holds. */
+/** How a token of the collection looks, from metadata stored by this installation. */
 export interface CollectionPreview {
   name: string | null;
   description: string | null;
-  /** Path on this server, `/ipfs/…`; null: no picture on IPFS. */
+  /** Path on this server, `/ipfs/…`; null: no image on IPFS. */
   image: string | null;
-  /** What a page may play: content of this server that moves and runs no scripts; null: nothing. */
+  /** Media that a page may play: stored here, moving, and without scripts; null: none. */
   animation: { kind: Motion; path: string } | null;
-  /** Its `animation_url` is a web page that lies here, which no page of this service shows. */
+  /** Its `animation_url` is a web page stored here, which no page of this service shows. */
   interactive: boolean;
 }
 
-/** A token's document shows what the tokens are; what was said while they were hidden was said of all of them. */
+/** The preview of a token, with the description from before the reveal, which applies to all tokens. */
 export async function previewOf(
   services: Services,
   { baseURI, prerevealTokenURI }: { baseURI: string; prerevealTokenURI: string },
@@ -29,18 +29,18 @@ export async function previewOf(
 }
 
 const mostBytes = 65_536;
-/** Content has one address for ever; what is not here today may be tomorrow. */
+/** An IPFS address never changes its content; content that is missing today may arrive later. */
 const previews = new LRUCache<string, { preview: CollectionPreview; againAt: number }>(entryBound(1_000));
-/** After so long it is looked again for a picture or an animation that was not here. */
+/** After this time a missing image or animation is looked for again. */
 const incompleteMs = 60_000;
 
-/** @param uri of one token's metadata, as the contract has it. @returns null for metadata that is not here. */
+/** @param uri of one token's metadata, as in the contract. @returns null for metadata that is not here. */
 export async function readPreview(services: Services, uri: string): Promise<CollectionPreview | null> {
   const known = previews.get(uri);
   if (!known) return await lookUp(services, uri);
   if (performance.now() > known.againAt) {
     known.againAt = performance.now() + incompleteMs;
-    // Gateways may be asked, which takes seconds; the sale is shown meanwhile.
+    // Gateways may be asked, which takes seconds; meanwhile the known preview is shown.
     void withoutEnd(() => lookUp(services, uri)).catch(() => null);
   }
   return known.preview;
@@ -64,7 +64,7 @@ async function lookUp(services: Services, uri: string): Promise<CollectionPrevie
 
 type Found = Awaited<ReturnType<typeof find>>;
 
-/** The content that a URI names, and where it is; of what is not here, the first place that the URI may mean. */
+/** The content of a URI and its location; for missing content, the first location that the URI may mean. */
 async function find({ content }: Services, uri: string) {
   const places = parseIpfsUri(uri);
   for (const place of places ?? []) {
@@ -85,7 +85,7 @@ async function parsePreview(services: Services, text: string) {
   const { name, description, image, image_url: other, animation_url: link } = value as Record<string, unknown>;
   const short = (member: unknown) => (typeof member === "string" && member ? member.slice(0, 1_000) : null);
   const findLink = async (uri: unknown) => (typeof uri === "string" ? await find(services, uri) : null);
-  // What is not here may be asked for elsewhere, which takes time.
+  // Missing content may be fetched from elsewhere, which takes time.
   const [picture, linked] = await Promise.all([findLink(image ?? other), findLink(link)]);
   const [still, moving] = await Promise.all([motionAt(services, picture), motionAt(services, linked)]);
   const preview: CollectionPreview = {
@@ -100,11 +100,11 @@ async function parsePreview(services: Services, text: string) {
 
 const pathOf = (place: IpfsLocation) => `/ipfs/${gatewayPath(place)}`;
 
-/** What of a file moves, and its type; null for what is not here or cannot be read now. */
+/** A file's type and whether it moves; null for content that is missing or cannot be read now. */
 async function motionAt(services: Services, found: Found) {
   if (!found?.content) return null;
   const { content, place } = found;
-  // Of pages, with the files that they load.
+  // A page with the files that it loads.
   if (content.kind === "directory") {
     const page = await services.content.resolveAnywhere(place.cid, [...place.path, "index.html"]).catch(() => null);
     return { type: page ? "text/html" : "inode/directory", animation: null };

@@ -7,30 +7,30 @@ import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
 import type { DeploymentPayload } from "./deployment-input.ts";
 
-/** A collection of an account that stands on its chain. */
+/** An account's collection that is confirmed on its chain. */
 export interface Collection {
   id: string;
   chain: Chain;
   address: Address;
-  /** Of the deployment. */
+  /** Of its deployment. */
   transactionHash: Hash;
   block: bigint;
-  /** Unix microseconds of the request. */
+  /** Time of the request in Unix microseconds. */
   createdMicros: bigint;
-  /** False: a wallet of the creator's deployed it. */
+  /** False: one of the creator's own wallets deployed it. */
   relayed: boolean;
-  /** As asked for at deployment and by the updates since, in the spellings that were sent. */
+  /** As requested by the deployment and the updates since, as spelled there. */
   settings: DeploymentPayload;
   /** Null for an empty presale list. */
   allowlistId: string | null;
-  /** The presale list in the spelling that was sent, without repeats; empty where it was not asked for. */
+  /** The presale list as spelled in the request, without repeats; empty where it was not asked for. */
   allowlist: readonly string[];
 }
 
 /**
  * One collection of the caller's account.
  *
- * @throws ServiceError `not_found`, also for somebody else's and for one that is not confirmed yet.
+ * @throws ServiceError `not_found`, also for another account's collection and for one that is not confirmed yet.
  */
 export async function getCollection(
   services: Services,
@@ -61,7 +61,7 @@ export async function listCollections(
   return rows.map((row) => toCollection(chain, row));
 }
 
-/** Those of the caller's account at the given addresses, in their order; null where none of it stands. */
+/** The account's collections at the given addresses, in their order; null where it has none. */
 export async function getCollectionsAt(
   services: Services,
   caller: Caller,

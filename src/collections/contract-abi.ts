@@ -7,7 +7,7 @@ import { getCollection } from "./collections.ts";
 type Entry = (typeof collectionAbi)[number];
 type Parameter = { name: string; type: string; components?: readonly Parameter[] };
 
-/** An entry of the compiler's ABI with what clients of the original service read beside it. */
+/** An entry of the compiler's ABI with the additional members that clients of the original service read. */
 export type PublishedEntry = Record<string, unknown> & { type: string; signature?: Hex };
 
 let published: readonly PublishedEntry[] | undefined;
@@ -27,7 +27,7 @@ export async function getContractAbi(
   return published;
 }
 
-/** Member names and their order are those of the compiler, then of the library the original service used. */
+/** Member names and their order follow the compiler, then the library that the original service used. */
 export function publishAbi(): PublishedEntry[] {
   return collectionAbi.map((entry: Entry) => {
     const plain = withInternalTypes(entry as { name?: string; type: string });
@@ -52,7 +52,7 @@ function withInternalTypes(entry: { name?: string; type: string }): PublishedEnt
   return Object.fromEntries(members);
 }
 
-/** The published modules leave internal types out; they follow from the names. */
+/** The published modules omit internal types; they are derived from the names. */
 function typed(parameter: Parameter & Record<string, unknown>, of: string): Record<string, unknown> {
   const { components, ...rest } = parameter;
   const internalType = internalTypeOf(parameter, of);
@@ -68,7 +68,7 @@ function internalTypeOf({ name, type }: Parameter, of: string): string {
   return type === "address" && (name === "treasuryAddress" || of === "treasuryAddress") ? "address payable" : type;
 }
 
-/** The compiler writes the members of a parameter in alphabetical order. */
+/** The compiler sorts the members of a parameter alphabetically. */
 function sorted(parameter: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(parameter).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

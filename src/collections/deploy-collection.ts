@@ -14,7 +14,7 @@ import { Problems } from "./problems.ts";
 
 export interface DeployCollectionResult {
   deployment: CarriedOut<Deployment>["request"];
-  /** The client's own key, or the one derived from the request. */
+  /** The client's own key, or the key derived from the request. */
   idempotencyKey: string;
   warnings: string[];
 }
@@ -22,7 +22,7 @@ export interface DeployCollectionResult {
 /**
  * Deploys a collection; see `carryOut`.
  *
- * @throws ServiceError the input's faults; `storage_full` for a new presale list; what `checkTreasury` and `carryOut` throw.
+ * @throws ServiceError the input's faults; `storage_full` for a new presale list; as `checkTreasury` and `carryOut`.
  */
 export async function deployCollection(
   services: Services,
@@ -54,19 +54,19 @@ export function askDeployment(
         if (allowlist.entries.length > 0) await services.disk.requireRoom(caller.tier === "free");
         await checkTreasury(services, chain, payload.treasuryAddress);
       } catch (error) {
-        // Asked only now: nearly always nothing is wrong. What comes again stores nothing and pays nobody.
+        // Read only on failure, which is rare. A repeated request stores nothing and pays nobody.
         const earlier = await repeated();
         if (earlier) return { earlier };
         throw error;
       }
       return await draftDeployment(services, checked, id);
     },
-    // After the statement that everybody waits for.
+    // Not in the accepting statement, for which others wait.
     accepted: (intent) => void keepTree(services, intent.allowlist_id, allowlist.stored),
   };
 }
 
-/** The transaction's data and its address follow from id, factory and request. */
+/** Id, factory and request determine the transaction's data and the collection's address. */
 async function draftDeployment(
   services: Services,
   { chain, payload, initData, allowlist }: CheckedDeployment,
@@ -80,28 +80,27 @@ async function draftDeployment(
   return { payload, allowlist, factory, template, owner, initData, salt, predicted, bytes: usedBytes(initData) };
 }
 
-/** Those that are not zero: the rest is packed away. */
+/** Number of non-zero bytes; zero bytes are compressed away. */
 function usedBytes(data: string): number {
   let used = 0;
   for (let at = 2; at < data.length; at += 2) if (data[at] !== "0" || data[at + 1] !== "0") used += 1;
   return used;
 }
 
-/** What a deployment would do; nothing of it was stored, signed or spent. */
+/** What a deployment would do; nothing was stored, signed or spent for it. */
 export interface DeploymentPlan extends PlannedCost {
   chain: Chain;
-  /** Deploy the same request with this key, and the collection will be at `predictedAddress`. */
+  /** The same request, deployed with this key, creates the collection at `predictedAddress`. */
   idempotencyKey: string;
   predictedAddress: Address;
   warnings: string[];
 }
 
 /**
- * Checks a deployment in every way short of doing it: the request, the treasury, and the transaction by
- * simulation.
+ * Makes all checks of a deployment without sending it: the request, the treasury, and a simulation of the transaction.
  *
- * @throws ServiceError the gravest fault, all of them in `details.problems`; `service_unavailable` while the
- *   node does not answer.
+ * @throws ServiceError the gravest fault, with all of them in `details.problems`; `service_unavailable` while the node
+ *   does not answer.
  */
 export async function planDeployment(
   services: Services,

@@ -105,10 +105,10 @@ export const deployFields = {
   idempotencyKey,
 };
 
-/** Addresses are `0x` and 40 hex digits in any case; they are answered as they were sent. */
+/** Addresses are `0x` and 40 hex digits in any letter case; answers return them as they were sent. */
 export type DeployCollectionInput = InputOf<typeof deployFields>;
 
-/** The members of an update; absent ones stay as they are. */
+/** The members of an update; absent ones stay unchanged. */
 export const updateFields = {
   chain,
   collection: address({
@@ -135,7 +135,7 @@ export const updateFields = {
   idempotencyKey,
 };
 
-/** What no update changes; old clients repeat it by habit, and are refused where it differs. */
+/** Members that no update changes. Old clients repeat them by habit, and are refused if they differ. */
 export const fixedFields = optional(
   pick(
     deployFields,
@@ -154,13 +154,13 @@ export type UpdateCollectionInput = InputOf<typeof updateFields> & {
 };
 export type FixedMembers = InputOf<typeof fixedFields>;
 
-/** Who sends the transaction: the service's wallet, or one of the creator's. */
+/** Which wallet sends the transaction: the service's, or one of the creator's. */
 export type DeploymentMode = "RELAY" | "SIGN";
 
 export type Deployment = ChainRequest<"deploy", DeploymentPayload>;
 export const deployments: Family<Deployment> = { name: "deployment", kinds: ["deploy"] };
 
-/** A deployment as accepted: every default filled in, addresses as sent. Kept with the intent as JSON. */
+/** A deployment as accepted: with all defaults, addresses as sent. Stored with the intent as JSON. */
 export interface DeploymentPayload {
   name: string;
   symbol: string;
@@ -173,7 +173,7 @@ export interface DeploymentPayload {
   tokensPerMint: string;
   publicMintPriceWei: string;
   presaleMintPriceWei: string;
-  /** Unix seconds; `presaleMintStart` 0 is no presale. */
+  /** Unix seconds; `presaleMintStart` 0 means no presale. */
   publicMintStart: string;
   presaleMintStart: string;
   metadataUpdatable: boolean;
@@ -183,7 +183,7 @@ export interface DeploymentPayload {
   grantServiceAdmin: boolean;
 }
 
-/** The two records with which a collection's contract begins. */
+/** The two initial records of a collection's contract. */
 export function configsOf(payload: DeploymentPayload): [DeploymentConfig, RuntimeConfig] {
   return [
     {
@@ -199,7 +199,7 @@ export function configsOf(payload: DeploymentPayload): [DeploymentConfig, Runtim
       baseURI: payload.baseUri,
       metadataUpdatable: payload.metadataUpdatable,
       publicMintPrice: BigInt(payload.publicMintPriceWei),
-      // Prices are promised not to change , so the chain has to know, too.
+      // Prices are promised never to change, so they are frozen on the chain too.
       publicMintPriceFrozen: true,
       presaleMintPrice: BigInt(payload.presaleMintPriceWei),
       presaleMintPriceFrozen: true,

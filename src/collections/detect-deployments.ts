@@ -8,20 +8,20 @@ import { loggable } from "../rpc/nodes.ts";
 import type { Services } from "../services.ts";
 import { type Creation, hashOfCreation, readExactCreation, readTransaction } from "./exact-creation.ts";
 
-/** Blocks of one question for logs; more than this is refused by many nodes. */
+/** Blocks per log query; many nodes refuse more. */
 const maxRange = 2_000n;
 const created = parseAbiItem("event OwnershipTransferred(address indexed previousOwner, address indexed newOwner)");
 
 /**
- * Looks through the blocks since the last round for collections that creators deployed with bytes of
- * `prepareDeployment`, and checks that those found before are still on the chain.
+ * Searches the blocks since the last round for collections that creators deployed with bytes of `prepareDeployment`,
+ * and checks that those detected before are still on the chain.
  *
- * Events only say where to look. What counts is decided by `readExactCreation`, and by whose transaction it is: the
- * account's own word (`reportDeployment`) first, else the first one by the owner or a sender that the account named.
- * A third party that sends the same bytes becomes the admin of what it creates, so that is nobody's collection here.
- * What was found is displaced by the account's own word only.
+ * Events only say where to look. A collection counts by `readExactCreation`, and by its transaction: the one that the
+ * account reported (`reportDeployment`), else the first one by the owner or by a sender that the account named. A third
+ * party that sends the same bytes becomes the admin of its creation, which is therefore no account's collection here.
+ * Only a report by the account replaces a detected collection.
  *
- * @returns `again`: there is more to look through now; `rest`: nothing is awaited.
+ * @returns `again`: there are more blocks to search now; `rest`: no deployment is awaited.
  */
 export async function detectDeployments(services: Services, chain: Chain): Promise<Next> {
   const [waiting, reported, found] = await Promise.all([
@@ -34,7 +34,7 @@ export async function detectDeployments(services: Services, chain: Chain): Promi
   const last = head.number - BigInt(Math.max(chain.confirmations, 1)) + 1n;
   for (const row of reported) await each(row, () => followReport(services, chain, row, last));
   for (const row of found) await each(row, () => reconsider(services, chain, head, row));
-  // What was withdrawn is awaited again.
+  // A withdrawn deployment is awaited again.
   const awaited = found.length > 0 ? await listAwaited(services.db, chain) : waiting;
   const [oldest] = awaited;
   if (!oldest) return "soon";
@@ -44,7 +44,7 @@ export async function detectDeployments(services: Services, chain: Chain): Promi
   await scan(services, chain, awaited, first, to);
   return to < last ? "again" : "soon";
 
-  /** What a node has no answer for any more must not keep the others waiting. */
+  /** A request for which a node no longer has an answer must not hold up the others. */
   async function each({ id }: { id: string }, work: () => Promise<void>): Promise<void> {
     await work().catch((error: unknown) =>
       services.log.warn({ chain: chain.name, id, ...loggable(error) }, "a deployment could not be looked at"),
@@ -69,7 +69,7 @@ async function scan(
     strict: true,
   });
   const byCode = new Map(awaited.map((row) => [toHex(row.init_code_hash), row] as const));
-  // Each transaction once, however many events a contract makes of it.
+  // Each transaction once, however many events it has.
   for (const hash of new Set(logs.map((log) => log.transactionHash))) {
     const transaction = await readTransaction(client, hash);
     if (!transaction) throw new Error(`the node of ${chain.name} has events of ${hash}, and no such transaction`);
@@ -84,20 +84,23 @@ async function scan(
   await recordScanned(services.db, awaited, toBlock);
 }
 
-/** Whether it is the creator's: who sends the bytes becomes an admin of the collection. */
+/** Whether the creation is the creator's own: the sender of the bytes becomes an admin of the collection. */
 function counts({ owner, senders, reported_tx }: AwaitedRow, { sender, hash }: Creation): boolean {
   if (reported_tx && toHash(reported_tx) === hash) return true;
   return [owner, ...senders].some((wallet) => toAddress(wallet) === sender);
 }
 
-/** The account's own word decides, also when something else was found before. */
+/** The account's report decides, even if another transaction was detected before. */
 async function followReport(services: Services, chain: Chain, row: AwaitedRow, last: bigint): Promise<void> {
   if (!row.reported_tx) return;
   const creation = await readExactCreation(services.rpc(chain), toHash(row.reported_tx), row);
   if (creation && creation.block <= last) await recordDetected(services, chain, row.id, creation);
 }
 
-/** Records what was found of a request. What was found before stays, unless this is the account's own transaction. */
+/**
+ * Records a request's detected collection. An earlier one stays, unless this is the transaction that the account
+ * reported.
+ */
 async function recordDetected({ db, log }: Services, chain: Chain, id: string, creation: Creation): Promise<void> {
   const { address, hash, block, blockHash } = creation;
   const { numUpdatedRows } = await db
@@ -116,7 +119,7 @@ async function recordDetected({ db, log }: Services, chain: Chain, id: string, c
     log.info({ chain: chain.name, id, address, hash }, "a creator's own deployment was detected");
 }
 
-/** A found one is final with its block, looked at once more; when the block went away it is awaited again. */
+/** A detected collection is final with its block, after one more check; if the block is gone, it is awaited again. */
 async function reconsider(services: Services, chain: Chain, head: Head, row: AwaitedRow): Promise<void> {
   const { block_number: number, block_hash: blockHash, tx_hash: hash } = row;
   if (number === null || blockHash === null || hash === null) return;
@@ -145,7 +148,7 @@ async function reconsider(services: Services, chain: Chain, head: Head, row: Awa
   }
 
   async function isExact(found: Hash): Promise<boolean> {
-    // A node that has lost the transaction proves nothing.
+    // A node that lost the transaction proves nothing.
     if (!(await readTransaction(client, found))) throw new Error(`no transaction ${found} on the node`);
     const creation = await readExactCreation(client, found, row);
     return creation !== null && creation.address === (row.address && toAddress(row.address));
@@ -154,14 +157,14 @@ async function reconsider(services: Services, chain: Chain, head: Head, row: Awa
 
 interface Head {
   number: bigint;
-  /** The newest block that cannot be taken back any more. */
+  /** The newest final block. */
   finalized: bigint;
 }
 
-/** For nodes that do not know the tag: deeper than any reorganisation a chain of ours has had. */
+/** For nodes that do not support the tag: deeper than any reorganisation that our chains have had. */
 const depthWithoutTag = 300n;
 
-/** Development chains have no finality worth the name, so there it is the depth of a confirmation. */
+/** Development chains have no usable finality, so the confirmation depth is used there. */
 async function readHead(services: Services, chain: Chain): Promise<Head> {
   const client = services.rpc(chain);
   const [chainId, number, final] = await Promise.all([
@@ -174,10 +177,10 @@ async function readHead(services: Services, chain: Chain): Promise<Head> {
   return { number, finalized: final?.number ?? (number > depth ? number - depth : 0n) };
 }
 
-/** Requests that one round covers. */
+/** Requests per round. */
 const batch = 100;
 
-/** Those that nothing was found of, looked at longest ago first. */
+/** Requests without a detected collection, least recently searched first. */
 async function listAwaited(db: Kysely<Database>, chain: Chain) {
   return await select(db, chain)
     .where("address", "is", null)
@@ -186,7 +189,10 @@ async function listAwaited(db: Kysely<Database>, chain: Chain) {
     .execute();
 }
 
-/** Those whose account named a transaction that is not what was found, in no order: none can be in others' way. */
+/**
+ * Requests whose account reported a transaction other than the detected one, in random order, so that none can block
+ * others.
+ */
 async function listReported(db: Kysely<Database>, chain: Chain) {
   return await select(db, chain)
     .where("reported_tx", "is not", null)
@@ -196,7 +202,7 @@ async function listReported(db: Kysely<Database>, chain: Chain) {
     .execute();
 }
 
-/** Those that were found and are not final, in no order. */
+/** Requests with a detected collection that is not final, in random order. */
 async function listFound(db: Kysely<Database>, chain: Chain) {
   return await select(db, chain)
     .where("address", "is not", null)
@@ -216,7 +222,7 @@ function select(db: Kysely<Database>, chain: Chain) {
     .limit(batch);
 }
 
-/** A request that was made later has looked further already. */
+/** Newer requests have been searched further already. */
 async function recordScanned(db: Kysely<Database>, rows: readonly AwaitedRow[], to: bigint): Promise<void> {
   await db
     .updateTable("service.self_deployment")
@@ -233,7 +239,7 @@ async function recordScanned(db: Kysely<Database>, rows: readonly AwaitedRow[], 
 const periods = { local: 500, elsewhere: 12_000 };
 const retryMs = 60_000;
 
-/** Looks for deployments that creators' own wallets made, on every chain, until the signal. */
+/** Searches every chain for deployments by creators' own wallets, until the signal. */
 export async function runDetection(services: Services, rounds: Rounds): Promise<void> {
   const run = async (chain: Services["chains"][number]) => {
     const pace = { periodMs: chain.local ? periods.local : periods.elsewhere, rests: true, retryMs };

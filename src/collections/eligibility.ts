@@ -12,40 +12,40 @@ interface EligibilityInput {
   /** The collection's address, lower case. */
   collection: Address;
   wallet: Address;
-  /** Of the list to look in; absent: of the list that the contract has now. */
+  /** Root of the list to search; absent: that of the contract's current list. */
   root?: Hex | undefined;
 }
 
 export type Ineligibility =
-  /** The contract has no presale start: nobody can mint in a presale. */
+  /** The contract has no presale start: there is no presale. */
   | "NO_PRESALE"
   /** The collection has no presale list. */
   | "NO_LIST"
   | "NOT_LISTED"
-  /** The wallet has made its one presale mint. */
+  /** The wallet has used its one presale mint. */
   | "ALREADY_MINTED"
-  /** The contract has another list by now than the one that was asked about. */
+  /** The contract's list is no longer the requested one. */
   | "LIST_REPLACED"
-  /** The root on chain is of no list that we hold: an admin changed it elsewhere. */
+  /** The root on chain belongs to no list stored here: an admin changed it elsewhere. */
   | "LIST_CHANGED_ON_CHAIN";
 
 export interface Eligibility {
   eligible: boolean;
   reason: Ineligibility | null;
-  /** What `presaleMint` takes; null for a wallet that is not listed. */
+  /** The argument of `presaleMint`; null for a wallet that is not listed. */
   proof: Hex[] | null;
   /** The root that the proof leads to. */
   root: Hex;
-  /** The presale is open after this moment; null: there is none. */
+  /** The presale is open after this time; null: there is none. */
   presaleStart: Date | null;
 }
 
 /**
- * Whether a wallet may mint in a collection's presale, with its proof under the root that the contract has
- * now. Needs no key, as minting pages ask it from browsers; answers for one wallet at a time: the list
- * itself is shown to nobody but its owner's account. What the contract says may be two seconds old (`ReaderCalls`).
+ * Whether a wallet may mint in a collection's presale, with its proof under the contract's current root. Needs no key,
+ * since minting pages call it from browsers; answers for one wallet at a time: only the owner's account can read the
+ * list itself. The contract's answer may be two seconds old (`ReaderCalls`).
  *
- * @param owner who asks; see `ReaderCalls`.
+ * @param owner of the calls; see `ReaderCalls`.
  * @throws ServiceError `not_found` for a collection that this service did not deploy; `service_unavailable`.
  */
 export async function getEligibility(services: Services, input: EligibilityInput, owner: string): Promise<Eligibility> {
@@ -94,14 +94,14 @@ async function hasMinted(
   const data = encodeFunctionData({ abi: collectionAbi, functionName: "isWhitelisted", args: [wallet, proof] });
   return await askNode(chain, async () => {
     const result = await services.readerCalls.call(chain, collection, data, { owner });
-    // The function reverts for one reason only: the wallet used its presale mint.
+    // The function reverts for one reason only: the wallet has used its presale mint.
     if ("error" in result && isReverted(result.error)) return true;
     returned(result);
     return false;
   });
 }
 
-/** @throws NodeFault for anything but a result. */
+/** @throws NodeFault for an answer without a result. */
 function returned(result: RpcResult): Hex {
   if ("result" in result && typeof result.result === "string" && /^0x[0-9a-f]*$/i.test(result.result))
     return result.result as Hex;

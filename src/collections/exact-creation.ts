@@ -17,7 +17,7 @@ import { standaloneCode } from "../../contracts/abi/standalone-code.ts";
 import { toHex } from "../db/bytes.ts";
 import { configsOf, type DeploymentPayload } from "./deployment-input.ts";
 
-/** The creation of a standalone collection, marked as the one of a request. */
+/** The init code of a standalone collection, marked as that of one request. */
 interface InitCode {
   data: Hex;
   hash: Hex;
@@ -25,8 +25,8 @@ interface InitCode {
 }
 
 /**
- * What a wallet sends, without a receiver, to create a standalone collection. The id stands behind the
- * constructor's arguments, where nothing reads it: it makes these bytes the request's own.
+ * The data that a wallet sends, without a receiver, to create a standalone collection. The request's id is appended to
+ * the constructor's arguments, where nothing reads it: it makes these bytes unique to the request.
  */
 export function encodeInitCode(id: string, payload: DeploymentPayload): InitCode {
   const code = encodeDeployData({ abi: collectionAbi, bytecode: collectionBytecode, args: configsOf(payload) });
@@ -34,7 +34,7 @@ export function encodeInitCode(id: string, payload: DeploymentPayload): InitCode
   return { data, hash: keccak256(data), sizeBytes: size(data) };
 }
 
-/** What was handed out for one request, as its row has it. */
+/** The bytes handed out for one request, as stored in its row. */
 interface HandedOut {
   id: string;
   /** A `DeploymentPayload`. */
@@ -43,7 +43,7 @@ interface HandedOut {
   init_code_bytes: number;
 }
 
-/** A creation that is mined. Addresses in lower case. */
+/** A mined creation. Addresses in lower case. */
 export interface Creation {
   address: Address;
   sender: Address;
@@ -52,7 +52,7 @@ export interface Creation {
   blockHash: Hash;
 }
 
-/** Null: the node knows no such transaction. */
+/** Null: the node does not know the transaction. */
 export async function readTransaction(client: PublicClient, hash: Hash): Promise<GetTransactionReturnType | null> {
   return await client.getTransaction({ hash }).catch(nullOf(TransactionNotFoundError));
 }
@@ -69,19 +69,22 @@ function nullOf(notFound: typeof TransactionNotFoundError | typeof TransactionRe
   };
 }
 
-/** Hash of the init code that a transaction runs; null when it is no creation. A contract may only carry bytes along. */
+/**
+ * Hash of the init code that a transaction runs; null when it creates no contract. A contract that receives the bytes
+ * does not count.
+ */
 export function hashOfCreation({ to, input }: { to: Address | null; input: Hex }): Hex | null {
   return to === null ? keccak256(input) : null;
 }
 
-/** Where a creation is to stand, in lower case (EIP-161 address of sender and nonce). */
+/** The address of a creation, in lower case (EIP-161: from sender and nonce). */
 export function addressOfCreation({ from, nonce }: { from: Address; nonce: number }): Address {
   return getContractAddress({ from, nonce: BigInt(nonce) }).toLowerCase() as Address;
 }
 
 /**
- * The collection of a request that a transaction created, judged by what it ran and by the code that stands, never by
- * an answer of the contract or by an event: anybody's contract says what it likes.
+ * The collection that a transaction created for a request. Decided by the code that ran and the code at the address,
+ * never by a contract's answer or an event: anyone's contract can return anything.
  *
  * It counts when the transaction has no receiver, its input is byte for byte what was handed out, it succeeded, and the
  * code at its address is the compiled contract with the request's arguments.
@@ -105,8 +108,8 @@ export async function readExactCreation(
 }
 
 /**
- * Whether the code at the address is the one that the bytes make. The newest state is asked, which every node has: this
- * code cannot change. Bytes that another release of the contract made prove themselves by their hash alone.
+ * Whether the code at the address is what the bytes create. Read from the newest state, which every node has: this code
+ * cannot change. For bytes from another release of the contract, their hash alone is the proof.
  */
 async function isConfirmed(
   client: PublicClient,

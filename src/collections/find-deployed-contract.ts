@@ -11,16 +11,16 @@ import { isUndecided } from "../transactions/lifecycle.ts";
 
 interface FindDeployedContractInput {
   chain: string;
-  /** Of any transaction that was ever signed for it, or of the creator's own deployment; in any letter case. */
+  /** Any transaction ever signed for it, or that of the creator's own deployment; in any letter case. */
   transactionHash: string;
 }
 
 /**
- * The collection that a transaction of the caller's account made or changed.
+ * The collection that a transaction of the caller's account created or changed.
  *
  * @returns its address in EIP-55 spelling.
- * @throws ServiceError `value_error` for what is no hash; `not_found`; `transaction_pending` until it is
- *   confirmed; `transaction_failed` once the chain has refused it for good.
+ * @throws ServiceError `value_error` for an invalid hash; `not_found`; `transaction_pending` until it is confirmed;
+ *   `transaction_failed` once the chain has refused it for good.
  */
 export async function findDeployedContract(
   services: Services,

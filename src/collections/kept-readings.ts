@@ -1,49 +1,49 @@
 import { LRUCache } from "lru-cache";
 import { entryBound } from "../cache-bounds.ts";
 
-/** Who makes this server ask a node, and what that costs. */
+/** The client that causes calls to a node, and its limits. */
 export interface Reader {
   /** See `ReaderCalls`. */
   owner: string;
-  /** Is called before a node is asked, with how many calls that is; throws when this reader has asked too much. */
+  /** Called before calls to a node, with their number; throws when this reader has reached its limit. */
   admit: (calls: number) => Promise<void>;
 }
 
-/** What is known of a thing without asking a node. */
+/** The state of a cached subject, as known without asking a node. */
 export interface Sign {
-  /** Changes with whatever happens to it. */
+  /** Changes with every event of the subject. */
   name: string;
-  /** Until which block. */
+  /** The last block that it covers. */
   block: bigint;
-  /** An answer is given that long at most while the name stays. */
+  /** Maximum age of an answer while the name stays the same. */
   mostKeptMs: number;
 }
 
 export interface Question<T> {
-  /** As `Reader` has it, for this question. */
+  /** As `Reader.admit`, for this question. */
   admit: () => Promise<void>;
-  /** So many times as long an answer without a new sign will do for who asks. Default 1. */
+  /** Multiplies the maximum age of an answer without a new sign. Default 1. */
   patience?: number | undefined;
-  /** False: this answer will not do, however new it is. */
+  /** False: this answer must be read again, however new it is. */
   suffices?: ((value: T) => boolean) | undefined;
   read: () => Promise<T>;
-  /** Absent: only time says that an answer is old. */
+  /** Absent: answers expire by time only. */
   signs?: {
     look: () => Promise<Sign>;
-    /** Whether an answer has everything that a sign tells of: a node may be behind the index. */
+    /** Whether an answer includes everything that the sign covers: a node may be behind the index. */
     has: (value: T, sign: Sign) => boolean;
-    /** Whether what happens to it has cost its sender more than a reading costs: then nobody here pays for that. */
+    /** Whether an event cost its sender more than a reading costs: then no reader is charged for the reading. */
     isPaid: (value: T) => boolean;
   };
 }
 
 interface Rules<T> {
-  /** Milliseconds that an answer is given again, and at most so many when it has not changed for a while. */
+  /** How long an answer is cached, in milliseconds, and the maximum for one that has not changed for a while. */
   keptMs: number;
   mostKeptMs: number;
-  /** To whoever has used up what it may ask, an answer is given as long as that. */
+  /** Maximum age of an answer for a reader that has reached its limit. */
   oldestMs: number;
-  /** Between two looks at the signs. */
+  /** Interval of checking the signs. */
   signsMs?: number;
   isSame: (one: T, other: T) => boolean;
 }
@@ -53,22 +53,22 @@ interface Kept<T> {
   readAt: number;
   keptMs: number;
   sign: Sign | null;
-  /** Readings one after another that had not what a sign told of. */
+  /** Consecutive readings that lacked what the sign covers. */
   behind: number;
 }
 
 type Outcome<T> = { value: T } | { refused: unknown };
 
 const most = 1_000;
-/** How much longer an answer is kept after each reading that brought nothing new. */
+/** Factor by which an answer is cached longer after each reading without a change. */
 const longer = 1.5;
-/** Readings for one sign: a node that is behind for longer is read as time passes. */
+/** Maximum readings for one sign: a node that stays behind for longer is read by time. */
 const mostBehind = 5;
 
 /**
- * What nodes said last. All who ask at about the same time get one answer, and whoever's question causes a reading pays for it,
- * whatever it is about: visitors of one page cost a node no more than one of them. Where there are signs, something is read
- * again soon after they have changed, and seldom otherwise.
+ * Caches answers of nodes. Simultaneous callers share one answer, and the caller that causes a reading is charged for
+ * it, whatever it is about: all visitors of one page cost a node no more than one of them. With signs, a subject is
+ * read again soon after its sign has changed, and seldom otherwise.
  */
 export class KeptReadings<T> {
   readonly #rules: Rules<T>;
@@ -82,7 +82,7 @@ export class KeptReadings<T> {
     this.#signs = new LRUCache({ ...entryBound(most), ttl: rules.signsMs ?? 1_000 });
   }
 
-  /** @throws what `admit` throws, where there is no old answer either; what `read` throws. */
+  /** @throws the error of `admit`, if there is no old answer either; any error of `read`. */
   async get(name: string, question: Question<T>): Promise<T> {
     const kept = this.#kept.get(name);
     const why = kept ? await this.#whyAgain(name, kept, question) : "time";
@@ -90,10 +90,10 @@ export class KeptReadings<T> {
     for (let begun = this.#reading.get(name); begun; begun = this.#reading.get(name)) {
       const outcome = await begun;
       if ("value" in outcome) return outcome.value;
-      // Another one's refusal is not this one's.
+      // A refusal applies to the reader that got it, not to this one.
       if (kept) return kept.value;
     }
-    // Somebody else may have read it meanwhile.
+    // Another caller may have read it meanwhile.
     const newest = this.#kept.get(name);
     if (newest && newest !== kept) return newest.value;
     const reading = this.#read(name, question, why === "paid event").finally(() => this.#reading.delete(name));
@@ -105,7 +105,7 @@ export class KeptReadings<T> {
     throw outcome.refused;
   }
 
-  /** Why an answer is read again; null: it is not. */
+  /** The reason to read an answer again; null: there is none. */
   async #whyAgain(
     name: string,
     kept: Kept<T>,
@@ -119,7 +119,7 @@ export class KeptReadings<T> {
     return age < Math.min(kept.keptMs, sign.mostKeptMs) * patience ? null : "time";
   }
 
-  /** One look for all who ask at about the same time. */
+  /** Simultaneous callers share one check. */
   async #look(name: string, look: () => Promise<Sign>): Promise<Sign> {
     const looking = this.#signs.get(name) ?? look();
     this.#signs.set(name, looking, { noUpdateTTL: true });
@@ -139,7 +139,7 @@ export class KeptReadings<T> {
         return { refused };
       }
     const { signs } = question;
-    // Looked at before the node is asked: what happens in between is a sign of the next reading.
+    // Checked before the node is asked: an event in between shows as a new sign at the next reading.
     const sign = signs ? await this.#look(name, signs.look) : null;
     const value = await question.read();
     const before = this.#kept.get(name);

@@ -4,7 +4,10 @@ import type { RpcCall, RpcResult } from "../rpc/endpoint.ts";
 import { askNode } from "../rpc/nodes.ts";
 import type { Services } from "../services.ts";
 
-/** What a page asks of a wallet and of its node. The node's own commands are not among it: they change the chain itself. */
+/**
+ * The methods that a page needs from a wallet and its node. The node's own commands are excluded: they change the chain
+ * itself.
+ */
 const methods: ReadonlySet<string> = new Set([
   ...["eth_accounts", "eth_blockNumber", "eth_call", "eth_chainId", "eth_estimateGas", "eth_feeHistory"],
   ...["eth_gasPrice", "eth_getBalance", "eth_getBlockByNumber", "eth_getCode", "eth_getTransactionByHash"],
@@ -12,12 +15,13 @@ const methods: ReadonlySet<string> = new Set([
   "personal_sign",
 ]);
 
-/** The node's first account pays for relayers and factories. */
+/** The node's first account pays for relayers and factories, so it is left out. */
 const firstAccount = 1;
 const accounts = 5;
 
 /**
- * Answers one request of a page's wallet on a local chain by the chain's node, which holds the keys of its test accounts.
+ * Answers one request of a page's wallet on a local chain through the chain's node, which has the keys of its test
+ * accounts.
  *
  * @param text one JSON-RPC request: `method` and `params`.
  * @throws ServiceError `not_found` on a chain that is not local, `value_error`, `service_unavailable`.
@@ -40,7 +44,7 @@ function shownOf(answer: { result: unknown }): string[] {
   return (answer.result as string[]).slice(firstAccount, firstAccount + accounts);
 }
 
-/** What is signed is signed by an account that is shown; the node would take any of its own. */
+/** Only accounts shown to the page may sign; the node would sign with any of its own. */
 async function checkSigner(
   services: Services,
   chain: Chain,
@@ -62,7 +66,7 @@ function parseCall(text: string): { method: string; params: readonly unknown[] }
   try {
     call = JSON.parse(text);
   } catch {
-    // No JSON is as good as no method.
+    // Invalid JSON is treated like a missing method.
   }
   const { method, params = [] } = call ?? {};
   if (typeof method !== "string" || !methods.has(method) || !Array.isArray(params))

@@ -9,13 +9,13 @@ import type { Services } from "../services.ts";
 import { KeptReadings } from "./kept-readings.ts";
 import { readTogether } from "./read-together.ts";
 
-/** The hours of a day, the running one the last. */
+/** The last 24 hours, including the current one. */
 const hours = 24;
 const hourSeconds = 3_600;
-/** Of a contract with more mints in that time the newest are counted: a walk over an index has an end. */
+/** For a contract with more mints in that time only the newest are counted, to bound the index scan. */
 const mostMints = 20_000;
 
-/** What a contract minted in each hour of the last day, the oldest hour first. */
+/** A contract's mints per hour over the last day, the oldest hour first. */
 export interface MintsByHour {
   /** Unix seconds of the first hour. */
   from: number;
@@ -29,9 +29,9 @@ const rules = {
 const keptBy = new WeakMap<Services, KeptReadings<MintsByHour>>();
 
 /**
- * Counts what the index has of a contract's mints. A count is five seconds old, and up to a minute where it does not change.
+ * Counts a contract's mints in the index. A count may be five seconds old, and up to a minute while it does not change.
  *
- * @param payer the account that asks: it is counted within what its plan has of the database.
+ * @param payer the account that asks, whose plan's share of the database the query counts against.
  * @throws ServiceError `read_timeout`, `rate_limit_exceeded`, `service_unavailable`.
  */
 export async function getMintsByHour(
@@ -54,7 +54,7 @@ export async function getMintsByHour(
 const countMints = readTogether(async (services: Services, contracts: readonly Address[], { id }: Chain) => {
   const now = Math.floor(Date.now() / 1_000 / hourSeconds);
   const first = now - hours + 1;
-  // A block's time becomes its number, so that one index gives the order and ends the walk.
+  // The time bound is translated into a block number, so that one index gives the order and ends the scan.
   const counted = await readForEach(
     services,
     contracts.map((contract) => ({ contract: toBytes(contract) })),

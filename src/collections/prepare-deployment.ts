@@ -13,36 +13,36 @@ import { type CheckedDeployment, checkDeployment, checkTreasury } from "./check-
 import { configsOf, type DeployCollectionInput, type DeploymentPayload, lowerCase } from "./deployment-input.ts";
 import { addressOfCreation, encodeInitCode, hashOfCreation, readReceipt, readTransaction } from "./exact-creation.ts";
 
-/** A transaction for the creator's own wallet: it creates a standalone collection. */
+/** A transaction for the creator's own wallet that creates a standalone collection. */
 export interface PreparedDeployment {
   chain: Chain;
-  /** Null: a creation has no receiver. */
+  /** Null: a contract creation has no receiver. */
   to: null;
   data: Hex;
   valueWei: bigint;
-  /** An estimate with some room; null when it cannot be estimated without knowing the sender. */
+  /** An estimate with a margin; null when it cannot be estimated without knowing the sender. */
   gas: bigint | null;
-  /** Where the collection will be if it is the next transaction of the given sender; null without one. */
+  /** The collection's address if this is the sender's next transaction; null without a sender. */
   expectedAddress: Address | null;
-  /** Until then the chain is watched for it. */
+  /** The chain is watched for the deployment until then. */
   expiresAt: Date;
   warnings: string[];
 }
 
-/** Of a node: the treasury's code and a payment to it, the head, the sender's nonce, an estimate. */
+/** Calls to a node: the treasury's code and a payment to it, the head, the sender's nonce, an estimate. */
 const mostCalls = 5;
 
 /**
- * Makes the transaction with which a creator's own wallet deploys a collection, and records it, so that the
- * worker detects the collection on the chain as one of this account.
+ * Builds the transaction with which a creator's own wallet deploys a collection, and records it, so that the worker
+ * detects the collection on the chain as one of this account.
  *
  * The deploying wallet becomes an admin of the collection; the service does not, and cannot update it. The bytes are
- * public as soon as they are pending, so only a creation by the owner or a named sender is detected without being
- * reported (detect-deployments.ts): from any other wallet, a third party would be the admin.
+ * public as soon as they are pending, so only a creation by the owner or a named sender is detected without a report
+ * (detect-deployments.ts): sent from any other wallet, a third party would be the admin.
  *
- * @param sender the wallet that will send it, if that is known; the owner counts anyway.
- * @throws ServiceError the input's faults; `plan_limit_exceeded` for more requests or lists than the plan keeps;
- *   `storage_full`; what `AccountCalls` throws; `service_unavailable` while the node does not answer.
+ * @param sender the wallet that will send it, if known; the owner always counts.
+ * @throws ServiceError the input's faults; `plan_limit_exceeded` for more requests or lists than the plan allows;
+ *   `storage_full`; as `AccountCalls`; `service_unavailable` while the node does not answer.
  */
 export async function prepareDeployment(
   services: Services,
@@ -63,7 +63,7 @@ export async function prepareDeployment(
     ]),
   );
   const { id, expires_at } = await recordDeployment(services, caller, checked, head, sender);
-  // The list has the id of its deployment.
+  // The list has the same id as its deployment.
   void keepTree(services, id, checked.allowlist.stored);
   const { data } = encodeInitCode(id, payload);
   return {
@@ -78,7 +78,7 @@ export async function prepareDeployment(
   };
 }
 
-/** The row of this request: the one that is still awaited, or a new one. */
+/** The row of this request: an equal one that is still awaited, or a new one. */
 async function recordDeployment(
   services: Services,
   caller: Caller,
@@ -130,7 +130,7 @@ async function recordDeployment(
   });
 }
 
-/** The eight that were named last count. */
+/** Only the eight named last are stored. */
 async function addSender(transaction: Transaction<Database>, id: string, sender: Buffer): Promise<void> {
   await transaction
     .updateTable("service.self_deployment")
@@ -150,7 +150,7 @@ function hashRequest(chain: Chain, payload: DeploymentPayload): Buffer {
     .digest();
 }
 
-/** Null when the node refuses: the wallet has nothing to pay with yet, and its own estimate comes later. */
+/** Null when the node refuses: the wallet may have no funds yet, and will make its own estimate later. */
 async function estimate(services: Services, chain: Chain, data: Hex, sender: Address): Promise<bigint | null> {
   const gas = await services
     .rpc(chain)
@@ -160,19 +160,20 @@ async function estimate(services: Services, chain: Chain, data: Hex, sender: Add
 }
 
 export interface ReportedDeployment {
-  /** Where the collection stands, or will when the transaction is mined. */
+  /** The collection's address, also before the transaction is mined. */
   address: Address;
 }
 
 /**
- * Notes which transaction the account itself calls the deployment of its request of mode SIGN: that one counts, from
- * whatever wallet it comes and whatever was found before, once it is confirmed and exact. Until then another one may
- * be named, for a wallet replaces a transaction that became too cheap.
+ * Records which transaction the account reports as the deployment of its request of mode SIGN. That transaction counts,
+ * from whatever wallet it comes and whatever was detected before, once it is confirmed and exact. Until then another
+ * one may be reported, since wallets replace transactions whose fee became too low.
  *
  * @param input `transactionHash` in any letter case.
- * @throws ServiceError `value_error` for what is no hash, for a transaction that does not consist of exactly the bytes
- *   of a request of this account, and once the collection of an earlier report stands; `not_found` for one that the
- *   node does not know (yet); `transaction_failed` for one that the chain refused; `service_unavailable` while it does not answer; what `AccountCalls` throws.
+ * @throws ServiceError `value_error` for an invalid hash, for a transaction that does not consist of exactly the bytes
+ *   of a request of this account, and once the collection of an earlier report is confirmed; `not_found` for a
+ *   transaction that the node does not know (yet); `transaction_failed` for one that the chain refused;
+ *   `service_unavailable` while it does not answer; as `AccountCalls`.
  */
 export async function reportDeployment(
   services: Services,

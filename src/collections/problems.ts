@@ -1,6 +1,6 @@
 import { type ErrorCode, type ErrorContext, ServiceError } from "../errors/errors.ts";
 
-/** Shape before range before plan: the order in which clients of the original service expect faults. */
+/** Shape, then range, then plan: the order in which clients of the original service expect faults. */
 const ranks: Partial<Record<ErrorCode, number>> = {
   invalid_enumeration: 0,
   chain_not_supported: 0,
@@ -10,7 +10,7 @@ const ranks: Partial<Record<ErrorCode, number>> = {
   plan_limit_exceeded: 2,
 };
 
-/** Collects every fault of an input, so that the caller can mend them in one go. */
+/** Collects every fault of an input, so that the client can fix them all at once. */
 export class Problems {
   readonly #found: ServiceError[] = [];
 
@@ -18,7 +18,7 @@ export class Problems {
     this.#found.push(new ServiceError(code, message, { field }));
   }
 
-  /** Runs a check that throws; what it throws on purpose is collected. */
+  /** Runs a check and collects a `ServiceError` that it throws. */
   attempt<T>(check: () => T): T | undefined {
     try {
       return check();
@@ -29,7 +29,7 @@ export class Problems {
     }
   }
 
-  /** As `attempt`, for a check that takes time. */
+  /** As `attempt`, for an asynchronous check. */
   async attemptLater<T>(check: () => Promise<T>): Promise<T | undefined> {
     try {
       return await check();
@@ -41,7 +41,7 @@ export class Problems {
     }
   }
 
-  /** A failure that is several brings them all. */
+  /** An error with several problems adds all of them. */
   #collect(error: ServiceError): void {
     const problems = error.details?.["problems"];
     if (!Array.isArray(problems)) {
@@ -65,7 +65,7 @@ export class Problems {
   }
 }
 
-/** Renames the input members in a failure of a use case to what an API's clients call them. */
+/** Renames the input members in a use case's error to their names in an API. */
 export async function withFieldNames<T>(result: Promise<T>, rename: (field: string) => string): Promise<T> {
   try {
     return await result;
@@ -75,7 +75,7 @@ export async function withFieldNames<T>(result: Promise<T>, rename: (field: stri
   }
 }
 
-/** The same failure with other names of the members at fault; a name may be given where there was none. */
+/** The same error with the members at fault renamed; a name may be added where there was none. */
 export function renameFields(
   error: ServiceError,
   rename: (field: string | undefined) => string | undefined,

@@ -11,7 +11,7 @@ import { KeptReadings, type Reader } from "./kept-readings.ts";
 import { callsOfSale, readSaleOf } from "./read-sale.ts";
 import { readTogether } from "./read-together.ts";
 
-/** What a minting page shows: as the contract says it at one block, or two. */
+/** The data of a minting page, as the contract returns it at one block, or two. */
 export interface PublicSale {
   chain: Chain;
   /** Lower case. */
@@ -20,9 +20,9 @@ export interface PublicSale {
   symbol: string;
   maxSupply: bigint;
   minted: bigint;
-  /** Of the tokens that are not minted, those that only an admin mints. */
+  /** Of the tokens not minted yet, those that only an admin can mint. */
   reserved: bigint;
-  /** What of its takings is still in the contract. */
+  /** The part of its revenue that is still in the contract. */
   balanceWei: bigint;
   tokensPerMint: bigint;
   publicPriceWei: bigint;
@@ -31,41 +31,44 @@ export interface PublicSale {
   publicStart: bigint | null;
   presaleStart: bigint | null;
   baseUri: string;
-  /** Who it belongs to, and where the money of its sale goes for ever; with checksums, as `royaltiesAddress`. */
+  /** The owner, and the treasury that gets the sale's revenue for ever; with checksums, as `royaltiesAddress`. */
   owner: Address;
   treasury: Address;
-  /** The share of later sales that its metadata asks for (ERC-2981). */
+  /** The royalty on resales that its metadata requests (ERC-2981). */
   royaltiesBps: bigint;
   royaltiesAddress: Address;
   /** Nobody can change the metadata any more. */
   metadataFrozen: boolean;
   /** Nobody can change a price any more. */
   pricesFrozen: boolean;
-  /** The newest block, and the time of it in Unix seconds, of a local chain that of the next one: the clock that decides. */
+  /**
+   * The newest block and its Unix time in seconds; on a local chain the next block's time, which is the clock that
+   * decides.
+   */
   block: bigint;
   blockTime: bigint;
-  /** When the chain was asked, in Unix milliseconds of this machine's clock: up to a minute ago. */
+  /** When the chain was read, in Unix milliseconds of this machine's clock: up to a minute ago. */
   readAtMs: number;
-  /** This installation holds its presale list. */
+  /** This installation has its presale list. */
   deployedHere: boolean;
   preview: CollectionPreview | null;
 }
 
 /**
- * Of a quiet sale nothing changes without a sign but what its admin does from a wallet of theirs: sets prices and starts, for
- * which the contract has no event, and withdraws. A page shows that a minute late at most, and the contract itself gives back
- * what is paid beyond the price and refuses what is below it.
+ * In a quiet sale nothing changes without a sign, except by its admin's own wallet: prices and starts, for which the
+ * contract has no event, and withdrawals. A page shows such a change at most a minute late, and the contract itself
+ * refunds payments above the price and refuses those below it.
  */
 const times = { keptMs: 2_000, mostKeptMs: 60_000, oldestMs: 600_000, signsMs: 1_000 };
 const rules = {
   ...times,
   isSame: (one: PublicSale, other: PublicSale) => isSameSale(one, other) && one.balanceWei === other.balanceWei,
 };
-/** Calls of a local chain cost nothing. */
+/** Calls to a local chain are free. */
 const localRules = { ...rules, keptMs: 500, mostKeptMs: 5_000, signsMs: 250 };
 const most = 1_000;
 
-/** Of one process. */
+/** The caches of one process. */
 interface Kept {
   sales: KeptReadings<PublicSale>;
   local: KeptReadings<PublicSale>;
@@ -84,12 +87,13 @@ function keptOf(services: Services): Kept {
 }
 
 /**
- * The state of a collection's sale, for whoever asks: of a collection that was deployed here, or of any contract with
- * the same interface.
+ * The state of a collection's sale, for any client: of a collection deployed here, or of any contract with the same
+ * interface.
  *
- * @param wanted `patience`: so many times as old a quiet sale may be. `sinceBlock`: it is to have what happened in that block.
- * @throws ServiceError `chain_not_supported`, `not_found` for an address without such a contract, `service_unavailable`;
- *   what the reader's `admit` throws.
+ * @param wanted `patience`: multiplies the maximum age of a quiet sale. `sinceBlock`: the state has to include this
+ *   block.
+ * @throws ServiceError `chain_not_supported`, `not_found` for an address without such a contract,
+ *   `service_unavailable`; any error of the reader's `admit`.
  */
 export async function getPublicSale(
   services: Services,
@@ -108,13 +112,13 @@ export async function getPublicSale(
     signs: {
       look: () => readSigns(services, collection, chain),
       has: (sale, { block }) => sale.block >= block,
-      // A transaction on a collection of this installation costs its sender the chain's gas: a hundred readings.
+      // A transaction on a collection of this installation costs its sender gas, worth a hundred readings.
       isPaid: ({ deployedHere }) => deployedHere && chain.relay.coinMicroEur > 0n,
     },
   });
 }
 
-/** Whether a visitor sees no difference; the block alone is none. */
+/** Whether a visitor sees no difference; a new block alone is none. */
 function isSameSale(one: PublicSale, other: PublicSale): boolean {
   const changing = [
     "minted",
@@ -166,7 +170,7 @@ async function readSale(
   };
 }
 
-/** Whether this installation deployed a collection that stands at the address. */
+/** Whether this installation deployed the collection at the address. */
 async function isOwnCollection(services: Services, chain: Chain, address: Address): Promise<boolean> {
   const { own } = keptOf(services);
   const name = `${chain.id}:${address}`;
@@ -177,15 +181,18 @@ async function isOwnCollection(services: Services, chain: Chain, address: Addres
   return rows.length > 0;
 }
 
-/** So long after its block's time the index is taken to be at work; a chain whose blocks come later has no such signs. */
+/**
+ * The index counts as current for this long after its newest block's time; a chain with slower blocks has no such
+ * signs.
+ */
 const freshSeconds = 120;
-/** Where the index tells of a contract, only what has no event is older than its signs; else everything may be. */
+/** If the index covers a contract, only data without an event can be older than its signs; else anything can. */
 const keptMs = { told: 60_000, untold: 5_000 };
 
 /**
- * What the database knows of a collection's sale: movements of its tokens and changes of their metadata that the index has,
- * and updates of ours that a block has. One statement by keys of indexes, for all who watch it and for all collections of a
- * chain that are looked at together.
+ * What the database knows about a collection's sale: transfers of its tokens and changes of their metadata in the
+ * index, and our mined updates. One statement that uses index keys, shared by all watchers and by all collections of a
+ * chain that are read at the same time.
  */
 const readSigns = readTogether(async (services: Services, addresses: readonly Address[], chain: Chain) => {
   const { rows } = await sql<{ name: string; block: bigint; fresh: boolean; own: boolean }>`
@@ -214,14 +221,14 @@ function isIndexed({ indexScope }: Chain, address: Address, own: boolean): boole
 }
 
 /**
- * The state of a collection's sale, now and after each change, until half an hour has passed or nobody listens any more.
- * All who watch one collection in one process cost its node as much as one of them.
+ * The state of a collection's sale, now and after each change, until half an hour has passed or the consumer stops
+ * listening. All watchers of one collection in one process cost its node as much as one of them.
  *
- * @param watcher whose streams are counted together: an account, or `address:…` of a client without a key.
- * @param admit is called before each further reading: what it refuses is read a second later. The first reading was admitted
- *   with the operation.
- * @throws ServiceError as `getPublicSale`; with too many streams what `StreamPermits` throws. A node that is silent later
- *   ends nothing: the state is told when it answers again.
+ * @param watcher the owner whose streams are counted: an account, or `address:…` of a client without a key.
+ * @param admit called before each further reading; a refused reading is retried a second later. The first reading was
+ *   admitted with the operation.
+ * @throws ServiceError as `getPublicSale`; with too many streams, as `StreamPermits`. A node that stops answering later
+ *   does not end the stream: the state follows when it answers again.
  */
 export async function watchSale(
   services: Services,

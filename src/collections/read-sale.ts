@@ -7,17 +7,17 @@ import { askNode } from "../rpc/nodes.ts";
 import { calls, parseQuantity } from "../rpc/reads.ts";
 import type { Services } from "../services.ts";
 
-/** Calls of a node that a reading is where it is one, and so many more where that one is refused: it is asked again with the chain's id. */
+/** Node calls per reading: `together` for the program; if it is refused, also `apart`, which includes the chain id. */
 export const callsOfSale = { together: 1, apart: 8 };
 
-/** What a collection's contract says of its sale. */
+/** A collection's sale as its contract returns it. */
 interface SaleReading {
   info: ReturnType<typeof infoOf>;
   minted: bigint;
   reserved: bigint;
-  /** What of its takings is still in the contract. */
+  /** The part of its revenue that is still in the contract. */
   balanceWei: bigint;
-  /** The newest block, and the time of it in Unix seconds, of a local chain that of the next one. */
+  /** The newest block and its Unix time in seconds; on a local chain the next block's time. */
   block: bigint;
   blockTime: bigint;
 }
@@ -25,12 +25,13 @@ interface SaleReading {
 type View = "getInfo" | "totalSupply" | "reserveRemaining";
 
 /**
- * Reads everything that a mint page shows of a contract, of one block and in one call: a program that is created for the
- * call asks the contract and the block, and answers for them. What is too large for that, or a node that runs no such
- * program, is asked in several calls.
+ * Reads everything that a mint page shows of a contract, from one block and in one call: a program, run as the creation
+ * code of the call, queries the contract and the block, and returns the answers. If the answer is too large for that,
+ * or the node does not run such a program, several calls are made.
  *
- * @param admitMore is called before those.
- * @throws ServiceError `not_found` for an address without such a contract, `service_unavailable`; what `admitMore` throws.
+ * @param admitMore called before those.
+ * @throws ServiceError `not_found` for an address without such a contract, `service_unavailable`; any error of
+ *   `admitMore`.
  */
 export async function readSaleOf(
   services: Services,
@@ -52,15 +53,15 @@ export async function readSaleOf(
   return { info, minted, reserved, balanceWei, ...clock };
 }
 
-/** Chain, block, its time, supply, reserve, balance; the rest is what `getInfo` returned. */
+/** Chain id, block, its time, supply, reserve, balance; the answer of `getInfo` follows. */
 const headBytes = 6 * 32;
 /**
- * What the program takes at most, and each of the calls in it: one that never ends must leave enough to say so, and a slow
- * node must end it in time. A collection with the longest texts takes under a million for `getInfo`.
+ * Gas limits of the program and of each call in it: after a call that never ends, enough gas must be left to report
+ * that, and a slow node must finish in time. With the longest texts, `getInfo` takes under a million.
  */
 const gas = "0x7a1200";
 const callGas = { count: "0f4240", info: "3d0900" };
-/** Of `getInfo`: a chain takes no program's answer of more than 24,576 bytes. */
+/** Limit for `getInfo`: chains accept no more than 24,576 bytes as the result of creation code. */
 const mostBytes = 23_000;
 
 function programCall(address: Address): RpcCall {
@@ -78,13 +79,13 @@ function programCall(address: Address): RpcCall {
 const selectorOf = (functionName: View): Hex => encodeFunctionData({ abi: collectionAbi, functionName });
 
 /**
- * The program. Memory: six words of the head, then the selector that is asked, over which the answer of `getInfo` comes.
- * It leaves out the latter if one of the calls failed, and reverts where there is too much of it.
+ * The program. Memory: six words of the head, then the selector of the call, which the answer of `getInfo` overwrites.
+ * That answer is left out if a call failed; the program reverts if it is too large.
  */
 function programOf(address: Address): Hex {
   const to = address.slice(2);
   const push4 = (functionName: View) => `63${selectorOf(functionName).slice(2)}`;
-  /** STATICCALL with the selector; what it returns comes to `at`, as far as it fits `size`. */
+  /** STATICCALL with the selector; `size` bytes of the result are written to `at`. */
   const call = (functionName: View, at: string, size: string, most: string) =>
     `${push4(functionName)}60c052${size}${at}600460dc73${to}62${most}fa`;
   const code = [
@@ -97,12 +98,12 @@ function programOf(address: Address): Hex {
     call("totalSupply", "6060", "6020", callGas.count),
     call("reserveRemaining", "6080", "6020", callGas.count),
     call("getInfo", "6000", "6000", callGas.info),
-    // All three: else to `small`.
+    // If one of the three calls failed: to `small`.
     "1616",
     "1560SMALL57",
     // RETURNDATASIZE > mostBytes: to `large`.
     `61${mostBytes.toString(16).padStart(4, "0")}3d1160LARGE57`,
-    // RETURNDATACOPY behind the head, and RETURN both.
+    // RETURNDATACOPY after the head, and RETURN both.
     "3d600060c03e",
     "3d60c0016000f3",
   ];
@@ -119,7 +120,7 @@ function programOf(address: Address): Hex {
 async function readApart(services: Services, chain: Chain, address: Address, owner: string): Promise<SaleReading> {
   const read = (functionName: View) =>
     services.readerCalls.call(chain, address, selectorOf(functionName), { owner, fresh: true });
-  // In one request to the node.
+  // Batched into one request to the node.
   const [info, minted, reserved, balanceWei, clock] = await askNode(chain, () =>
     Promise.all([
       read("getInfo"),
@@ -141,7 +142,7 @@ async function readApart(services: Services, chain: Chain, address: Address, own
 }
 
 /**
- * What an address without such a contract answers is no failure of the node's.
+ * Maps the answer of another kind of contract to `not_found`, since it is not the node's failure.
  *
  * @throws ServiceError `not_found`.
  */
@@ -166,7 +167,7 @@ function wordsOf(head: Hex): bigint[] {
   return Array.from({ length: headBytes / 32 }, (_, at) => hexToBigInt(slice(head, 32 * at, 32 * at + 32)));
 }
 
-/** A local chain makes no block until somebody sends a transaction: its clock is the time of the block that would come. */
+/** A local chain makes no block until a transaction is sent, so its clock is the time of the pending block. */
 async function readClock(
   services: Services,
   chain: Chain,

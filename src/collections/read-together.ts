@@ -5,10 +5,10 @@ import type { Services } from "../services.ts";
 const mostKeys = 100;
 
 /**
- * Reads in one statement what is asked for within one turn of the event loop, such as by the fields of one document. It goes
- * on when the client that asked first has left.
+ * Reads in one statement the keys requested within one turn of the event loop, such as by the fields of one document.
+ * The read continues when the client that asked first disconnects.
  *
- * @param read gives one value for each key, in their order.
+ * @param read returns one value per key, in their order.
  * @returns a function of a key and its scope: only keys of one scope, such as a chain, share a statement.
  */
 export function readTogether<Scope, Key, Value>(

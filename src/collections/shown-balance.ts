@@ -5,7 +5,7 @@ import { calls, parseQuantity } from "../rpc/reads.ts";
 import type { Services } from "../services.ts";
 import { KeptReadings, type Reader } from "./kept-readings.ts";
 
-/** Of the node, the chain's id among them. */
+/** Node calls, including the chain id. */
 export const callsOfBalance = 2;
 const rules = {
   ...{ keptMs: 5_000, mostKeptMs: 60_000, oldestMs: 3_600_000 },
@@ -14,12 +14,12 @@ const rules = {
 const keptBy = new WeakMap<Services, KeptReadings<bigint>>();
 
 /**
- * What an address holds in the chain's coin, for the pages of an operator. An answer is five
- * seconds old, and up to a minute where it does not change.
+ * An address's balance in the chain's coin, for the operator's pages. It may be five seconds old, and up to a minute
+ * while it does not change.
  *
  * @param reader whose `admit` is called before the node is asked.
  * @returns wei.
- * @throws ServiceError `chain_not_supported`, `service_unavailable`; what `admit` throws.
+ * @throws ServiceError `chain_not_supported`, `service_unavailable`; any error of `admit`.
  */
 export async function getShownBalance(
   services: Services,

@@ -5,27 +5,27 @@ import { type Hex, hexToBytes, keccak256 } from "viem";
 import type { LongWork } from "../long-work.ts";
 import { Slots } from "../slots.ts";
 
-/** A tree as it is stored (migration 0190 reads it). */
+/** A tree in its stored form (migration 0190 reads it). */
 export interface StoredTree {
-  /** Every level, leaves first, 32 bytes a node; a level has half the nodes of the one below it, rounded up. */
+  /** Every level, leaves first, 32 bytes per node; a level has half the nodes of the one below it, rounded up. */
   nodes: Uint8Array<ArrayBuffer>;
-  /** Address (20 bytes) and position of its leaf (4 bytes, big-endian), in the order of the addresses. */
+  /** Address (20 bytes) and position of its leaf (4 bytes, big-endian), sorted by address. */
   members: Uint8Array<ArrayBuffer>;
 }
 
-/** Up to here a tree takes some milliseconds; larger ones would hold up other requests. */
+/** A tree up to this size takes some milliseconds; a larger one would hold up other requests. */
 const maxOnThisThread = 50;
-/** A thread without work ends: its start costs as much as a tree of some thousand wallets, and it keeps memory. */
+/** An idle thread ends: starting one costs as much as a tree of some thousand wallets, but it keeps memory. */
 const idleMs = 10_000;
 const [addressBytes, memberBytes] = [20, 24];
 
-/** Trees have the thread one by one. There is one: a second would only take the core that answers requests. */
+/** Trees are built one at a time in a single thread: a second one would only take the core that answers requests. */
 const turns = new Slots(1);
 let thread: Worker | null = null;
 let ending: NodeJS.Timeout | undefined;
 
 /**
- * The tree over these wallets, built beside the event loop unless there are few.
+ * The tree of these wallets, built in a thread unless there are few.
  *
  * @param wallets lower-case addresses without repeats.
  */
@@ -49,7 +49,7 @@ export async function growTree(wallets: readonly string[], work: LongWork): Prom
   );
 }
 
-/** Addresses as they are sent to the thread, 20 bytes each, in the spelling of `hashTree`. */
+/** Decodes the addresses sent to the thread, 20 bytes each, to the spelling that `hashTree` takes. */
 export function walletsOf(addresses: Uint8Array): string[] {
   const hex = Buffer.from(addresses.buffer, addresses.byteOffset, addresses.length).toString("hex");
   const digits = 2 * addressBytes;
@@ -60,8 +60,7 @@ export function walletsOf(addresses: Uint8Array): string[] {
 }
 
 /**
- * Leaf = keccak256 of the 20 bytes; pairs sorted as in OpenZeppelin `MerkleProof`; an odd node moves
- * up unchanged.
+ * Leaf = keccak256 of the 20 bytes; pairs sorted as in OpenZeppelin `MerkleProof`; an odd node moves up unchanged.
  *
  * @param wallets lower-case addresses without repeats.
  */

@@ -25,24 +25,24 @@ import type { UpdateCollectionInput } from "./deployment-input.ts";
 export type CollectionUpdate = ChainRequest<"update">;
 export const collectionUpdates: Family<CollectionUpdate> = { name: "update", kinds: ["update"] };
 
-/** What an update changes; absent members stay as they are. */
+/** What an update changes; absent members stay unchanged. */
 export function changesOf({ payload }: CollectionUpdate): ConfigChanges {
   return readChanges(payload);
 }
 
 export interface UpdateCollectionResult {
   update: CarriedOut<CollectionUpdate>["request"];
-  /** The client's own key, or the one derived from the request. */
+  /** The client's own key, or the key derived from the request. */
   idempotencyKey: string;
 }
 
 /**
- * Changes a collection's settings: checked against the chain as it is, made durable, and signed when every
- * earlier update of the collection has ended, from what the chain has then. What the update does not name
- * keeps its value, also when another update changes it at the same time.
+ * Changes a collection's settings: the update is checked against the chain's current state, stored, and signed when
+ * every earlier update of the collection has ended, from the chain's state at that time. Members that the update omits
+ * keep their value, even when another update changes them at the same time.
  *
- * @throws ServiceError the input's faults; `not_found` for a collection of another account or chain;
- *   `metadata_frozen`; `parameter_missing` when nothing is to change; what `carryOut` throws.
+ * @throws ServiceError the input's faults; `not_found` for a collection of another account or chain; `metadata_frozen`;
+ *   `parameter_missing` when nothing is to change; as `carryOut`.
  */
 export async function updateCollection(
   services: Services,
@@ -63,7 +63,7 @@ export async function updateCollection(
 
 export interface UpdateRequest {
   chain: Chain;
-  /** A collection that the caller's deployment made here; any letter case. */
+  /** A collection that the caller's account deployed here; any letter case. */
   contract: Address;
   changes: ConfigChanges;
   /** `changes.royaltiesAddress` in the letter case of the request. */
@@ -75,10 +75,11 @@ export interface UpdateRequest {
 }
 
 /**
- * The configuration is read, changed and signed later, as one record at one block, and only after every earlier update of
- * the contract has ended. What the contract itself would refuse (frozen metadata, revoked rights) only shows there: `check` it before.
+ * The configuration is read, changed and signed later, as one record at one block, and only after every earlier update
+ * of the contract has ended. A refusal by the contract itself (frozen metadata, revoked rights) shows only then:
+ * `check` for it before.
  *
- * @param check done for an update that repeats none.
+ * @param check called for an update that repeats none.
  */
 export function askUpdate(
   services: Services,
@@ -97,7 +98,7 @@ export function askUpdate(
     idempotencyKey,
     stands: async (earlier) => !(await isUndone(services, chain, contract, changes, earlier)),
     draft: async (_id, repeated) => {
-      // What it did must not be held against a request that asks for its hash.
+      // Read first: the request's own effect must not make its repeat fail the checks.
       const earlier = await repeated();
       if (earlier) return { earlier };
       await check?.();
@@ -107,10 +108,10 @@ export function askUpdate(
         factory: toAddress(deployed.factory),
         template: toAddress(deployed.template),
         owner: toAddress(deployed.owner),
-        // The chain knows no letter case; answers give addresses back as they were sent.
+        // The chain has no letter case; answers return addresses as they were sent.
         payload: { contract, changes: stored, ...(royaltiesAddress ? { spelling: { royaltiesAddress } } : {}) },
         allowlist,
-        // An update has no address of its own to end at: order is kept by one at a time instead.
+        // An update creates no address of its own; the order is kept by carrying out one at a time.
         initData: "0x",
         salt: zeroHash,
         predicted: contract,
@@ -121,7 +122,7 @@ export function askUpdate(
   };
 }
 
-/** Whether others, such as the owner's own wallet, have changed since what an earlier update set. */
+/** Whether others, such as the owner's own wallet, have since changed what an earlier update set. */
 async function isUndone(
   services: Services,
   chain: Chain,
@@ -134,7 +135,7 @@ async function isUndone(
   if (!block) return false;
   return await askNode(chain, async () => {
     const blockNumber = await services.rpc(chain).getBlockNumber();
-    // A node that is behind shows what was before.
+    // A node that is behind shows the state before it.
     if (blockNumber < block) return false;
     const question = { address, abi: collectionAbi, functionName: "getInfo", blockNumber } as const;
     const { runtimeConfig: now } = await services.rpc(chain).readContract(question);
@@ -147,7 +148,7 @@ async function isUndone(
   });
 }
 
-/** What an update would do; nothing of it was stored, signed or spent. */
+/** What an update would do; nothing was stored, signed or spent for it. */
 export interface UpdatePlan extends PlannedCost {
   chain: Chain;
   collection: Address;
@@ -155,10 +156,10 @@ export interface UpdatePlan extends PlannedCost {
 }
 
 /**
- * Checks an update in every way short of doing it: the request, the collection as the chain has it now, and the
- * transaction by simulation.
+ * Makes all checks of an update without sending it: the request, the collection's current state, and a simulation of
+ * the transaction.
  *
- * @throws ServiceError what `updateCollection` throws for the same input, and `value_error` when the chain would refuse it.
+ * @throws ServiceError as `updateCollection` for the same input, and `value_error` when the chain would refuse it.
  */
 export async function planUpdate(
   services: Services,
@@ -178,7 +179,7 @@ export async function planUpdate(
   return { chain, collection: collection.address, ...cost, warnings };
 }
 
-/** Legal, but probably not meant. */
+/** Valid, but probably unintended. */
 function warnOf(current: RuntimeConfig, next: RuntimeConfig, listed: number): string[] {
   const now = BigInt(Math.floor(Date.now() / 1000));
   const { publicMintStart, presaleMintStart } = next;
