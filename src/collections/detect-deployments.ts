@@ -97,10 +97,7 @@ async function followReport(services: Services, chain: Chain, row: AwaitedRow, l
   if (creation && creation.block <= last) await recordDetected(services, chain, row.id, creation);
 }
 
-/**
- * Records a request's detected collection. An earlier one stays, unless this is the transaction that the account
- * reported.
- */
+/** Records a detected collection. An earlier one stays, unless this is the transaction that the account reported. */
 async function recordDetected({ db, log }: Services, chain: Chain, id: string, creation: Creation): Promise<void> {
   const { address, hash, block, blockHash } = creation;
   const { numUpdatedRows } = await db
@@ -189,10 +186,7 @@ async function listAwaited(db: Kysely<Database>, chain: Chain) {
     .execute();
 }
 
-/**
- * Requests whose account reported a transaction other than the detected one, in random order, so that none can block
- * others.
- */
+/** Requests whose account reported another transaction than the detected one, in random order: none can block others. */
 async function listReported(db: Kysely<Database>, chain: Chain) {
   return await select(db, chain)
     .where("reported_tx", "is not", null)

@@ -69,10 +69,7 @@ function nullOf(notFound: typeof TransactionNotFoundError | typeof TransactionRe
   };
 }
 
-/**
- * Hash of the init code that a transaction runs; null when it creates no contract. A contract that receives the bytes
- * does not count.
- */
+/** Hash of the init code that a transaction runs; null for a call, as a called contract may just pass bytes along. */
 export function hashOfCreation({ to, input }: { to: Address | null; input: Hex }): Hex | null {
   return to === null ? keccak256(input) : null;
 }

@@ -41,10 +41,7 @@ export interface PublicSale {
   metadataFrozen: boolean;
   /** Nobody can change a price any more. */
   pricesFrozen: boolean;
-  /**
-   * The newest block and its Unix time in seconds; on a local chain the next block's time, which is the clock that
-   * decides.
-   */
+  /** The newest block and its time in Unix seconds; on a local chain the next block's time, which is what decides. */
   block: bigint;
   blockTime: bigint;
   /** When the chain was read, in Unix milliseconds of this machine's clock: up to a minute ago. */
@@ -181,10 +178,7 @@ async function isOwnCollection(services: Services, chain: Chain, address: Addres
   return rows.length > 0;
 }
 
-/**
- * The index counts as current for this long after its newest block's time; a chain with slower blocks has no such
- * signs.
- */
+/** How long after its newest block's time the index counts as current; a chain with slower blocks has no signs. */
 const freshSeconds = 120;
 /** If the index covers a contract, only data without an event can be older than its signs; else anything can. */
 const keptMs = { told: 60_000, untold: 5_000 };

@@ -62,10 +62,7 @@ interface ProductAction extends Pick<Operation, "kind" | "canonical" | "idempote
 
 type ActionPayload = Omit<TokensPayload, "contract" | "contractAsSent"> | Pick<ContractUpdatePayload, "changes">;
 
-/**
- * A request that acts on a product contract: without a key it repeats an equal one while that one's effect is still in
- * place.
- */
+/** A request that acts on a product contract: without a key it repeats an equal one whose effect is still in place. */
 export function operationOn(services: Services, caller: Caller, product: Product, action: ProductAction): Operation {
   const { chain, address, operator, deployedOwner } = product;
   return {

@@ -55,10 +55,7 @@ export async function stillStands(
   }
 }
 
-/**
- * Until it is final, a mint whose token is gone may come back in a reorganisation; a second mint would then be one too
- * many.
- */
+/** Until it is final, a mint whose token is gone may come back in a reorganisation: a second would be one too many. */
 export function goneBeforeFinal(tokenId: bigint): ServiceError {
   return new ServiceError(
     "service_unavailable",

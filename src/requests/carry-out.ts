@@ -27,19 +27,13 @@ export interface Asked<R extends ChainRequest> {
   family: Family<R>;
   chain: Chain;
   kind: R["kind"];
-  /**
-   * Everything that makes two requests of this kind and chain equal, in one spelling; without values drawn for each
-   * request.
-   */
+  /** All that makes two requests of this kind and chain equal, in one spelling; no values drawn for each request. */
   canonical: string;
   /** As sent. */
   idempotencyKey: string | undefined;
   /** For a token of a list. */
   place?: ListPlace;
-  /**
-   * Whether an equal request's effect is still in place: without a client's key, this request repeats that one only
-   * then.
-   */
+  /** Whether an equal request's effect is still in place: only then this request, without a client's key, repeats it. */
   stands?(earlier: Intent): Promise<boolean>;
   /**
    * Makes the checks that need calls, and returns what to store. Called again when the database finds a part of it
@@ -60,10 +54,7 @@ export interface Asked<R extends ChainRequest> {
  * in one storage word, which saves a fifth of the gas per token.
  */
 export interface ListPlace {
-  /**
-   * The client's key of the list. Position and key stay the same whatever was lost, and whatever else the list
-   * contains.
-   */
+  /** The client's key of the list. Position and key stay the same whatever was lost, and whatever else is in the list. */
   list: string;
   /** From 0, up to 255. */
   index: number;

@@ -14,10 +14,7 @@ import { confirmedStates, endedStates } from "../transactions/lifecycle.ts";
 import { batched } from "../transactions/store/batch.ts";
 import { shownHash } from "../transactions/store/nonces.ts";
 
-/**
- * An account's request to the service's wallets, such as a deployment, an update or a mint, from acceptance to the
- * chain.
- */
+/** An account's request to the service's wallets, such as a deployment or a mint, from acceptance to the chain. */
 export interface ChainRequest<Kind extends IntentKind = IntentKind, Payload = unknown> {
   id: string;
   kind: Kind;
@@ -102,10 +99,7 @@ export async function findRequest<R extends ChainRequest>(
   return row ? toRequest<R>(services, row) : null;
 }
 
-/**
- * A transaction recovered at a nonce belongs to the request whose intent id it deployed, not to the request with the
- * nonce.
- */
+/** A transaction recovered at a nonce belongs to the request whose intent id it has, not to the one with the nonce. */
 function rootsOf(services: Services, key: Exclude<RequestKey, { contract: Address }>) {
   if ("id" in key) return sql<string>`(SELECT root_id FROM service.intent WHERE id = ${key.id})`;
   const chain = findChain(services.chains, key.chain);

@@ -130,10 +130,7 @@ export function openEndpoint(address: string, chain: Chain): Endpoint {
     }
   }
 
-  /**
-   * Sends calls whose results contain the chain id. @returns null where one does not: a refusal may come from another
-   * chain.
-   */
+  /** Sends calls whose results have the chain id. @returns null if one has not: a refusal may be another chain's. */
   async function askNamed(calls: readonly RpcCall[]): Promise<RpcResult[] | null> {
     const { status, body } = await post(calls.map((call, id) => bare(call, id)));
     try {

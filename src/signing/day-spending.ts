@@ -13,10 +13,7 @@ import { dirname } from "node:path";
 import type { Address } from "viem";
 import type { Unsigned } from "./signer.ts";
 
-/**
- * The part of a day's limit that is recorded ahead: the file is written once per part, and a restart costs at most one
- * part.
- */
+/** The part of a day's limit that is recorded ahead: one write of the file per part; a restart costs at most one. */
 const partsOfDay = 256n;
 /** Nonces whose most expensive bytes are remembered: the replacement of a transaction only counts what it adds. */
 const mostNonces = 20_000;

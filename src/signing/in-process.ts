@@ -60,10 +60,7 @@ export function noSigner({ name }: Pick<Chain, "name">): string {
   );
 }
 
-/**
- * The rules for a process that itself compares the factory with the request's own
- * (src/transactions/submit/sign-attempt.ts).
- */
+/** The rules for a process that compares the factory with the request's (src/transactions/submit/sign-attempt.ts). */
 export function callersPolicy({ id, relay }: Chain): SigningPolicy {
   const { maxFeeWei, wallets, signsRoles } = relay;
   return { chainId: id, maxFeeWei, factories: null, operators: null, wallets, roles: signsRoles, dayWei: null };

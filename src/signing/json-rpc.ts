@@ -13,9 +13,9 @@ import type { SigningKind, SigningOrder } from "./signer.ts";
  *                  eth_accounts [] or [{chainId}]: wallets, lower case
  *
  * `chainId` and `kind` are required in addition to Web3Signer's members, and Web3Signer ignores them: a signer has the
- * wallets of several chains, and its rules depend on the kind. Any other member is refused. A batch of requests is answered
- * by an array; Web3Signer accepts no batches. JSON-RPC errors have the HTTP status 200; 400 means invalid JSON or too many
- * requests, 401 a wrong token, 404 a wrong path, 413 too many bytes. Each answer has the header `mintyard-signer`, which
+ * wallets of several chains, and its rules depend on the kind. Any other member is refused. A batch of requests gets an
+ * array of answers; Web3Signer accepts no batches. JSON-RPC errors have the HTTP status 200; 400 means invalid JSON or
+ * too many requests, 401 a wrong token, 404 a wrong path, 413 too many bytes. The header `mintyard-signer` in each answer
  * shows that this signer enforces the rules. No message contains a key.
  */
 

@@ -5,8 +5,8 @@ import { errorCodes, mostRequests, parseJson, type RpcError } from "./json-rpc.t
 import { signatureIn } from "./signer.ts";
 
 /*
- * Translates the requests of processes of version 0.2.0 into JSON-RPC. Once no upgrade starts from that version, this file
- * can be deleted, with its test and its lines in signer-server.ts.
+ * Translates the requests of processes of version 0.2.0 into JSON-RPC. Once no upgrade starts from that version, this
+ * file can be deleted, with its test and its lines in signer-server.ts.
  *
  *   POST /v1/sign      an order        200 {"signature":"0x…","hash":"0x…"}; 403 {"refused":"…","reason":"roles"}; 400, 503
  *   POST /v1/sign-many {"orders":[…]}  200 {"answers":[{"status":200,"signature":"0x…","hash":"0x…"},…]}, in their order

@@ -41,10 +41,7 @@ interface HttpAnswer {
 /** Time limit of a whole request, in milliseconds; it comes from the same machine. */
 const requestMs = 5_000;
 
-/**
- * Serves the protocol of json-rpc.ts. Each signature and each refusal is logged (a repeated one once a minute), never a
- * key.
- */
+/** Serves the protocol of json-rpc.ts. Logs each signature and refusal (a repeated one once a minute), never a key. */
 export function createSignerServer(given: SignerServerOptions): Server {
   const options = { ...given, logOnce: new LogOnce(given.log) };
   const server = createServer(

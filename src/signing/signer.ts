@@ -98,10 +98,7 @@ function partsOf(signature: Hex): Signature | null {
   return { r: `0x${signature.slice(2, 66)}`, s: `0x${signature.slice(66, 130)}`, yParity: v >= 27 ? v - 27 : v };
 }
 
-/**
- * The last three fields of a signed transaction, of EIP-1559 or legacy (EIP-155). The fields before them are not
- * checked.
- */
+/** The last three fields of a signed transaction, EIP-1559 or legacy (EIP-155). Earlier fields are not checked. */
 export function signatureIn(raw: string): Signature | null {
   const isTyped = raw.startsWith("0x02");
   try {

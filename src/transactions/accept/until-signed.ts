@@ -119,15 +119,9 @@ function pauseAt(ageMs: number): number {
 const signWithinMs = 10_000;
 /** An update waits for the one before it to be mined: two blocks, where blocks are slow. */
 const mostTurnMs = 30_000;
-/**
- * A worker keeps trying requests that were asked for lately (submit-loop.ts). Older and held ones have to be asked for
- * again.
- */
+/** A worker keeps trying requests asked for lately (submit-loop.ts). Older and held ones have to be asked for again. */
 const askedSeconds = 5;
-/**
- * If a request with a nonce is held again for the same reason, its row does not change; after this time it counts as
- * tried.
- */
+/** A request with a nonce, held again for the same reason, keeps its row; after this time it counts as tried. */
 const triedSeconds = 1;
 
 /**

@@ -46,10 +46,7 @@ function rememberOracle(chain: Chain, isThere: boolean): void {
 /** The size of a transaction without its data: nonce, fees, addresses and signature, with a margin. */
 const envelopeBytes = 200n;
 
-/**
- * The L1 data price moves until the transaction is in a block, and no signature bounds it: this multiple of today's is
- * reserved.
- */
+/** The L1 data price moves until the transaction is mined, unbounded by its signature: this multiple is reserved. */
 export const dataRoom = 2n;
 
 /** The maximum L1 data fee of a transaction, in wei, at today's price; 0 on most chains. */

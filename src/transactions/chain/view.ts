@@ -82,10 +82,7 @@ async function agreedFinal(nodes: Nodes, chain: Chain): Promise<bigint> {
   return numbers[nodes.needed(chain.relay.quorum) - 1] ?? 0n;
 }
 
-/**
- * Development chains have no usable finality (one of them keeps its tag at 0 for long), so the confirmation depth is
- * used there.
- */
+/** Development chains have no usable finality (one keeps its tag at 0 for long): the confirmation depth is used. */
 function finalBlock(chain: Chain, head: bigint, tagged: bigint | null): bigint {
   const { finality } = chain.relay;
   if (finality === "tag" && !chain.local && tagged !== null) return tagged;

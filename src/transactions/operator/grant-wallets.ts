@@ -158,10 +158,7 @@ async function follow(
   }
 }
 
-/**
- * Everyone who was ever made administrator of the factory and still is; none where the endpoint does not list old
- * events.
- */
+/** All who were made administrator of the factory and still are; none where the endpoint lists no old events. */
 async function findAdmins(
   services: RelayContext,
   chain: Chain,

@@ -8,15 +8,9 @@ interface Options<Owner, Item> {
    * must not fail the others.
    */
   retryIndividually: boolean | "in turn";
-  /**
-   * A batch that takes longer is stuck at a node or a connection; the next one starts without waiting for it. Default
-   * 250.
-   */
+  /** A batch that takes longer is stuck at a node or connection: the next one does not wait for it. Default 250. */
   timeoutMs?: number;
-  /**
-   * The first batch begins when this resolves, with all items waiting by then. Default: with the items of the same
-   * tick.
-   */
+  /** The first batch begins when this resolves, with all items waiting by then. Default: the items of the same tick. */
   gather?: (owner: Owner, waiting: () => readonly Item[]) => Promise<unknown>;
 }
 

@@ -207,10 +207,7 @@ async function takeMembersBack(transaction: Transaction<Database>, leadId: strin
       AND m.found_tx = s.mined_attempt`.execute(transaction);
 }
 
-/**
- * The one hash to show for a nonce with alias `s`: the mined attempt, else the one signed last; null before the
- * signature.
- */
+/** The hash to show for a nonce with alias `s`: the mined attempt, else the newest; null before the signature. */
 export const shownHash = sql<Buffer | null>`(SELECT t.hash FROM service.attempt t
   WHERE t.chain_id = s.chain_id AND t.addr = s.addr AND t.nonce = s.nonce
   ORDER BY t.hash = s.mined_attempt DESC NULLS LAST, t.created_at DESC LIMIT 1)`;

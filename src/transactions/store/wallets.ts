@@ -225,10 +225,7 @@ export class WalletMemory {
     return pending + (this.#preparing.get(name) ?? 0);
   }
 
-  /**
-   * Runs work that leads to the signature of a request that may share a transaction; such requests have the same
-   * `name`.
-   */
+  /** Runs work that leads to the signature of a request that may share a transaction; such requests share a `name`. */
   async coming<T>(name: string, id: string, work: () => Promise<T>): Promise<T> {
     this.#coming.set(id, name);
     try {

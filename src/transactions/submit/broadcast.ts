@@ -120,10 +120,7 @@ async function ask(node: Node, attempts: readonly Attempt[]): Promise<SendOutcom
   }
 }
 
-/**
- * Stores an answer that differs from the endpoint's last one: the same answer to a re-send every few seconds is no
- * news.
- */
+/** Stores an answer that differs from the endpoint's last one: the same answer to every re-send is no news. */
 async function recordOutcomes(
   services: RelayContext,
   node: Node,

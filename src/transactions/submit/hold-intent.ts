@@ -62,10 +62,7 @@ export async function holdRoles(services: RelayContext, chain: Chain, intent: In
   return await holdIntent(services, chain, intent, refusalHolds.roles, rolesRefused);
 }
 
-/**
- * Holds what the signer refuses for now, under the reason that the signer gives. @throws the same error if it gives
- * none.
- */
+/** Holds what the signer refuses for now, under the signer's reason. @throws the same error if it gives none. */
 export async function holdUnsigned(
   services: RelayContext,
   chain: Chain,
@@ -83,10 +80,7 @@ export async function holdRefused(services: RelayContext, chain: Chain, intent: 
   return await holdIntent(services, chain, intent, "simulation", `the contract would refuse it: ${reason}`);
 }
 
-/**
- * The operator carried the request out by a transaction that is not known here: it ends with that one, once it is
- * final.
- */
+/** The operator carried it out by a transaction unknown here: the request ends with that one, once it is final. */
 export async function holdDone(services: RelayContext, chain: Chain, intent: Intent): Promise<Step> {
   return await holdIntent(
     services,

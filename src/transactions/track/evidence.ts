@@ -27,10 +27,7 @@ export interface Look {
   receipts: ReadonlyMap<Hash, Receipt>;
   /** Block hashes by number, where enough endpoints agree. */
   blocks: ReadonlyMap<bigint, Hash>;
-  /**
-   * Per intent, the number of consecutive rounds in which its nonce was used and none of its transactions had a
-   * receipt.
-   */
+  /** Per intent, the consecutive rounds in which its nonce was used and none of its transactions had a receipt. */
   missing: Map<string, number>;
 }
 
@@ -223,10 +220,7 @@ export class Inquiry {
     return gasUsed * 10n >= gas * 9n;
   }
 
-  /**
-   * Finds out from its content which transaction used the nonce for good: none of the stored transactions has a
-   * receipt.
-   */
+  /** Finds by content which transaction used the nonce for good: none of the stored transactions has a receipt. */
   async #usedBy(): Promise<Answers["usedBy"]> {
     const [services, chain, { intent, reservation }] = [this.#services, this.#chain, this.#item];
     if (!reservation) return { by: "unknown" };

@@ -75,10 +75,7 @@ export interface RelayMemory {
   basisReadAt: Map<string, number>;
   /** When each wallet's forgotten transactions were last looked for. */
   foundReadAt: Map<string, number>;
-  /**
-   * Per intent, the number of consecutive rounds in which its nonce was used and none of its transactions had a
-   * receipt.
-   */
+  /** Per intent, the consecutive rounds in which its nonce was used and none of its transactions had a receipt. */
   missing: Map<string, number>;
   inBlocks: Pages;
   /** The position that `listUnsigned` has reached. */

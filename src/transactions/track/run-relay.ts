@@ -11,10 +11,7 @@ import { createRoleMemory, createSignerMemory, watchCounts, watchRoles, watchSig
 
 const periods = { local: 200, elsewhere: 2_000 };
 const retryMs = 15_000;
-/**
- * How often idle wallets are checked for transactions that nobody here sent; while there is work, other rounds read the
- * wallets.
- */
+/** How often idle wallets are checked for foreign transactions; while there is work, other rounds read them. */
 const countPeriods = { local: 1_000, elsewhere: 15_000 };
 
 /**

@@ -76,10 +76,7 @@ function asWatched(row: Row): Watched {
 const page = 500;
 
 const lists = {
-  /**
-   * Once the lead's state can be used: it is in a block, or ended without one. Listed first, because many share one
-   * block.
-   */
+  /** Once the lead's state is usable: in a block, or ended without one. Listed first, as many share one block. */
   batched: sql<boolean>`i.state = 'batched' AND (s.state = 'mined' OR EXISTS (
     SELECT FROM service.intent l WHERE l.id = i.batch_lead AND l.state IN (${sql.join(endedStates.map((state) => sql.lit(state)))})))`,
   /** Literals instead of parameters: the indexes are partial. */
