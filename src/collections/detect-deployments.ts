@@ -186,7 +186,7 @@ async function listAwaited(db: Kysely<Database>, chain: Chain) {
     .execute();
 }
 
-/** Requests whose account reported another transaction than the detected one, in random order: none can block others. */
+/** Requests whose account reported another transaction than the detected one, in random order: none blocks others. */
 async function listReported(db: Kysely<Database>, chain: Chain) {
   return await select(db, chain)
     .where("reported_tx", "is not", null)

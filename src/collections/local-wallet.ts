@@ -4,7 +4,7 @@ import type { RpcCall, RpcResult } from "../rpc/endpoint.ts";
 import { askNode } from "../rpc/nodes.ts";
 import type { Services } from "../services.ts";
 
-/** The methods that a page needs from a wallet and its node; none of the node's own commands, which change the chain. */
+/** The methods that a page needs from a wallet and its node; no commands of the node itself, which change the chain. */
 const methods: ReadonlySet<string> = new Set([
   ...["eth_accounts", "eth_blockNumber", "eth_call", "eth_chainId", "eth_estimateGas", "eth_feeHistory"],
   ...["eth_gasPrice", "eth_getBalance", "eth_getBlockByNumber", "eth_getCode", "eth_getTransactionByHash"],

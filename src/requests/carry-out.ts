@@ -33,7 +33,7 @@ export interface Asked<R extends ChainRequest> {
   idempotencyKey: string | undefined;
   /** For a token of a list. */
   place?: ListPlace;
-  /** Whether an equal request's effect is still in place: only then this request, without a client's key, repeats it. */
+  /** Whether an equal request's effect is still in place: only then this request, sent without a key, repeats it. */
   stands?(earlier: Intent): Promise<boolean>;
   /**
    * Makes the checks that need calls, and returns what to store. Called again when the database finds a part of it
@@ -54,7 +54,7 @@ export interface Asked<R extends ChainRequest> {
  * in one storage word, which saves a fifth of the gas per token.
  */
 export interface ListPlace {
-  /** The client's key of the list. Position and key stay the same whatever was lost, and whatever else is in the list. */
+  /** The client's key of the list. Position and key stay the same whatever was lost, and whatever else it contains. */
   list: string;
   /** From 0, up to 255. */
   index: number;
