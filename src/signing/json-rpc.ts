@@ -4,8 +4,8 @@ import type { RefusalReason } from "./rules.ts";
 import type { SigningKind, SigningOrder } from "./signer.ts";
 
 /*
- * The signer's protocol: the JSON-RPC interface of Web3Signer (https://docs.web3signer.consensys.io/reference/api/json-rpc)
- * on a Unix socket or on loopback, with a bearer token.
+ * The signer's protocol: the JSON-RPC interface of Web3Signer
+ * (https://docs.web3signer.consensys.io/reference/api/json-rpc) on a Unix socket or on loopback, with a bearer token.
  *
  *   GET  /upcheck  200 OK
  *   POST /         eth_signTransaction [{from, to, data, nonce, value, gas, maxFeePerGas, maxPriorityFeePerGas, chainId, kind}],
@@ -15,8 +15,8 @@ import type { SigningKind, SigningOrder } from "./signer.ts";
  * `chainId` and `kind` are required in addition to Web3Signer's members, and Web3Signer ignores them: a signer has the
  * wallets of several chains, and its rules depend on the kind. Any other member is refused. A batch of requests gets an
  * array of answers; Web3Signer accepts no batches. JSON-RPC errors have the HTTP status 200; 400 means invalid JSON or
- * too many requests, 401 a wrong token, 404 a wrong path, 413 too many bytes. The header `mintyard-signer` in each answer
- * shows that this signer enforces the rules. No message contains a key.
+ * too many requests, 401 a wrong token, 404 a wrong path, 413 too many bytes. The header `mintyard-signer` of each
+ * answer says that this signer enforces the rules. No message contains a key.
  */
 
 export const paths = { rpc: "/", upcheck: "/upcheck" } as const;
