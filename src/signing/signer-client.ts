@@ -115,7 +115,7 @@ function openClient({ endpoint, token, method, timeoutMs }: Access, log: Logger)
       bearer = null;
       throw new SignerError("unauthorized", "401");
     }
-    // A signer of version 0.2.0 does not know the path: requests wait until it is upgraded.
+    // An earlier signer does not know the path: requests wait until it is upgraded.
     const isOlder = token !== null && answer.status === 404;
     throw new SignerError(
       answer.status >= 500 || isOlder ? "unreachable" : "refused",

@@ -16,8 +16,7 @@ import {
   rulesHeader,
 } from "./json-rpc.ts";
 import type { Keyring } from "./keyrings.ts";
-import { oldPaths, signManyOld, signOld } from "./old-protocol.ts";
-import { checkOrder, dayRefused, type SigningPolicy, SigningRefused } from "./rules.ts";
+import { checkOrder, dayRefused, SigningRefused } from "./rules.ts";
 import { signChecked } from "./signer.ts";
 import { SignerError } from "./trouble.ts";
 
@@ -70,18 +69,11 @@ async function handle(options: Answering, request: IncomingMessage): Promise<Htt
     options.logOnce.write("warn", "wrong token", { path }, "a request with a wrong token");
     throw new InvalidRequest("the token is not this signer's", errorCodes.request, 401);
   }
-  const signing = (order: unknown) => answer(options, { method: "eth_signTransaction", params: [order] }, admin);
   switch (`${request.method} ${request.url}`) {
     case `GET ${paths.upcheck}`:
       return { status: 200, body: "OK" };
     case `POST ${paths.rpc}`:
       return { status: 200, body: await answerAll(options, await readBody(request), admin) };
-    case oldPaths.sign:
-      return await signOld(await readBody(request), signing);
-    case oldPaths.signMany:
-      return await signManyOld(await readBody(request), signing);
-    case oldPaths.wallets:
-      return { status: 200, body: walletsAndRoom(options) };
     default:
       throw new InvalidRequest(`there are POST ${paths.rpc} and GET ${paths.upcheck}`, errorCodes.request, 404);
   }
@@ -140,13 +132,6 @@ function accounts({ keyrings }: Answering, parameter: unknown): string[] {
   const { chainId } = (parameter ?? {}) as { chainId?: unknown };
   const asked = keyrings.filter(({ policy }) => chainId === undefined || policy.chainId === Number(chainId));
   return [...new Set(asked.flatMap(({ policy }) => policy.wallets))];
-}
-
-function walletsAndRoom({ keyrings, spending }: Answering) {
-  const ofEach = <T>(read: (policy: SigningPolicy) => T) =>
-    Object.fromEntries(keyrings.map(({ policy }) => [policy.chainId, read(policy)]));
-  const room = ({ chainId, dayWei }: SigningPolicy) => (dayWei === null ? null : `${spending.room(chainId, dayWei)}`);
-  return { wallets: ofEach(({ wallets }) => wallets), room: ofEach(room) };
 }
 
 async function readBody(request: IncomingMessage): Promise<string> {

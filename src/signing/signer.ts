@@ -99,7 +99,7 @@ function partsOf(signature: Hex): Signature | null {
 }
 
 /** The last three fields of a signed transaction, EIP-1559 or legacy (EIP-155). Earlier fields are not checked. */
-export function signatureIn(raw: string): Signature | null {
+function signatureIn(raw: string): Signature | null {
   const isTyped = raw.startsWith("0x02");
   try {
     const fields = fromRlp(isTyped ? `0x${raw.slice(4)}` : (raw as Hex), "hex");
