@@ -1,12 +1,10 @@
 const { rules } = require("../solhint.cjs");
 
-/** Solidity that nobody deploys: tests, reference models, fixtures of hostile contracts, peers that benches measure. */
+/** Solidity that nobody deploys: tests and reference models. */
 module.exports = {
   extends: "solhint:all",
   rules: {
     ...rules,
-    // Fixtures stand for contracts of other people, whose compilers vary.
-    "compiler-version": "off",
     // The name of a test says what it promises.
     "use-natspec": "off",
     // Names of tests begin with the number of the promise, test_V20_operators; getters of constants are in capitals.
@@ -26,7 +24,5 @@ module.exports = {
     // Small ones stand together; `Vm` is the name that Foundry gave it.
     "one-contract-per-file": "off",
     "interface-starts-with-i": "off",
-    // Packages of benches are installed by the bench that needs them.
-    "import-path-check": "off",
   },
 };

@@ -58,7 +58,7 @@ export const scopeWords: Readonly<Record<Scope, string>> = {
 const overlap = { default: 86_400, max: 30 * 86_400 };
 
 export const createKeyFields = {
-  name: text({ required: true, doc: "A name for people, 1 to 100 characters on one line." }),
+  name: text({ required: true, emptyIsText: true, doc: "A name for people, 1 to 100 characters on one line." }),
   scopes: words(scopeWords, {
     ...{ required: "graphql", default: ["read"] },
     doc: "What the new key may be used for, read by default; only scopes that your own key has.",

@@ -108,7 +108,7 @@ export interface ServiceFigures {
   };
   /** Relations whose policies do not bind this process: it sees every account's rows in them. */
   unbound: string[];
-  /** The last try of PostgreSQL to archive a part of its log failed; false where it archives none. */
+  /** PostgreSQL is to archive its log, and has no command for that or failed at the last try. A try that hangs is not seen. */
   archiveFails: boolean;
 }
 
@@ -125,8 +125,10 @@ export async function readFigures({ db }: Pick<Services, "db">): Promise<Service
     archiveFails: boolean;
   }>`
     SELECT service.figures() AS figures, service.event_figures() AS events, service.unbound_relations() AS unbound,
-      current_setting('archive_mode') <> 'off' AND EXISTS (SELECT FROM pg_stat_archiver
-        WHERE last_failed_time > coalesce(last_archived_time, '-infinity')) AS "archiveFails"`.execute(db);
+      current_setting('archive_mode') <> 'off' AND (
+        current_setting('archive_command') = '' AND current_setting('archive_library') = ''
+        OR EXISTS (SELECT FROM pg_stat_archiver WHERE last_failed_time > coalesce(last_archived_time, '-infinity'))
+      ) AS "archiveFails"`.execute(db);
   return await asked.then(
     ({ rows: [row] }) => {
       if (!row) return null;

@@ -12,7 +12,7 @@ import type { Services } from "../services.ts";
 import { tooFast } from "./admit.ts";
 
 export const signUpFields = {
-  name: text({ required: true, doc: "The name of the account, 1 to 100 characters on one line." }),
+  name: text({ required: true, emptyIsText: true, doc: "The name of the account, 1 to 100 characters on one line." }),
   email: text({ doc: "An e-mail address, up to 254 characters; none when absent." }),
 };
 

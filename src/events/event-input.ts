@@ -10,34 +10,29 @@ import { allowsPrivate, type WebhookOwner, type WebhookServices } from "./webhoo
 
 /** When a transfer is published. */
 const finalityWords: Readonly<Record<Finality, string>> = {
-  latest: "at once, the default; it is retracted if the chain takes it back",
+  latest: "at once, and retracted if the chain takes it back; the default of a new endpoint or stream",
   safe: "when its block is safe",
   finalized: "when its block is final; it is never retracted",
 };
 
-function upTo(name: keyof typeof filterBounds) {
-  return { most: filterBounds[name], v0: [name] } as const;
+/** A list of the filter. @param doc what it lets through. */
+function listOf<N extends keyof typeof filterBounds>(name: N, doc: string) {
+  const most = filterBounds[name];
+  return { most, v0: [name], doc: `${doc}, up to ${most}; an empty list lets all through.` } as const;
 }
 
 /** Which events are sent. */
 export const filterFields = {
-  types: texts({
-    ...upTo("types"),
-    doc: `Types of events, whole or by their beginning (${Object.keys(eventFamilies).join(", ")}), up to ${filterBounds.types}: nft.transfer includes its retractions.`,
-  }),
-  chains: chains({ ...upTo("chains"), doc: `Only events of these chains, up to ${filterBounds.chains}.` }),
-  contracts: addresses({
-    ...upTo("contracts"),
-    doc: `Only events of these contracts, up to ${filterBounds.contracts}.`,
-  }),
-  accounts: addresses({
-    ...upTo("accounts"),
-    doc: `Only transfers from or to these accounts, up to ${filterBounds.accounts}.`,
-  }),
-  tokenIds: tokenIds({
-    ...upTo("tokenIds"),
-    doc: `Only events of tokens with these ids, whole numbers, up to ${filterBounds.tokenIds}.`,
-  }),
+  types: texts(
+    listOf(
+      "types",
+      `Types of events, whole or by their beginning (nft.transfer includes its retractions): ${Object.keys(eventFamilies).join(", ")}`,
+    ),
+  ),
+  chains: chains(listOf("chains", "Only events of these chains")),
+  contracts: addresses(listOf("contracts", "Only events of these contracts")),
+  accounts: addresses(listOf("accounts", "Only transfers from or to these accounts")),
+  tokenIds: tokenIds(listOf("tokenIds", "Only events of tokens with these ids, whole numbers")),
   finality: text({
     words: finalityWords,
     doc: `When a transfer is sent: ${Object.entries(finalityWords)
@@ -112,9 +107,10 @@ export function readPlace(text: string): bigint {
 }
 
 function addressBytes(values: readonly string[] | undefined, field: "contracts" | "accounts"): Buffer[] {
-  const texts = list(values, field).map((text) => {
+  const texts = list(values, field).map((text, index) => {
+    const at = `${field}[${index}]`;
     if (!/^0x[0-9a-fA-F]{40}$/.test(text))
-      throw new ServiceError("invalid_address", `${field} must be addresses: 0x and 40 hex digits`, { field });
+      throw new ServiceError("invalid_address", `Invalid address: ${at}.`, { field: at });
     return text.toLowerCase();
   });
   return [...new Set(texts)].map((text) => Buffer.from(text.slice(2), "hex"));

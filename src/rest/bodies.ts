@@ -17,7 +17,9 @@ import { wordParameter } from "./query.ts";
 
 /* The `/v0` side of the members declared in requests/fields.ts: reading them from a body, and their OpenAPI schemas. */
 
-const bodyBytes = 65_536;
+const bodyBytes = 16_384;
+/** Kinds of which an empty text is no value, not an absent one: an empty `expires_at` would make a key that never ends. */
+const neverEmpty: ReadonlySet<Kind> = new Set(["date", "int", "uint", "flag"]);
 
 /**
  * Reads the body of an operation that the original service did not have. It may be omitted if it would have no members.
@@ -25,10 +27,24 @@ const bodyBytes = 65_536;
  * @throws ServiceError of the gravest fault, with all of them in `details.problems`; `value_error` also for an unknown
  * member: a misspelt filter would let everything through, and a misspelt expiry of a key would not expire it.
  */
-export async function readOwnBody<F extends Fields>(request: IncomingMessage, fields: F): Promise<InputOf<F>> {
-  const text = await readText(request, bodyBytes);
-  const input = Input.fromBody(text.trim() === "" ? {} : parseJsonObject(text));
+export async function readOwnBody<F extends Fields>(
+  request: IncomingMessage,
+  fields: F,
+  mostBytes = bodyBytes,
+): Promise<InputOf<F>> {
+  const text = await readText(request, mostBytes);
+  const body = text.trim() === "" ? {} : parseJsonObject(text);
+  const input = Input.fromBody(body);
   const read = readBody(input, fields);
+  for (const [name, { kind }] of fieldsIn("v0", fields)) {
+    const member = nameIn("v0", name, fields[name]);
+    if (body[member] === "" && neverEmpty.has(kind))
+      input.fail(
+        kind === "date" ? "invalid_date" : "invalid_type",
+        member,
+        `${member} is empty: leave it out, or give it`,
+      );
+  }
   const known = fieldsIn("v0", fields).map(([name, field]) => nameIn("v0", name, field));
   for (const name of input.unknown())
     input.fail("value_error", name, `"${name.slice(0, 40)}" is no member here; there are ${known.join(", ")}`);
@@ -133,7 +149,12 @@ export function bodyMembers(fields: Fields): Members {
 /** The members as query parameters. */
 export function queryParameters(fields: Fields): Json[] {
   return fieldsIn("v0", fields).map(([name, field]) =>
-    query(nameIn("v0", name, field), schemaOf(field), docIn("v0", fields, field), isNeeded("v0", field)),
+    query(
+      nameIn("v0", name, field),
+      field.default === undefined ? schemaOf(field) : schemaOf(field).default(field.default),
+      docIn("v0", fields, field),
+      isNeeded("v0", field),
+    ),
   );
 }
 

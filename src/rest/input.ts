@@ -21,8 +21,8 @@ type ProblemCode = keyof typeof ranks;
 const mostOfOneCode = 100;
 
 /**
- * Reads a legacy request's members as leniently as old clients need: null and `""` count as absent for optional
- * members, digits in a string are a number, unknown members are ignored.
+ * Reads a request's members as leniently as clients of the original service need: null and `""` count as absent for
+ * optional members, digits in a string are a number, and unknown members are ignored unless the caller asks for them.
  *
  * Faults are collected; `check()` throws the first in the order of `ranks`, with all of them in `details.problems`.
  * Until then a faulty member reads as undefined.

@@ -39,7 +39,7 @@ export function eventPaths(): Json {
           repeated("contract", "Addresses of contracts"),
           repeated("account", "Addresses that send or receive"),
           repeated("tokenId", "Token ids, decimal numbers"),
-          ...queryParameters({ finality: filterFields.finality }),
+          ...queryParameters({ finality: { ...filterFields.finality, default: "latest" } }),
           query(
             "after",
             text,

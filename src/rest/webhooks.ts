@@ -17,6 +17,9 @@ import { ok } from "./answer.ts";
 import type { V0App } from "./app.ts";
 import { readOwnBody } from "./bodies.ts";
 
+/** The longest filter is about 20 KB. */
+const filterBytes = 65_536;
+
 /** /webhooks: endpoints of the caller's account. Changing them needs the scope admin. */
 export function addWebhooks(app: V0App, services: Services): void {
   app.get("/webhooks", async (c) => {
@@ -27,7 +30,7 @@ export function addWebhooks(app: V0App, services: Services): void {
     const made = await createWebhook(
       services,
       c.get("session"),
-      await readOwnBody(c.env.incoming, { ...newWebhookFields, ...filterFields }),
+      await readOwnBody(c.env.incoming, { ...newWebhookFields, ...filterFields }, filterBytes),
     );
     return ok(c, { webhook: made.webhook, secret: made.secret });
   });
@@ -35,7 +38,7 @@ export function addWebhooks(app: V0App, services: Services): void {
     ok(c, { webhook: await getWebhook(services, c.get("session"), c.req.param("id")) }),
   );
   app.patch("/webhooks/:id", async (c) => {
-    const changes = await readOwnBody(c.env.incoming, { ...webhookFields, ...filterFields });
+    const changes = await readOwnBody(c.env.incoming, { ...webhookFields, ...filterFields }, filterBytes);
     const changed = await changeWebhook(services, c.get("session"), c.req.param("id"), changes);
     return ok(c, { webhook: changed });
   });

@@ -74,13 +74,13 @@ export function createApp(
     services.chains.map(({ name }) => name),
   );
   const refuse = async (c: Context<AppEnv>, error: ServiceError) => {
+    setErrorHeaders(c);
     // For a page too: it sets Retry-After, and notes the error.
     const answer = nok(c, error, c.get("requestId"));
     return isOfPages(c) ? await answerInBrowser(c, pages, error) : answer;
   };
-  app.notFound((c) => refuse(c, new ServiceError("not_found", `nothing is served at ${c.req.path}`)));
+  app.notFound((c) => refuse(c, new ServiceError("not_found", `nothing is served at ${c.req.path.slice(0, 80)}`)));
   app.onError((error, c) => {
-    setErrorHeaders(c);
     const requestId = c.get("requestId");
     if (error instanceof ServiceError) return refuse(c, error);
     const unavailable = asUnavailable(error);

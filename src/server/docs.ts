@@ -13,11 +13,11 @@ import { documentFrame, type WebPages } from "./web-pages.ts";
 
 /** `/docs`: the reference of both APIs; `/docs/openapi.json`: the OpenAPI document. */
 export function addDocs(app: Hono<AppEnv>, pages: WebPages, chains: readonly string[]): void {
-  app.get("/", (c) =>
-    c.req.header("accept")?.includes("text/html")
-      ? c.redirect("/console")
-      : c.json({ title: "Mintyard", description: "NFT launch and data service", version: "0.2.0" }),
-  );
+  app.get("/", (c) => {
+    c.header("Vary", "Accept", { append: true });
+    if (c.req.header("accept")?.includes("text/html")) return c.redirect("/console");
+    return c.json({ title: "Mintyard", description: "NFT launch and data service", version: "0.2.0" });
+  });
   app.get("/docs", async (c) => {
     const { side, main } = renderReference({ chains, served: true });
     const head = {
@@ -30,7 +30,8 @@ export function addDocs(app: Hono<AppEnv>, pages: WebPages, chains: readonly str
   app.get("/docs/rest", (c) => c.redirect("/docs", 301));
   app.get("/docs/errors/:code", async (c) => {
     const code = c.req.param("code");
-    if (!Object.hasOwn(errorTable, code)) throw new ServiceError("not_found", `there is no error ${code}`);
+    if (!Object.hasOwn(errorTable, code))
+      throw new ServiceError("not_found", `there is no error "${code.slice(0, 40)}"`);
     const about = { title: `${code} – Mintyard API`, description: `What the error ${code} means and what to do.` };
     return await pages.document(c, about, errorPage(code as ErrorCode));
   });
@@ -61,8 +62,16 @@ export async function answerInBrowser(c: Context<AppEnv>, pages: WebPages, error
 <p>${status === 404 ? "Check the link, or go on here:" : withCode(fixFor(error))}</p>
 <ul><li><a href="/console">Console</a></li><li><a href="/docs/start">Quick start</a></li><li><a href="/docs/guide">All guides</a></li><li><a href="/docs">API reference</a></li></ul>
 <p>Request <code>${c.get("requestId")}</code>, status ${status}</p>`;
-  const head = { title: `${title} – Mintyard`, description: message };
-  return await pages.document(c, head, body, "", status as ContentfulStatusCode);
+  // Nothing that a link holds becomes a description of this site.
+  const answer = await pages.document(
+    c,
+    { title: `${title} – Mintyard`, description: title },
+    body,
+    "",
+    status as ContentfulStatusCode,
+  );
+  answer.headers.set("Cache-Control", "no-store");
+  return answer;
 }
 
 /** `/docs/guide`: the documents of this version, in the look of the pages, with a search over their sections. */
@@ -86,7 +95,7 @@ function addGuides(app: Hono<AppEnv>, pages: WebPages): void {
   app.get("/docs/guide/:name", async (c) => {
     const guides = await pages.guides();
     const guide = guides.find(({ name }) => name === c.req.param("name"));
-    if (!guide) throw new ServiceError("not_found", `there is no guide ${c.req.param("name")}`);
+    if (!guide) throw new ServiceError("not_found", `there is no guide "${c.req.param("name").slice(0, 40)}"`);
     const head = { title: `${guide.title} – Mintyard`, description: guide.title };
     return await pages.page(c, "docs", head, documentFrame(raw(guide.html), sideOf(guides, guide)));
   });

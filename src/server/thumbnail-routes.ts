@@ -69,10 +69,8 @@ async function answer(c: Context, services: Services): Promise<Response> {
     c.header("Cache-Control", "no-store");
     return c.redirect(asked.original, 307);
   }
-  if (thumbnail === "busy")
-    throw new ServiceError("service_unavailable", "it moves, and there is no preview of it now", {
-      retryAfterSeconds: 5,
-    });
+  // Not 503: with previews off it would be every answer, and errors of 5xx call the operator.
+  if (thumbnail === "busy") throw new ServiceError("not_found", "there is no preview of this animation now");
   const fix = `Show ${asked.original} itself.`;
   throw new ServiceError("value_error", `no preview is made of this file: ${thumbnail.refused}`, { fix });
 }

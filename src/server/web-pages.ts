@@ -151,7 +151,7 @@ ${preloads.map((file) => html`<link rel="modulepreload" href="/assets/${file}" /
 <title>${head.title}</title>
 ${body}
 </html>`;
-      return await c.html(plain, status);
+      return await c.html(plain, status, { ...pageHeaders, "Content-Security-Policy": policy });
     }
   }
 }

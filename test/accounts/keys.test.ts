@@ -121,9 +121,12 @@ describe("keys", () => {
     expect(await refusal("/v0/me/keys", { name: "x", expires_at: "2030-02-31" })).toMatchObject({
       ...{ code: "invalid_date", message: expect.stringContaining("ISO 8601") },
     });
+    expect(await refusal("/v0/me/keys", { name: "x", expires_at: "" })).toMatchObject({ code: "invalid_date" });
+    expect(await refusal("/v0/me/keys", { name: "" })).toMatchObject({ code: "value_error" });
     const rotate = `/v0/me/keys/key_${"0".repeat(32)}/rotate`;
     expect(await refusal(rotate, { overlap_seconds: 2_592_001 })).toMatchObject({ code: "value_error" });
     expect(await refusal(rotate, { overlap_seconds: "soon" })).toMatchObject({ code: "invalid_type" });
+    expect(await refusal(rotate, { overlap_seconds: "" })).toMatchObject({ code: "invalid_type" });
     expect(await refusal(rotate, [])).toMatchObject({ code: "invalid_type" });
     const made = await api.send("POST", "/v0/me/keys", owner.key, {
       ...{ name: "app", scopes: null, expires_at: "2999-01-02T03:04:05+02:00" },

@@ -119,6 +119,7 @@ export const pageAttacks: Record<string, Entry> = {
     cannotCost: "on local chains only, whose coin and node are the operator's own; elsewhere it is not found",
   },
   "GET /": page("/"),
+  "GET /docs/*": page("/docs/none"),
   "GET /docs": page("/docs"),
   "GET /docs/errors/:code": page("/docs/errors/not_found"),
   "GET /docs/start": page("/docs/start"),

@@ -94,6 +94,11 @@ test("a wrong link below the pages is a page with its status for browsers, and J
     const answer = await fetch(api.url + path, { headers: { Accept: accept } });
     return [answer.status, answer.headers.get("content-type"), await answer.text()] as const;
   };
+  const lure = await fetch(`${api.url}/docs/guide/${"Your wallet is locked ".repeat(9)}`, {
+    headers: { Accept: "text/html" },
+  });
+  expect([lure.status, lure.headers.get("cache-control")]).toEqual([404, "no-store"]);
+  expect((await lure.text()).match(/Your wallet is locked/g)).toHaveLength(1);
   const first = await fetch(api.url, { headers: { Accept: "text/html" }, redirect: "manual" });
   expect([first.status, first.headers.get("location")]).toEqual([302, "/console"]);
   expect(JSON.parse((await get("/", "*/*"))[2])).toMatchObject({ title: "Mintyard" });
@@ -101,7 +106,9 @@ test("a wrong link below the pages is a page with its status for browsers, and J
     const [status, type, page] = await get(path, "text/html,application/xhtml+xml,*/*;q=0.8");
     expect([path, status, type]).toEqual([path, 404, "text/html; charset=UTF-8"]);
     expect(page).toContain("<h1>There is no such page</h1>");
-    expect(page).toMatch(/<p>(There is no (guide|error) (none|&quot;&lt;b&gt;)|Nothing is served at [/\w]+)\.<\/p>/);
+    expect(page).toMatch(
+      /<p>(There is no (guide|error) &quot;(none|&quot;&lt;b&gt;)&quot;|Nothing is served at [/\w]+)\.<\/p>/,
+    );
     for (const link of ["/console", "/docs", "/docs/guide"]) expect(page).toContain(`<a href="${link}">`);
     for (const accept of ["*/*", "application/json"]) {
       const [failed, json, body] = await get(path, accept);

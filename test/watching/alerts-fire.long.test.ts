@@ -246,6 +246,9 @@ describe.skipIf(!hasPrometheus)(`a Prometheus that reads the rules${needs}`, () 
     for (let count = 0; count < 6; count += 1)
       await pool.query("SELECT pg_logical_emit_message(false, 'test', repeat('x', 60000000))");
     await prometheus.untilValue("max(mintyard_log_archive_failing)", "0");
+    await pool.query("ALTER SYSTEM SET archive_command = ''");
+    await pool.query("SELECT pg_reload_conf()");
+    await prometheus.untilValue("max(mintyard_log_archive_failing)", "1");
     await pool.query("ALTER SYSTEM SET archive_command = 'false'");
     await pool.query("SELECT pg_reload_conf()");
     await pool.query("SELECT pg_switch_wal()");

@@ -40,7 +40,14 @@ export function Artwork({ image, animation, name, alt, width, instead }: Artwork
       ) : moving ? (
         <img key="moving" src={moving.path} alt={alt} width={width} height={width} onError={fail} />
       ) : previews ? (
-        <img key="still" {...previews} onError={() => setBare(image)} alt={alt} width={width} height={width} />
+        <img
+          key="still"
+          {...previews}
+          {...(image === animation?.path ? { onError: () => setBare(image) } : {})}
+          alt={alt}
+          width={width}
+          height={width}
+        />
       ) : (
         <div class="no-picture">{instead}</div>
       )}

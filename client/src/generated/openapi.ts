@@ -4277,7 +4277,7 @@ export interface paths {
 					account?: string[];
 					/** @description Token ids, decimal numbers: repeat the parameter, or separate them by commas. */
 					tokenId?: string[];
-					/** @description When a transfer is sent: latest (at once, the default; it is retracted if the chain takes it back), safe (when its block is safe), finalized (when its block is final; it is never retracted). */
+					/** @description When a transfer is sent: latest (at once, and retracted if the chain takes it back; the default of a new endpoint or stream), safe (when its block is safe), finalized (when its block is final; it is never retracted). */
 					finality?: "latest" | "safe" | "finalized";
 					/** @description Id of the last event that you have: the stream goes on after it; the header `Last-Event-ID` does the same and wins. */
 					after?: string;
@@ -4506,18 +4506,18 @@ export interface paths {
 						url: string;
 						/** @description A note of yours, up to 500 characters. */
 						description?: string;
-						/** @description Types of events, whole or by their beginning (nft.transfer, nft.transfer.retracted, chain.finalized, metadata.updated, metadata.failed, deployment, update, contract, contract_update, mint, token_update, burn, transfer, webhook.test, webhook.verification, wallet.low_balance, wallet.halted, index.stalled), up to 20: nft.transfer includes its retractions. */
+						/** @description Types of events, whole or by their beginning (nft.transfer includes its retractions): nft.transfer, nft.transfer.retracted, chain.finalized, metadata.updated, metadata.failed, deployment, update, contract, contract_update, mint, token_update, burn, transfer, webhook.test, webhook.verification, wallet.low_balance, wallet.halted, index.stalled, up to 20; an empty list lets all through. */
 						types?: string[];
-						/** @description Only events of these chains, up to 20. */
+						/** @description Only events of these chains, up to 20; an empty list lets all through. */
 						chains?: string[];
-						/** @description Only events of these contracts, up to 100. */
+						/** @description Only events of these contracts, up to 100; an empty list lets all through. */
 						contracts?: string[];
-						/** @description Only transfers from or to these accounts, up to 100. */
+						/** @description Only transfers from or to these accounts, up to 100; an empty list lets all through. */
 						accounts?: string[];
-						/** @description Only events of tokens with these ids, whole numbers, up to 100. */
+						/** @description Only events of tokens with these ids, whole numbers, up to 100; an empty list lets all through. */
 						tokenIds?: string[];
 						/**
-						 * @description When a transfer is sent: latest (at once, the default; it is retracted if the chain takes it back), safe (when its block is safe), finalized (when its block is final; it is never retracted).
+						 * @description When a transfer is sent: latest (at once, and retracted if the chain takes it back; the default of a new endpoint or stream), safe (when its block is safe), finalized (when its block is final; it is never retracted).
 						 * @enum {string}
 						 */
 						finality?: "latest" | "safe" | "finalized";
@@ -5068,18 +5068,18 @@ export interface paths {
 						url?: string;
 						/** @description A note of yours, up to 500 characters. */
 						description?: string;
-						/** @description Types of events, whole or by their beginning (nft.transfer, nft.transfer.retracted, chain.finalized, metadata.updated, metadata.failed, deployment, update, contract, contract_update, mint, token_update, burn, transfer, webhook.test, webhook.verification, wallet.low_balance, wallet.halted, index.stalled), up to 20: nft.transfer includes its retractions. */
+						/** @description Types of events, whole or by their beginning (nft.transfer includes its retractions): nft.transfer, nft.transfer.retracted, chain.finalized, metadata.updated, metadata.failed, deployment, update, contract, contract_update, mint, token_update, burn, transfer, webhook.test, webhook.verification, wallet.low_balance, wallet.halted, index.stalled, up to 20; an empty list lets all through. */
 						types?: string[];
-						/** @description Only events of these chains, up to 20. */
+						/** @description Only events of these chains, up to 20; an empty list lets all through. */
 						chains?: string[];
-						/** @description Only events of these contracts, up to 100. */
+						/** @description Only events of these contracts, up to 100; an empty list lets all through. */
 						contracts?: string[];
-						/** @description Only transfers from or to these accounts, up to 100. */
+						/** @description Only transfers from or to these accounts, up to 100; an empty list lets all through. */
 						accounts?: string[];
-						/** @description Only events of tokens with these ids, whole numbers, up to 100. */
+						/** @description Only events of tokens with these ids, whole numbers, up to 100; an empty list lets all through. */
 						tokenIds?: string[];
 						/**
-						 * @description When a transfer is sent: latest (at once, the default; it is retracted if the chain takes it back), safe (when its block is safe), finalized (when its block is final; it is never retracted).
+						 * @description When a transfer is sent: latest (at once, and retracted if the chain takes it back; the default of a new endpoint or stream), safe (when its block is safe), finalized (when its block is final; it is never retracted).
 						 * @enum {string}
 						 */
 						finality?: "latest" | "safe" | "finalized";
