@@ -18,7 +18,7 @@ export interface ReferenceOptions {
 export function renderReference({ chains, served }: ReferenceOptions) {
   const schemas = new Schemas();
   const main = html`<h1>API reference</h1>
-<p>REST and GraphQL reach the same functions. A request has a key in the header <code>Authorization</code>, as it is and without a scheme word. Token ids and amounts of wei are texts, because they are larger than a JSON number can be read. The examples in TypeScript use <code>@mintyard/client</code>.</p>
+<p>REST and GraphQL offer the same functions. Send your key in the header <code>Authorization</code>, without a scheme such as Bearer. Token ids and amounts of wei are strings, because they can exceed the range of JSON numbers. The examples in TypeScript use <code>@mintyard/client</code>.</p>
 ${served ? serverLinks : ""}
 ${valuesForm(chains)}
 ${tasks.map((task) => section(schemas, task))}

@@ -5,11 +5,11 @@ const apiKey = "apiKey { id name scopes expiresAt }";
 
 export const starting: Task = {
   title: "Start",
-  about: "Reads of the service itself need no key; all else is asked with one.",
+  about: "Operations about the service itself need no key; all others do.",
   examples: [
-    { title: "See which API answers", rest: "get /v0/" },
+    { title: "Identify the API", rest: "get /v0/" },
     {
-      title: "See how the service is",
+      title: "Check the health of the service",
       graphql: "query status",
       select: "database chains { chain indexedBlock lagSeconds }",
     },
@@ -20,17 +20,17 @@ export const starting: Task = {
       graphql: "mutation signUp",
       select: `accountId key ${userErrors}`,
       input: { name: "Key shop", email: "shop@example.com" },
-      note: "Keep the key: no later answer has it. Where sign-up is closed, the operator makes accounts.",
+      note: "Store the key: no later answer contains it. If sign-up is closed, the operator creates accounts.",
     },
   ],
 };
 
 export const account: Task = {
   title: "Usage and keys",
-  about: "What a plan allows, what is used of it, and the keys of the account.",
+  about: "The plan's limits, the usage, and the account's keys.",
   examples: [
     {
-      title: "See the plan and what is used",
+      title: "Get the plan and the usage",
       rest: "get /v0/me/settings",
       graphql: "query viewer",
       select: "name plan { tier requestsPerMonth readsPerSecond } usage { requestsThisPeriod periodEnd storedBytes }",
@@ -42,7 +42,7 @@ export const account: Task = {
       select: "keys { id name scopes expiresAt lastUsedAt revokedAt }",
     },
     {
-      title: "Make a key",
+      title: "Create a key",
       rest: "post /v0/me/keys",
       graphql: "mutation createKey",
       select: `key ${apiKey} ${userErrors}`,

@@ -5,7 +5,7 @@ const deployed = "id state transactionHash predictedAddress holdReason progress"
 
 export const deploying: Task = {
   title: "Deploy a collection",
-  about: "The service pays for the transaction. Its answer comes when the transaction is signed and stored.",
+  about: "The service pays for the transaction. The answer is sent once the transaction is signed and stored.",
   examples: [
     {
       title: "Deploy a collection",
@@ -29,14 +29,14 @@ export const deploying: Task = {
         prerevealTokenUri: yours.document,
         royaltiesBps: 500,
       },
-      note: "With `dry_run=true`, in GraphQL `dryRun: true`, everything is checked and simulated, and nothing is spent.",
+      note: "`dry_run=true` (in GraphQL `dryRun: true`) validates and simulates everything; nothing is spent.",
     },
     {
-      title: "Name the transaction of your own wallet",
+      title: "Report the transaction of your own wallet",
       graphql: "mutation reportDeployment",
       select: `collection ${userErrors}`,
       input: { chain: yours.chain, transactionHash: yours.deploymentHash },
-      note: "For a collection that `deployCollection` prepared with `mode: SIGN` and your wallet sent.",
+      note: "For a collection that `deployCollection` prepared with `mode: SIGN` and your wallet deployed.",
     },
   ],
 };
@@ -52,7 +52,7 @@ export const following: Task = {
       select: "deployedContract(chain: $chain, transactionHash: $transactionHash)",
       variables: { chain: "ChainName!", transactionHash: "Hex!" },
       input: { chain: yours.chain, transactionHash: yours.deploymentHash },
-      note: "`waitUntilDeployed` of the TypeScript client asks until it is there.",
+      note: "`waitUntilDeployed` of the TypeScript client polls until the address is available.",
     },
     {
       title: "Read one deployment",
@@ -67,7 +67,7 @@ export const following: Task = {
       input: { id: yours.deploymentId },
     },
     {
-      title: "Take a deployment back",
+      title: "Cancel a deployment",
       graphql: "mutation cancelDeployment",
       select: `deployment { id state } ${userErrors}`,
       input: { id: yours.deploymentId },
@@ -85,7 +85,7 @@ export const following: Task = {
 
 export const selling: Task = {
   title: "Public sale and presale list",
-  about: "Buyers mint with their own wallets. These reads are what a mint page needs.",
+  about: "Buyers mint with their own wallets. A mint page needs these reads.",
   examples: [
     {
       title: "Read a collection and its sale",
@@ -111,7 +111,7 @@ export const selling: Task = {
 
 export const changing: Task = {
   title: "Update, reveal and withdraw",
-  about: "An update changes what it names and nothing else.",
+  about: "An update changes only the given settings.",
   examples: [
     {
       title: "Reveal a collection",
@@ -119,10 +119,10 @@ export const changing: Task = {
       graphql: "mutation updateCollection",
       select: `update { id state transactionHash holdReason progress } idempotencyKey warnings ${userErrors}`,
       input: { chain: yours.chain, collection: yours.collection, baseUri: yours.folder },
-      note: "Starts, presale list, royalties and the freeze of metadata are changed in the same way.",
+      note: "Sale starts, presale list, royalties and the metadata freeze are changed in the same way.",
     },
     {
-      title: "Take an update back",
+      title: "Cancel an update",
       graphql: "mutation cancelCollectionUpdate",
       select: `update { id state } ${userErrors}`,
       input: { id: yours.updateId },
@@ -133,7 +133,7 @@ export const changing: Task = {
       graphql: "query collection",
       select: "abi treasury",
       input: { chain: yours.chain, address: yours.collection },
-      note: "Only the owner's wallet moves revenue: it calls `withdrawFees()` of this ABI, and the contract pays its treasury. `mintyard launch withdraw` prints the transaction.",
+      note: "Only the owner's wallet can withdraw revenue: it calls `withdrawFees()` of this ABI, and the contract pays its treasury. `mintyard launch withdraw` prints the transaction.",
     },
   ],
 };

@@ -7,7 +7,7 @@ const filter = { types: ["nft.transfer"], chains: [yours.chain], contracts: [you
 
 export const streaming: Task = {
   title: "Receive events as a stream",
-  about: "Server-sent events, from now on or from the last one that you have.",
+  about: "Server-sent events, from now on or from the last event that you have.",
   examples: [
     {
       title: "Stream all kinds of events",
@@ -28,17 +28,17 @@ export const streaming: Task = {
 
 export const webhooks: Task = {
   title: "Receive events by webhooks",
-  about: "Signed messages to an endpoint of yours; `verifyWebhook` of the TypeScript client checks them.",
+  about: "Signed messages to your endpoint. Verify them with `verifyWebhook` of the TypeScript client.",
   examples: [
     {
-      title: "Make an endpoint",
+      title: "Create an endpoint",
       rest: "post /v1/webhooks",
       graphql: "mutation createWebhook",
       select: `secret ${webhook}`,
       input: { url: yours.webhookUrl, description: "Shop" },
       restInput: filter,
       graphqlInput: { filter },
-      note: "Keep the secret: no later answer has it.",
+      note: "Store the secret: no later answer contains it.",
     },
     {
       title: "List your endpoints",
@@ -48,7 +48,7 @@ export const webhooks: Task = {
     },
     { title: "Read one endpoint", rest: "get /v1/webhooks/{id}", restInput: id },
     {
-      title: "Have the challenge sent again",
+      title: "Send the challenge again",
       rest: "post /v1/webhooks/{id}/verify",
       graphql: "mutation verifyWebhook",
       select: webhook,
@@ -87,7 +87,7 @@ export const webhooks: Task = {
       input: id,
     },
     {
-      title: "Look at deliveries",
+      title: "List deliveries",
       rest: "get /v1/webhooks/{id}/deliveries",
       graphql: "query viewer",
       select: "webhookDeliveries(webhook: $webhook) { id eventId type state attempts tries { status milliseconds } }",
@@ -104,7 +104,7 @@ export const webhooks: Task = {
       graphqlInput: { webhook: yours.webhookId, events: { failed: true } },
     },
     {
-      title: "Change the secret",
+      title: "Rotate the secret",
       rest: "post /v1/webhooks/{id}/rotate",
       graphql: "mutation rotateWebhookSecret",
       select: `secret ${webhook}`,

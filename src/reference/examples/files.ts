@@ -34,7 +34,7 @@ export const files: Task = {
       graphqlInput: { files: [new LocalFile("0.json"), new LocalFile("1.json")] },
     },
     {
-      title: "List what is stored",
+      title: "List your uploads",
       rest: "get /v0/me/storage",
       graphql: "query viewer",
       select:

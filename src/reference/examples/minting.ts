@@ -5,8 +5,8 @@ const request = `request { id state transactionHash tokens { tokenId to quantity
 const place = { chain: yours.chain, contract: yours.contract };
 
 export const creating: Task = {
-  title: "Make a contract to mint in",
-  about: "In a product contract the service mints for your account; nobody buys there.",
+  title: "Create a product contract",
+  about: "In a product contract the service mints for your account; it has no sale.",
   examples: [
     {
       title: "Deploy a product contract",
@@ -39,7 +39,7 @@ export const creating: Task = {
 
 export const minting: Task = {
   title: "Mint",
-  about: "Each request is carried out exactly once; `transact` of the TypeScript client draws an idempotency key.",
+  about: "Each request is carried out exactly once. `transact` of the TypeScript client generates an idempotency key.",
   examples: [
     {
       title: "Mint a token",
@@ -92,7 +92,7 @@ export const minting: Task = {
       title: "Find all tokens of a mint",
       rest: "get /v0/mints/batch/{transaction_hash}",
       restInput: { chain: yours.chain, transaction_hash: yours.mintHash },
-      note: "`waitUntilMinted` of the TypeScript client asks until they are there.",
+      note: "`waitUntilMinted` of the TypeScript client polls until they are available.",
     },
     {
       title: "Read one request",
@@ -107,7 +107,7 @@ export const minting: Task = {
       input: { id: yours.requestId },
     },
     {
-      title: "Take a request back",
+      title: "Cancel a request",
       graphql: "mutation cancelMintRequest",
       select: `request { id state } ${userErrors}`,
       input: { id: yours.requestId },
@@ -124,8 +124,7 @@ export const minting: Task = {
 
 export const moving: Task = {
   title: "Change, transfer and burn tokens",
-  about:
-    "These reach tokens of your product contracts. Transfers and burns take tokens that the contract's owner holds.",
+  about: "For tokens of your product contracts. Transfers and burns take tokens owned by the contract's owner.",
   examples: [
     {
       title: "Change the metadata of a token",

@@ -8,7 +8,7 @@ const movements = `nodes { kind from to tokenId amount transactionHash timestamp
 
 export const reading: Task = {
   title: "Read tokens and contracts",
-  about: "Answers come from the index of every token of the chains of this installation.",
+  about: "Answers come from an index of every token on the chains of this installation.",
   examples: [
     {
       title: "Read a token",
@@ -46,7 +46,7 @@ export const reading: Task = {
       },
     },
     {
-      title: "Have metadata read again",
+      title: "Refresh metadata",
       graphql: "mutation refreshMetadata",
       select: "status message",
       input: { ...place, tokenId: "1" },
@@ -64,13 +64,13 @@ export const reading: Task = {
       input: { ids: [yours.nodeId] },
     },
     {
-      title: "Ask why a contract is not indexed",
+      title: "Check why a contract is not indexed",
       graphql: "query notIndexed",
       select: "reason message",
       input: { chain: yours.chain, address: yours.wallet },
     },
     {
-      title: "Count what could not be read",
+      title: "Count unreadable URIs",
       rest: "get /v0/reports/{report_type}",
       restInput: { report_type: "uris" },
     },
@@ -82,7 +82,7 @@ export const owning: Task = {
   about: "Any wallet or contract is an account.",
   examples: [
     {
-      title: "List the tokens that an account holds",
+      title: "List the tokens of an account",
       rest: "get /v0/accounts/{account_address}",
       graphql: "query account",
       select: `nfts(chain: $chain, first: 20) { nodes { contractAddress ${token} } ${page} }`,
@@ -91,7 +91,7 @@ export const owning: Task = {
       graphqlInput: { address: yours.wallet, chain: yours.chain },
     },
     {
-      title: "List the contracts of which it holds tokens",
+      title: "List the contracts of an account's tokens",
       rest: "get /v0/accounts/contracts/{account_address}",
       graphql: "query account",
       select: `contracts(chain: $chain, first: 20) { nodes { tokenCount contract { address name } } ${page} }`,
@@ -100,7 +100,7 @@ export const owning: Task = {
       graphqlInput: { address: yours.wallet, chain: yours.chain },
     },
     {
-      title: "List the tokens that it created",
+      title: "List the tokens that an account created",
       rest: "get /v0/accounts/creators/{account_address}",
       graphql: "query account",
       select: `createdNfts(chain: $chain, first: 20) { nodes { contractAddress ${token} } ${page} }`,
@@ -161,7 +161,7 @@ export const transactions: Task = {
 
 export const searching: Task = {
   title: "Search",
-  about: "Words of names and descriptions.",
+  about: "Search by words of names and descriptions.",
   examples: [
     {
       title: "Search for tokens",
