@@ -25,22 +25,22 @@ export const accountType = oncePerBuilder((builder) => builder.objectRef<{ addre
 export function addAccounts(builder: Builder): void {
   const { connection, contract, standard } = nftTypes(builder);
   const held = builder.objectRef<HeldContract>("HeldContract").implement({
-    description: "A contract of which an account holds tokens, and how many.",
+    description: "A contract of which an account owns tokens, and how many.",
     fields: (t) => ({
-      contract: t.expose("contract", { type: contract, description: "The contract whose tokens the account holds." }),
+      contract: t.expose("contract", { type: contract, description: "The contract of the tokens." }),
       tokenCount: t.int({
-        description: "How many token ids of the contract the account holds; amounts of ERC-1155 are not added up.",
+        description: "How many token ids of the contract the account owns. Amounts of ERC-1155 are not added up.",
         resolve: (row) => Number(row.holdingCount),
       }),
     }),
   });
   const contracts = connectionOf<HeldContract, HeldContractPage>(builder, "HeldContract", held, {
-    description: "How many contracts the whole list has.",
+    description: "The number of contracts in the whole list.",
     of: (page) => page.total,
   });
 
   const account = builder.node(accountType(builder), {
-    description: "A wallet or contract, by its address; it need not have held anything yet.",
+    description: "A wallet or contract, by its address. It need not own any token.",
     id: { resolve: ({ address }) => address },
     loadMany: async (ids: string[]) => ids.map((id) => ({ address: checkedAddress(id) })),
     fields: (t) => ({
@@ -48,11 +48,11 @@ export function addAccounts(builder: Builder): void {
       nfts: t.field({
         type: connection,
         nullable: true,
-        description: "What the account holds on one chain, by contract and token id.",
+        description: "The account's tokens on one chain, ordered by contract and token id.",
         args: {
           chain: t.arg(chainArg),
-          contract: t.arg({ type: "Address", description: "Only tokens of this contract; of all when absent." }),
-          exclude: t.arg({ type: [standard], description: "Token standards to leave out." }),
+          contract: t.arg({ type: "Address", description: "Only tokens of this contract. All contracts if omitted." }),
+          exclude: t.arg({ type: [standard], description: "Token standards to exclude." }),
           ...pageArgs(builder),
         },
         complexity: connectionCost,
@@ -77,14 +77,17 @@ export function addAccounts(builder: Builder): void {
       acquiredNfts: t.field({
         type: connection,
         nullable: true,
-        description: "What the account holds on several chains, last acquired first.",
+        description: "The account's tokens on several chains, last acquired first.",
         args: {
           chains: t.arg({
             type: ["ChainName"],
-            description: "Only tokens of these chains; all chains of this installation when absent.",
+            description: "Only tokens of these chains. All chains of this installation if omitted.",
           }),
-          contracts: t.arg({ type: ["Address"], description: "Only tokens of these contracts; of all when absent." }),
-          exclude: t.arg({ type: [standard], description: "Token standards to leave out." }),
+          contracts: t.arg({
+            type: ["Address"],
+            description: "Only tokens of these contracts. All contracts if omitted.",
+          }),
+          exclude: t.arg({ type: [standard], description: "Token standards to exclude." }),
           ...pageArgs(builder),
         },
         complexity: (args) => specialCost(args, prices.distinct),
@@ -104,7 +107,7 @@ export function addAccounts(builder: Builder): void {
       createdNfts: t.field({
         type: connection,
         nullable: true,
-        description: "Live tokens whose `creator` the account is, newest mint first.",
+        description: "Tokens whose `creator` is this account, without burned ones; newest mint first.",
         args: {
           chain: t.arg(chainArg),
           ...pageArgs(builder),
@@ -125,7 +128,7 @@ export function addAccounts(builder: Builder): void {
       contracts: t.field({
         type: contracts,
         nullable: true,
-        description: "Contracts of which the account holds a token, by address.",
+        description: "The contracts of which the account owns a token, ordered by address.",
         args: {
           chain: t.arg(chainArg),
           ...pageArgs(builder),
@@ -144,7 +147,7 @@ export function addAccounts(builder: Builder): void {
   builder.queryField("account", (t) =>
     t.field({
       type: account,
-      description: "Any account and what it holds, by its address.",
+      description: "An account and its tokens, by address.",
       args: {
         address: t.arg({ type: "Address", required: true, description: "The address of a wallet or contract." }),
       },

@@ -51,30 +51,29 @@ export function createBuilder() {
         description: "An object that `node` returns by its id: an `Nft`, a `Contract` or an `Account`.",
       },
       idFieldOptions: {
-        description: "An opaque id of this object in the whole API, for `node` and for caches of clients.",
+        description: "A globally unique, opaque id, for `node` and for client caches.",
       },
       nodeQueryOptions: {
-        description: "The object with a node id of an earlier answer; null where there is none (any more).",
+        description: "The object with this id. Null if it does not exist (any more).",
         args: { id: { description: "The `id` of an `Nft`, a `Contract` or an `Account`." } },
       },
       pageInfoTypeOptions: {
-        description: "Whether a list goes on beyond this page, and the cursors to ask for more with.",
+        description: "Whether the list continues, and the cursors of this page.",
       },
       hasNextPageFieldOptions: { description: "Whether there are items after this page." },
       hasPreviousPageFieldOptions: { description: "Whether there are items before this page." },
       startCursorFieldOptions: {
-        description: "The cursor of the page's first item, for `before`; null for an empty page.",
+        description: "The cursor of the page's first item, for `before`. Null if the page is empty.",
       },
       endCursorFieldOptions: {
-        description: "The cursor of the page's last item, for `after`; null for an empty page.",
+        description: "The cursor of the page's last item, for `after`. Null if the page is empty.",
       },
       nodesQueryOptions: {
-        description:
-          "The objects with these node ids, in the order of the ids; null in place of one that does not exist.",
+        description: "The objects with these ids, in the same order; null in place of each that does not exist.",
         args: {
           ids: {
             description:
-              "Values of `id` of an `Nft`, a `Contract` or an `Account`, up to 100 tokens and 100 contracts.",
+              "The `id` values of `Nft`, `Contract` or `Account` objects, up to 100 tokens and 100 contracts.",
           },
         },
         complexity: ({ ids }: { ids: readonly unknown[] }) => ({ field: 5, multiplier: ids.length }),
@@ -82,15 +81,14 @@ export function createBuilder() {
     },
   });
   builder.queryType({
-    description:
-      "What can be read: NFT data of the chains, and what is the caller's own. Long lists are Relay connections.",
+    description: "Reads: the NFT data of the chains, and the data of your account. Long lists are Relay connections.",
   });
-  builder.mutationType({ description: "What changes something: uploads, collections, mints, keys and webhooks." });
+  builder.mutationType({ description: "Writes: uploads, collections, mints, keys and webhooks." });
   return builder;
 }
 
 /** The chain of the object. */
-export const chainField = { type: "ChainName", description: "The name of its chain, such as polygon." } as const;
+export const chainField = { type: "ChainName", description: "The name of the chain, such as polygon." } as const;
 
 /** A chain as an argument or input member. */
 export const chainArg = {
@@ -108,10 +106,10 @@ export const contractArg = {
 
 /** Descriptions of members that several operations share. */
 export const sharedDescriptions = {
-  dryRun: "Check everything, simulate, and say what it would cost; nothing is stored or spent.",
+  dryRun: "Validate and simulate the request and return its cost. Nothing is stored or spent.",
   idempotencyKey:
-    "Your own key for this request, 1 to 200 ASCII characters. Requests with one key are one request, for ever; without a key, equal requests within minutes are one.",
-  royaltiesBps: "The royalty share in basis points, 0 to 10000: 500 is 5 %.",
+    "An idempotency key of your choice, 1 to 200 ASCII characters. Requests with the same key are one request, at any time. Without a key, identical requests within ten minutes are one request.",
+  royaltiesBps: "The royalty in basis points, 0 to 10000: 500 is 5 %.",
 };
 
 /** Types that `node(id:)` can fetch. */

@@ -26,30 +26,30 @@ interface Head {
 export function addChains(builder: Builder): void {
   const { connection } = nftTypes(builder);
   const head = builder.objectRef<Head>("ChainHead").implement({
-    description: "The last block that the index has taken in.",
+    description: "The last indexed block.",
     fields: (t) => ({
       block: t.expose("block", { type: "Uint256", description: "The number of the block." }),
       hash: t.expose("hash", {
         type: "Hex",
         nullable: true,
-        description: "The hash of the block; null where the indexer's journal does not have it.",
+        description: "The hash of the block. Null if the indexer's journal does not have it.",
       }),
-      timestamp: t.expose("timestamp", { type: "DateTime", description: "The time of the block." }),
-      lagSeconds: t.exposeInt("lagSeconds", { description: "Seconds that have passed since the time of the block." }),
+      timestamp: t.expose("timestamp", { type: "DateTime", description: "The timestamp of the block." }),
+      lagSeconds: t.exposeInt("lagSeconds", { description: "Seconds since the timestamp of the block." }),
     }),
   });
   const type = chainType(builder).implement({
     description: "A blockchain that this installation serves.",
     fields: (t) => ({
-      name: t.expose("name", { type: "ChainName", description: "The name of the chain, as the request spelled it." }),
+      name: t.expose("name", { type: "ChainName", description: "The name of the chain, as spelled in the request." }),
       chainId: t.int({
-        description: "The chain's id by EIP-155, such as 137 for Polygon.",
+        description: "The chain id (EIP-155), such as 137 for Polygon.",
         resolve: ({ chain }) => chain.id,
       }),
       head: t.field({
         type: head,
         nullable: true,
-        description: "The last block that the index has taken in, up to half a second old; null before the first one.",
+        description: "The last indexed block, up to half a second old. Null before the first one.",
         resolve: async ({ chain }, _args, { services }) => {
           const known = (await readFreshness(services))[chain.name];
           return known ? { ...known, block: BigInt(known.block), timestamp: new Date(known.timestamp) } : null;
@@ -58,7 +58,7 @@ export function addChains(builder: Builder): void {
       latestNfts: t.field({
         type: connection,
         nullable: true,
-        description: "Live tokens of the chain, newest mint first, as far back as `windowDays` of the plan says.",
+        description: "Tokens of the chain that are not burned, newest mint first, within the plan's `windowDays`.",
         args: pageArgs(builder),
         complexity: connectionCost,
         resolve: async ({ name }, args, context, info) => {
@@ -77,7 +77,7 @@ export function addChains(builder: Builder): void {
     t.field({
       type,
       nullable: true,
-      description: "One chain of this installation, by its name.",
+      description: "One chain of this installation, by name.",
       args: { name: t.arg(chainArg) },
       resolve: async (_root, { name }, { services, caller }) => {
         await caller();

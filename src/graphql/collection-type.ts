@@ -23,7 +23,7 @@ export async function loadCollection(context: GraphQLContext, chain: Chain, addr
 export function addCollectionType(builder: Builder): void {
   const { contract } = nftTypes(builder);
   collectionType(builder).implement({
-    description: "A collection of the account that stands on its chain, as of the last update by the service.",
+    description: "A deployed collection of your account, with the settings of the last update by the service.",
     fields: (t) => ({
       id: t.exposeID("id", { description: "The id of the collection in this service." }),
       chain: t.field({ ...chainField, resolve: ({ chain }) => chain.name }),
@@ -35,26 +35,26 @@ export function addCollectionType(builder: Builder): void {
       contract: t.field({
         type: contract,
         nullable: true,
-        description: "What the index has of the contract, such as tokens and owners; null until it has seen a token.",
+        description: "Indexed data of the contract, such as tokens and owners. Null until a token has been indexed.",
         resolve: async ({ chain, address }, _args, context) => await loadContract(context, chain.name, address),
       }),
       transactionHash: t.field({
         type: "Hex",
-        description: "The hash of the transaction that deployed it.",
+        description: "The hash of the deployment transaction.",
         resolve: ({ transactionHash }) => transactionHash,
       }),
       block: t.field({
         type: "Uint256",
-        description: "The number of the block in which it was deployed.",
+        description: "The number of the block with the deployment.",
         resolve: ({ block }) => block,
       }),
       relayed: t.exposeBoolean("relayed", {
-        description: "Whether the service deployed it; false: a wallet of the creator's did.",
+        description: "True if the service deployed the collection, false if the creator's own wallet did.",
       }),
       ...settingsFields<Collection>(t, ({ settings }) => settings),
       createdAt: t.field({
         type: "DateTime",
-        description: "When the service was asked to deploy or prepare it.",
+        description: "When the deployment was requested or prepared.",
         resolve: ({ createdMicros }) => new Date(Number(createdMicros / 1000n)),
       }),
       abi: t.field({
@@ -75,26 +75,26 @@ export function settingsFields<Parent>(
 ) {
   return {
     name: t.string({
-      description: "The name of the collection, which never changes.",
+      description: "The name of the collection. It never changes.",
       resolve: (root) => of(root).name,
     }),
     symbol: t.string({
-      description: "The symbol of the collection, which never changes.",
+      description: "The symbol of the collection. It never changes.",
       resolve: (root) => of(root).symbol,
     }),
     owner: t.field({
       type: "Address",
-      description: "The wallet that the contract is deployed for: its owner, until it passes the ownership on.",
+      description: "The wallet that the contract was deployed for. It is the owner until it transfers the ownership.",
       resolve: (root) => of(root).ownerAddress,
     }),
     treasury: t.field({
       type: "Address",
-      description: "The address that gets withdrawn mint fees, which never changes.",
+      description: "The address that receives withdrawn mint fees. It never changes.",
       resolve: (root) => of(root).treasuryAddress,
     }),
     maxSupply: t.field({
       type: "Uint256",
-      description: "How many tokens there can ever be.",
+      description: "The maximum number of tokens.",
       resolve: (root) => BigInt(of(root).maxSupply),
     }),
     reservedSupply: t.field({
@@ -104,7 +104,7 @@ export function settingsFields<Parent>(
     }),
     tokensPerMint: t.field({
       type: "Uint256",
-      description: "The most tokens of one mint call.",
+      description: "The maximum number of tokens in one mint call.",
       resolve: (root) => BigInt(of(root).tokensPerMint),
     }),
     mintPriceWei: t.field({
@@ -119,39 +119,39 @@ export function settingsFields<Parent>(
     }),
     publicMintStart: t.field({
       type: "DateTime",
-      description: "The public sale is open in blocks after this time.",
+      description: "When the public sale starts: it is open in blocks after this time.",
       resolve: (root) => dateOf(of(root).publicMintStart),
     }),
     presaleMintStart: t.field({
       type: "DateTime",
       nullable: true,
-      description: "The presale is open in blocks after this time; null: no presale.",
+      description: "When the presale starts: it is open in blocks after this time. Null if there is no presale.",
       resolve: (root) => (of(root).presaleMintStart === "0" ? null : dateOf(of(root).presaleMintStart)),
     }),
     presaleMerkleRoot: t.field({
       type: "Hex",
-      description: "The Merkle root of the presale list; 32 zero bytes for an empty list.",
+      description: "The Merkle root of the presale list; 32 zero bytes if the list is empty.",
       resolve: (root) => of(root).presaleMerkleRoot,
     }),
     metadataUpdatable: t.boolean({
-      description: "Whether the collection can still be updated; false: its metadata is frozen for good.",
+      description: "Whether the collection can still be updated. False if its metadata is permanently frozen.",
       resolve: (root) => of(root).metadataUpdatable,
     }),
     baseUri: t.string({
-      description: "What goes before the token id in token URIs, such as ipfs://…/; empty until the reveal.",
+      description: "The prefix of token URIs, such as ipfs://…/, followed by the token id. Empty until the reveal.",
       resolve: (root) => of(root).baseUri,
     }),
     prerevealTokenUri: t.string({
-      description: "The metadata URI of every token until the reveal; may be empty.",
+      description: "The metadata URI that all tokens have until the reveal; may be empty.",
       resolve: (root) => of(root).prerevealTokenUri,
     }),
     royaltiesBps: t.int({
-      description: "The royalty share of a resale in basis points: 500 is 5 %.",
+      description: "The royalty on resales in basis points: 500 is 5 %.",
       resolve: (root) => Number(of(root).royaltiesBps),
     }),
     royaltiesAddress: t.field({
       type: "Address",
-      description: "The address that gets royalties (ERC-2981).",
+      description: "The address that receives royalties (ERC-2981).",
       resolve: (root) => of(root).royaltiesAddress,
     }),
     serviceAdmin: t.boolean({
@@ -172,7 +172,7 @@ export function addCollectionReads(builder: Builder): void {
     t.field({
       type: collection,
       nullable: true,
-      description: "One collection of the caller's account, by its address.",
+      description: "One collection of your account, by address.",
       args: {
         chain: t.arg(chainArg),
         address: t.arg({ type: "Address", required: true, description: "The address of the collection." }),
@@ -185,7 +185,7 @@ export function addCollectionReads(builder: Builder): void {
     t.field({
       type: [collection],
       nullable: true,
-      description: "All collections of the caller's account on a chain that stand, newest first.",
+      description: "All deployed collections of your account on a chain, newest first.",
       args: { chain: t.arg(chainArg) },
       complexity: { field: 5, multiplier: 10 },
       resolve: async (_viewer, { chain }, context) =>
@@ -196,7 +196,7 @@ export function addCollectionReads(builder: Builder): void {
     t.field({
       type: collection,
       nullable: true,
-      description: "The collection of the caller's account at this address; null for any other contract.",
+      description: "Your account's collection at this address. Null for any other contract.",
       resolve: async ({ chain, address }, _args, context) =>
         await loadCollection(context, findChain(context.services.chains, chain), address as Address),
     }),

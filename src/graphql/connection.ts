@@ -7,8 +7,8 @@ import { type Builder, oncePerBuilder, type SchemaTypes } from "./builder.ts";
 const defaultPageSize = 20;
 
 const words = {
-  first: `How many items to return, from the beginning or after the cursor: 1 to ${maxPageSize}, ${defaultPageSize} by default.`,
-  after: "A cursor of an earlier answer: the page begins after it.",
+  first: `The number of items to return, from the beginning or after the cursor: 1 to ${maxPageSize}, ${defaultPageSize} by default.`,
+  after: "A cursor from an earlier answer: return the items after it.",
 };
 
 /** Relay's connection arguments. */
@@ -17,10 +17,11 @@ export const pageArgs = oncePerBuilder((builder) =>
     first: t.int({ description: words.first }),
     after: t.string({ description: words.after }),
     last: t.int({
-      description: `How many items to return, from the end or before the cursor: 1 to ${maxPageSize}; not with first or after.`,
+      description: `The number of items to return, from the end or before the cursor: 1 to ${maxPageSize}. Cannot be combined with first or after.`,
     }),
     before: t.string({
-      description: "A cursor of an earlier answer: the page ends before it; not with first or after.",
+      description:
+        "A cursor from an earlier answer: return the items before it. Cannot be combined with first or after.",
     }),
   })),
 );
@@ -128,36 +129,36 @@ export function connectionOf<T extends object, P extends Page<T>>(
   extend?: (edge: ObjectRef<Schema, { node: T; cursor: string }>) => void,
 ) {
   const edge = builder.objectRef<{ node: T; cursor: string }>(`${name}Edge`).implement({
-    description: `One item of a list: the \`${node.name}\` and its place.`,
+    description: `One item of a list: a \`${node.name}\` and its cursor.`,
     fields: (t) => ({
-      cursor: t.exposeString("cursor", { description: "The place of this item in the list, for `after` or `before`." }),
+      cursor: t.exposeString("cursor", { description: "The cursor of this item, for `after` or `before`." }),
       node: t.field({
         type: node,
-        description: `The \`${node.name}\` at this place of the list.`,
+        description: `The \`${node.name}\` at this position.`,
         resolve: (item) => item.node as never,
       }),
     }),
   });
   extend?.(edge);
   return builder.objectRef<P>(`${name}Connection`).implement({
-    description: `A page of a list with items of the type \`${node.name}\`.`,
+    description: `A page of a list of \`${node.name}\` items.`,
     fields: (t) => ({
       // The connection's own cost already contains the page size.
       edges: t.field({
         type: [edge],
-        description: "The items of this page in the order of the list, each with its cursor.",
+        description: "The items of this page in list order, each with its cursor.",
         complexity: { multiplier: 1 },
         resolve: (page) => page.items,
       }),
       nodes: t.field({
         type: [node],
-        description: "The items of this page in the order of the list, without their cursors.",
+        description: "The items of this page in list order, without cursors.",
         complexity: { multiplier: 1 },
         resolve: (page) => page.items.map((item) => item.node) as never,
       }),
       pageInfo: t.field({
         type: builder.pageInfoRef(),
-        description: "Whether there are more items, and the cursors to ask for them with.",
+        description: "Whether there are more items, and the cursors to request them.",
         resolve: pageInfoOf,
       }),
       ...(total && {

@@ -29,7 +29,7 @@ export function addContracts(builder: Builder): void {
       type: contract,
       nullable: true,
       description:
-        "One contract with NFTs; null for one that is not indexed, and `notIndexed` says why. A contract whose Transfer event has other indexed parameters than ERC-721's (CryptoKitties, Axie) never is.",
+        "An NFT contract. Null if it is not indexed; `notIndexed` has the reason. Contracts whose Transfer event indexes other parameters than ERC-721's (CryptoKitties, Axie) are never indexed.",
       args: {
         chain: t.arg(chainArg),
         address: t.arg(contractArg),
@@ -49,24 +49,25 @@ export function addContracts(builder: Builder): void {
 /** Why a contract is missing, for clients that show the reason to their users. */
 function addNotIndexed(builder: Builder): void {
   const reason = builder.enumType("NotIndexedReason", {
-    description: "Why the index has nothing of a contract.",
+    description: "Why the index has no data of a contract.",
     values: {
       NO_NFT_LOGS: {
         description:
-          "The index has seen no log of an NFT of it, up to the block that `extensions.freshness` names. It may have none yet; or its Transfer event is not ERC-721's, as that of CryptoKitties and Axie, and it never will be indexed.",
+          "The contract has emitted no NFT event up to the block in `extensions.freshness`. It may have no token yet; or its Transfer event differs from ERC-721's, as that of CryptoKitties and Axie does, and it will never be indexed.",
       },
       FUNGIBLE: {
-        description: "It is an ERC-20 that indexes the value of its transfers, which makes its logs those of ERC-721.",
+        description:
+          "The contract is an ERC-20 that indexes the value of its transfers, so that its logs look like those of ERC-721.",
       },
-      OUT_OF_SCOPE: { description: "This installation indexes other contracts of the chain only." },
-      INDEX_BEHIND: { description: "The index of the chain has not caught up: ask again later." },
+      OUT_OF_SCOPE: { description: "This installation indexes only other contracts of the chain." },
+      INDEX_BEHIND: { description: "The chain's index has not caught up. Try again later." },
     } satisfies Record<NotIndexedReason, { description: string }>,
   });
   const type = builder.objectRef<NotIndexed>("NotIndexed").implement({
-    description: "Why the index has nothing of a contract, for programs and for people.",
+    description: "Why the index has no data of a contract.",
     fields: (t) => ({
-      reason: t.expose("reason", { type: reason, description: "The reason for programs." }),
-      message: t.exposeString("message", { description: "The reason in English, for people." }),
+      reason: t.expose("reason", { type: reason, description: "A code for the reason." }),
+      message: t.exposeString("message", { description: "The reason in English." }),
     }),
   });
   builder.queryField("notIndexed", (t) =>
@@ -74,7 +75,7 @@ function addNotIndexed(builder: Builder): void {
       type,
       nullable: true,
       description:
-        "Why `contract` is null, and the tokens of that contract are not found; null for a contract that is indexed. Ask for it beside them, in the same request.",
+        "Why `contract` is null and its tokens are not found. Null if the contract is indexed. Query it along with them, in the same request.",
       args: {
         chain: t.arg(chainArg),
         address: t.arg(contractArg),
@@ -90,12 +91,12 @@ function addContractNfts(builder: Builder): void {
     t.field({
       type: connection,
       nullable: true,
-      description: "The tokens of the contract that are not burned, by token id.",
+      description: "The contract's tokens that are not burned, ordered by token id.",
       args: {
-        traits: t.arg({ type: traitFilter(builder), description: "Only tokens whose traits meet this condition." }),
+        traits: t.arg({ type: traitFilter(builder), description: "Only tokens whose traits match this filter." }),
         owner: t.arg({
           type: "Address",
-          description: "Only tokens that this account holds; not together with traits.",
+          description: "Only tokens of this owner. Cannot be combined with traits.",
         }),
         ...pageArgs(builder),
       },
@@ -140,17 +141,17 @@ function addContractNfts(builder: Builder): void {
 function addOwners(builder: Builder): void {
   const { contract } = nftTypes(builder);
   const owner = builder.objectRef<CollectionOwner>("ContractOwner").implement({
-    description: "An account that holds tokens of a contract.",
+    description: "An account that owns tokens of a contract.",
     fields: (t) => ({
       address: t.field({ type: "Address", description: "The address of the owner.", resolve: (row) => row.owner }),
       tokenCount: t.int({
-        description: "How many token ids of the contract the owner holds.",
+        description: "How many token ids of the contract the owner has.",
         resolve: (row) => Number(row.holdingCount),
       }),
     }),
   });
   const connection = connectionOf<CollectionOwner, CollectionOwnerPage>(builder, "ContractOwner", owner, {
-    description: "How many distinct owners there are. Counting is expensive: ask once, not with each page.",
+    description: "The number of distinct owners. Counting is expensive: request it once, not with each page.",
     of: (page) => page.total,
     price: prices.counted,
   });
@@ -158,7 +159,7 @@ function addOwners(builder: Builder): void {
     t.field({
       type: connection,
       nullable: true,
-      description: "Who holds its tokens now, each owner once, by address.",
+      description: "The current owners of the contract's tokens, each once, ordered by address.",
       args: pageArgs(builder),
       complexity: (args) => specialCost(args, prices.distinct),
       resolve: async (record, args, context, info) => {
@@ -174,32 +175,32 @@ function addOwners(builder: Builder): void {
 function addStatistics(builder: Builder): void {
   const { contract } = nftTypes(builder);
   const statistics = builder.objectRef<CollectionStatistics>("ContractStatistics").implement({
-    description: "Counts over all tokens and transfers of a contract, from the chain alone.",
+    description: "Supply and transfer counts of a contract, from the chain alone.",
     fields: (t) => ({
       totalSupply: t.expose("totalSupply", {
         type: "Uint256",
-        description: "Units minted minus units burned; of ERC-721 the number of live tokens.",
+        description: "Units minted minus units burned. For ERC-721, the number of tokens that are not burned.",
       }),
       totalMinted: t.expose("totalMinted", {
         type: "Uint256",
-        description: "Units ever minted, with those that were burned since.",
+        description: "Units ever minted, including those burned since.",
       }),
       ownerCount: t.int({
-        description: "How many distinct accounts hold tokens of the contract now.",
+        description: "The number of distinct accounts that own tokens of the contract now.",
         resolve: (row) => Number(row.ownerCount),
       }),
       tokenCount: t.int({
-        description: "How many token ids have a supply above zero.",
+        description: "The number of token ids with a supply above zero.",
         resolve: (row) => Number(row.tokenCount),
       }),
       transferCount: t.int({
-        description: "How many transfers there were, mints and burns included.",
+        description: "The number of transfers, including mints and burns.",
         resolve: (row) => Number(row.transferCount),
       }),
       withheldTokens: t.expose("withheldTokens", {
         type: "Uint256",
         description:
-          "Tokens minted in ranges (ERC-2309) that are too large for the index: those that moved since are listed and counted, the others are not.",
+          "The number of tokens minted in ranges (ERC-2309) that are too large for the index. Only those that moved since are listed and counted.",
       }),
     }),
   });
@@ -207,7 +208,7 @@ function addStatistics(builder: Builder): void {
     t.field({
       type: statistics,
       nullable: true,
-      description: "Supply, owners and transfers of the contract in numbers.",
+      description: "Supply, owner and transfer counts of the contract.",
       complexity: prices.report,
       resolve: async ({ chain, address }, _args, context, info) =>
         await loadByAddress(context, info, address, chain, (caller, contracts) =>
@@ -220,14 +221,17 @@ function addStatistics(builder: Builder): void {
 function addTraits(builder: Builder): void {
   const { contract } = nftTypes(builder);
   const value = builder.objectRef<TraitSummary["values"][number]>("TraitValue").implement({
-    description: "One value of a trait, and how many tokens have it.",
+    description: "A trait value, and how many tokens have it.",
     fields: (t) => ({
-      value: t.exposeString("value", { description: "The value as text, as it is written in the metadata." }),
-      tokenCount: t.int({ description: "How many tokens have this value.", resolve: (row) => Number(row.tokenCount) }),
+      value: t.exposeString("value", { description: "The value as a string, as written in the metadata." }),
+      tokenCount: t.int({
+        description: "The number of tokens with this value.",
+        resolve: (row) => Number(row.tokenCount),
+      }),
     }),
   });
   const trait = builder.objectRef<TraitSummary>("Trait").implement({
-    description: "A trait that occurs in the metadata of a contract's tokens.",
+    description: "A trait in the metadata of a contract's tokens.",
     fields: (t) => ({
       name: t.exposeString("name", {
         description: "The name of the trait, such as Fur (`trait_type` in the metadata).",
@@ -238,7 +242,7 @@ function addTraits(builder: Builder): void {
       }),
       values: t.expose("values", {
         type: [value],
-        description: "The values of the trait, the 100 most frequent ones.",
+        description: "The 100 most frequent values of the trait.",
         complexity: { multiplier: 1 },
       }),
     }),
@@ -247,7 +251,7 @@ function addTraits(builder: Builder): void {
     t.field({
       type: [trait],
       nullable: true,
-      description: "How often each trait and value occurs in the metadata of its tokens.",
+      description: "How often each trait and value occurs in the metadata of the contract's tokens.",
       complexity: { field: prices.report, multiplier: 20 },
       resolve: async ({ chain, address }, _args, context, info) =>
         await loadByAddress(context, info, address, chain, (caller, contracts) =>
@@ -260,27 +264,29 @@ function addTraits(builder: Builder): void {
 function addMetadataProgress(builder: Builder): void {
   const { contract } = nftTypes(builder);
   const fault = builder.objectRef<MetadataProgress["faults"][number]>("MetadataFault").implement({
-    description: "A reason why metadata could not be read, and for how many tokens of the contract.",
+    description: "A reason why metadata could not be read, and the number of tokens.",
     fields: (t) => ({
       code: t.exposeString("code", {
-        description: "The code that `metadataError` of these tokens has, such as http_404.",
+        description: "The code in these tokens' `metadataError`, such as http_404.",
       }),
-      count: t.exposeInt("count", { description: "How many tokens failed for this reason." }),
+      count: t.exposeInt("count", { description: "The number of tokens that failed for this reason." }),
     }),
   });
   const progress = builder.objectRef<MetadataProgress>("MetadataProgress").implement({
-    description: "How far the metadata of a contract's live tokens has been read.",
+    description: "Progress of reading the metadata of a contract's tokens that are not burned.",
     fields: (t) => ({
-      total: t.exposeInt("total", { description: "How many live tokens the contract has." }),
-      fresh: t.exposeInt("fresh", { description: "How many of them have metadata that was read." }),
+      total: t.exposeInt("total", { description: "The number of tokens that are not burned." }),
+      fresh: t.exposeInt("fresh", { description: "The number of tokens whose metadata has been read." }),
       pending: t.exposeInt("pending", {
-        description: "How many wait to be read, for the first time or again; counted up to 100,000.",
+        description: "The number of tokens waiting to be read, for the first time or again; counted up to 100,000.",
       }),
-      failed: t.exposeInt("failed", { description: "How many could not be read; counted up to 100,000." }),
+      failed: t.exposeInt("failed", {
+        description: "The number of tokens whose metadata could not be read; counted up to 100,000.",
+      }),
       faults: t.field({
         type: [fault],
         complexity: { multiplier: 1 },
-        description: "Why tokens failed, the most frequent reason first.",
+        description: "The reasons for failures, most frequent first.",
         resolve: ({ faults }) => [...faults],
       }),
     }),
@@ -289,7 +295,7 @@ function addMetadataProgress(builder: Builder): void {
     t.field({
       type: progress,
       nullable: true,
-      description: "How far the metadata of the contract's live tokens has been read.",
+      description: "Progress of reading the metadata of the contract's tokens that are not burned.",
       complexity: prices.report,
       resolve: async ({ chain, address }, _args, context, info) =>
         await loadByAddress(context, info, address, chain, (caller, contracts) =>
@@ -309,15 +315,17 @@ const traitFilter = oncePerBuilder((builder) => {
   const filter = builder.inputRef<TraitFilter>("TraitFilter");
   filter.implement({
     description:
-      "A condition on a token's traits; members of one filter are joined by and. A request may have 8 conditions, every value counted.",
+      "A filter on a token's traits. All members of a filter must match. A request can have 8 conditions; every value counts as one.",
     fields: (t) => ({
-      and: t.field({ type: [filter], description: "All of these conditions hold." }),
-      or: t.field({ type: [filter], description: "At least one of these conditions holds." }),
-      not: t.field({ type: filter, description: "This condition does not hold." }),
-      name: t.string({ description: "The name of the trait; alone, it matches tokens that have it with any value." }),
-      values: t.stringList({ description: "The trait has one of these values, as they are written in the metadata." }),
-      min: t.float({ description: "The trait is a number from this one on, itself included." }),
-      max: t.float({ description: "The trait is a number up to this one, itself included." }),
+      and: t.field({ type: [filter], description: "All of these filters must match." }),
+      or: t.field({ type: [filter], description: "At least one of these filters must match." }),
+      not: t.field({ type: filter, description: "This filter must not match." }),
+      name: t.string({
+        description: "The name of the trait. On its own, it matches tokens that have the trait with any value.",
+      }),
+      values: t.stringList({ description: "The trait has one of these values, as written in the metadata." }),
+      min: t.float({ description: "The trait is a number greater than or equal to this one." }),
+      max: t.float({ description: "The trait is a number less than or equal to this one." }),
     }),
   });
   return filter;

@@ -46,24 +46,25 @@ export function addDeployCollection(builder: Builder): void {
       type: deploymentType(builder),
       nullable: true,
       description:
-        "The deployment, signed and stored: its transaction is sent until it is mined. Null with `dryRun` and `mode: SIGN`.",
+        "The deployment, signed and stored; its transaction is sent until it is mined. Null with `dryRun` and with `mode: SIGN`.",
     }),
     plan: t.expose("plan", {
       type: planType(builder),
       nullable: true,
-      description: "What the deployment would do and cost; only with `dryRun`.",
+      description: "The expected result and cost of the deployment. Only with `dryRun`.",
     }),
     transaction: t.expose("transaction", {
       type: transactionType(builder),
       nullable: true,
-      description: "The transaction for the creator's own wallet; only with `mode: SIGN`.",
+      description: "The transaction for the creator's own wallet. Only with `mode: SIGN`.",
     }),
     idempotencyKey: t.exposeString("idempotencyKey", {
       nullable: true,
-      description: "The key of this request, yours or a derived one; null with `mode: SIGN` and user errors.",
+      description:
+        "The idempotency key of this request, given or derived. Null with `mode: SIGN` and if there are user errors.",
     }),
     warnings: t.stringList({
-      description: "What is legal in the request, but probably not meant, in English.",
+      description: "Settings that are valid but possibly unintended, in English.",
       resolve: ({ warnings }) => warnings ?? [],
     }),
   }));
@@ -73,7 +74,7 @@ export function addDeployCollection(builder: Builder): void {
       RELAY: { description: "The service deploys and pays: a cheap clone (ERC-1167), which the service can update." },
       SIGN: {
         description:
-          "A wallet of the creator's deploys and pays: a standalone contract, which the service cannot update.",
+          "The creator's own wallet deploys and pays: a standalone contract, which the service cannot update.",
       },
     } satisfies Record<DeploymentMode, { description: string }>,
   });
@@ -82,19 +83,19 @@ export function addDeployCollection(builder: Builder): void {
       type: payload,
       nullable: true,
       description:
-        "Deploys a collection. Answers when its transaction is signed and stored, before it is mined. With `mode: SIGN` the transaction comes back for a wallet, and the collection is detected when it stands.",
+        "Deploys a collection. Returns once the transaction is signed and stored, before it is mined. With `mode: SIGN`, returns the transaction for a wallet to send, and detects the collection once it is deployed.",
       args: {
         input: t.arg({ type: input, required: true, description: "The collection to deploy." }),
         mode: t.arg({
           type: mode,
           defaultValue: "RELAY",
-          description: "Who deploys it and pays: the service (RELAY) or a wallet of yours (SIGN).",
+          description: "Who deploys it and pays: the service (RELAY) or your own wallet (SIGN).",
         }),
         dryRun: t.arg.boolean({ defaultValue: false, description: sharedDescriptions.dryRun }),
         sender: t.arg({
           type: "Address",
           description:
-            "For `mode: SIGN`: the wallet that will send it, to know the address and the gas, and to detect its transaction. The owner's is detected anyway; of any other wallet use `reportDeployment`.",
+            "With `mode: SIGN`: the wallet that will send the transaction. The service uses it to compute the address and the gas, and to detect the transaction. The owner's transaction is always detected; for any other wallet use `reportDeployment`.",
         }),
       },
       resolve: async (_root, { input: given, ...how }, context, info) =>
@@ -141,7 +142,7 @@ async function launch(
 
 function planType(builder: Builder) {
   return builder.objectRef<DeploymentPlan>("DeploymentPlan").implement({
-    description: "What a deployment would do and cost; nothing of it was stored or spent.",
+    description: "The expected result and cost of a deployment. Nothing was stored or spent.",
     fields: (t) => ({
       predictedAddress: t.field({
         type: "Address",
@@ -149,7 +150,7 @@ function planType(builder: Builder) {
         resolve: (plan) => plan.predictedAddress,
       }),
       idempotencyKey: t.exposeString("idempotencyKey", {
-        description: "The key to send the request with, so that it does what is planned.",
+        description: "The idempotency key to send with the request to get the planned result.",
       }),
       ...costFields(t),
     }),
@@ -161,18 +162,18 @@ function transactionType(builder: Builder) {
     description: "A transaction that creates the collection, for `eth_sendTransaction` of any wallet.",
     fields: (t) => ({
       chainId: t.int({
-        description: "The id of the chain by EIP-155; the wallet has to be on that chain.",
+        description: "The chain id (EIP-155). The wallet must be on that chain.",
         resolve: ({ chain }) => chain.id,
       }),
       to: t.field({
         type: "Address",
         nullable: true,
-        description: "The receiver; always null, because the transaction creates a contract.",
+        description: "The recipient. Always null, because the transaction creates a contract.",
         resolve: ({ to }) => to,
       }),
       data: t.field({
         type: "Hex",
-        description: "The code of the contract with its settings; send it unchanged.",
+        description: "The contract's code with its settings. Send it unchanged.",
         resolve: ({ data }) => data,
       }),
       valueWei: t.field({
@@ -183,14 +184,14 @@ function transactionType(builder: Builder) {
       gas: t.field({
         type: "Uint256",
         nullable: true,
-        description: "An estimate of the gas with some room; null where the node gave none.",
+        description: "The estimated gas with a margin. Null if the node gave no estimate.",
         resolve: ({ gas }) => gas,
       }),
       expectedAddress: t.field({
         type: "Address",
         nullable: true,
         description:
-          "The address that the collection will have if this is the next transaction of `sender`; null without one.",
+          "The address that the collection will have if this is the next transaction of `sender`. Null without a `sender`.",
         resolve: ({ expectedAddress }) => expectedAddress,
       }),
       expiresAt: t.expose("expiresAt", {
@@ -207,7 +208,7 @@ function addReportDeployment(builder: Builder): void {
     collection: t.expose("address", {
       type: "Address",
       nullable: true,
-      description: "The address of the collection, which it has once the transaction is mined.",
+      description: "The address that the collection has once the transaction is mined.",
     }),
   }));
   builder.mutationField("reportDeployment", (t) =>
@@ -215,13 +216,13 @@ function addReportDeployment(builder: Builder): void {
       type: payload,
       nullable: true,
       description:
-        "Names the transaction with which a wallet of the creator's deployed what `mode: SIGN` prepared. Only this transaction counts, also where others sent the same bytes; needed where the wallet is neither the owner nor the `sender` that was given.",
+        "Reports the transaction by which the creator's wallet deployed a collection prepared with `mode: SIGN`. Required if the wallet is neither the owner nor the given `sender`. Only this transaction counts, even if others sent the same bytes.",
       args: {
         chain: t.arg(chainArg),
         transactionHash: t.arg({
           type: "Hex",
           required: true,
-          description: "The hash of the transaction, which a node has to know.",
+          description: "The hash of the transaction. A node must know it.",
         }),
       },
       resolve: async (_root, input, { services, caller }) =>

@@ -15,7 +15,7 @@ import { viewerType } from "./viewer.ts";
 /** One deployment: its settings and its progress. */
 export const deploymentType = oncePerBuilder((builder) =>
   builder.objectRef<Deployment>("Deployment").implement({
-    description: "The deployment of one collection, from the request to the chain.",
+    description: "The deployment of one collection, from the request to confirmation.",
     fields: (t) => ({
       ...requestFields(builder, t),
       predictedAddress: t.field({
@@ -26,25 +26,26 @@ export const deploymentType = oncePerBuilder((builder) =>
       collection: t.field({
         type: collectionType(builder),
         nullable: true,
-        description: "The deployed collection; null until the deployment is confirmed.",
+        description: "The deployed collection. Null until the deployment is confirmed.",
         resolve: async ({ chain, confirmed, contract }, _args, context) =>
           confirmed ? await loadCollection(context, chain, contract) : null,
       }),
       block: t.field({
         type: "Uint256",
         nullable: true,
-        description: "The number of the block with the transaction; null while it is in none.",
+        description: "The number of the block with the transaction. Null while it is in no block.",
         resolve: (deployment) => deployment.block,
       }),
       confirmationsRequired: t.int({
-        description: "How many confirmations the transaction needs, its own block being the first.",
+        description:
+          "The number of confirmations that the transaction needs. The block that contains it counts as the first.",
         resolve: ({ chain }) => chain.confirmations,
       }),
       confirmations: t.field({
         type: "Uint256",
         nullable: true,
         description:
-          "How many confirmations the transaction has: 0 while it is in no block, null while no node answers and once there is nothing to wait for.",
+          "The number of confirmations so far; 0 while the transaction is in no block. Null if no node answers, and once the deployment is confirmed or has ended.",
         resolve: async (deployment, _args, { services }) =>
           (await readProgress(services, deployment))?.confirmations ?? null,
       }),
@@ -61,7 +62,7 @@ export function addDeployments(builder: Builder): void {
     t.field({
       type: deployment,
       nullable: true,
-      description: "One deployment of the caller's account, by its id or by chain and collection address.",
+      description: "One deployment of your account, by its id or by chain and collection address.",
       args: {
         id: t.arg.id({ description: "The id of the deployment." }),
         chain: t.arg({ type: "ChainName", description: "Without an id: the name of the collection's chain." }),
@@ -83,7 +84,7 @@ export function addDeployments(builder: Builder): void {
       type: "Address",
       nullable: true,
       description:
-        "Address of the collection that a deployment transaction of the caller's account made; fails with transaction_pending until it is confirmed. Any hash that was ever signed for the deployment leads there.",
+        "The address of the collection that a deployment transaction of your account created. Fails with transaction_pending until the transaction is confirmed. Any hash that was ever signed for the deployment works.",
       args: {
         chain: t.arg(chainArg),
         transactionHash: t.arg({
@@ -103,7 +104,7 @@ export function addDeployments(builder: Builder): void {
     t.field({
       type: connection,
       nullable: true,
-      description: "The deployments of the caller's account, newest first.",
+      description: "The deployments of your account, newest first.",
       args: forwardArgs(builder),
       complexity: connectionCost,
       resolve: async (_root, { first, after }, { services, caller }) =>
@@ -120,14 +121,16 @@ function addDeploymentChanges(builder: Builder): void {
     name: "cancelDeployment",
     shown: "deployment",
     description:
-      "Takes a deployment of the caller's account back while the chain has not decided: at once before it has a nonce; later the nonce is used for a transaction that does nothing, if that one is faster.",
+      "Cancels a deployment of your account that is not mined yet: at once if it has no nonce; otherwise an empty transaction with the same nonce is sent, and the deployment is cancelled if that one is mined first.",
   });
-  builder.subscriptionType({ description: "Streams, served as server-sent events: send `Accept: text/event-stream`." });
+  builder.subscriptionType({
+    description: "Subscriptions, served as server-sent events: send `Accept: text/event-stream`.",
+  });
   builder.subscriptionField("deployment", (t) =>
     t.field({
       type: deployment,
       description:
-        "A deployment of the caller's account, now and after each change, until it has ended or for half an hour. Served as server-sent events.",
+        "A deployment of your account: its current state, then every change until it ends, for at most half an hour. Served as server-sent events.",
       args: { id: t.arg.id({ required: true, description: "The id of the deployment." }) },
       subscribe: async (_root, { id }, context) =>
         await watchRequest(context.services, await context.caller(), deployments, id),

@@ -8,7 +8,7 @@ export const eventFilterType = oncePerBuilder((builder) =>
   inputTypeOf(
     builder,
     "EventFilter",
-    "Which events to send; a list that is absent or empty lets all through. Only chains and types narrow `chain.finalized`.",
+    "Which events to send. A list that is omitted or empty matches all. `chain.finalized` is only filtered by chains and types.",
     filterFields,
   ),
 );
@@ -17,33 +17,33 @@ export const eventFilterType = oncePerBuilder((builder) =>
 export function addEvents(builder: Builder): void {
   const filter = eventFilterType(builder);
   const event = builder.objectRef<StreamItem>("Event").implement({
-    description: "One event, the same as in webhooks and `GET /v1/events`.",
+    description: "An event, as in webhooks and `GET /v1/events`.",
     fields: (t) => ({
       cursor: t.string({
-        description: "The place of this event in the stream: pass it as `after` to go on behind it.",
+        description: "The position of this event in the stream. Pass it as `after` to resume after it.",
         resolve: ({ sequence }) => String(sequence),
       }),
       type: t.string({
         description:
-          "The type of the event, such as nft.transfer; `events.expired`: events before this one are gone, read the state anew.",
+          "The type of the event, such as nft.transfer. `events.expired` means that earlier events are no longer stored: read the current state again.",
         resolve: (item) => (item.kind === "event" ? item.event.row.type : "events.expired"),
       }),
       id: t.id({
         nullable: true,
         description:
-          "The id of the event, which stays the same; skip an event whose id you have. Null for `events.expired`.",
+          "The id of the event. It never changes; skip an event whose id you already have. Null for `events.expired`.",
         resolve: (item) => (item.kind === "event" ? item.event.row.id : null),
       }),
       timestamp: t.field({
         type: "DateTime",
         nullable: true,
-        description: "When the event was written; null for `events.expired`.",
+        description: "When the event was recorded. Null for `events.expired`.",
         resolve: (item) => (item.kind === "event" ? item.event.row.at : null),
       }),
       data: t.field({
         type: "JSON",
         nullable: true,
-        description: "The members of the event, the same as `data` in a webhook's body; null for `events.expired`.",
+        description: "The members of the event, the same as `data` in a webhook message. Null for `events.expired`.",
         resolve: (item) =>
           item.kind === "event" ? (JSON.parse(item.event.body) as { data: Record<string, unknown> }).data : null,
       }),
@@ -57,15 +57,15 @@ export function addEvents(builder: Builder): void {
       after ? readPlace(after) : null,
     );
   const streamArgs = builder.args((t) => ({
-    filter: t.field({ type: filter, description: "Which events to send; all when absent." }),
+    filter: t.field({ type: filter, description: "Which events to send. All events if omitted." }),
     after: t.string({
-      description: "The `cursor` of the last event you have, to resume behind it; events from now on when absent.",
+      description: "The `cursor` of the last event you have, to resume after it. Only new events if omitted.",
     }),
   }));
   builder.subscriptionField("events", (t) =>
     t.field({
       type: event,
-      description: "Events as they happen: of the chains, and of the caller's own requests.",
+      description: "Events as they happen: of the chains, and of your account's requests.",
       args: streamArgs,
       subscribe: async (_root, args, context) =>
         await open(context, readInput(filterFields, args.filter ?? {}), args.after),
@@ -76,7 +76,7 @@ export function addEvents(builder: Builder): void {
     t.field({
       type: event,
       description:
-        "Transfers of tokens as they happen, and retractions of those that a reorganisation takes back; `types` of the filter does not count.",
+        "Token transfers as they happen, and retractions of transfers that a reorganisation removes. The filter's `types` is ignored.",
       args: streamArgs,
       subscribe: async (_root, args, context) =>
         await open(context, { ...readInput(filterFields, args.filter ?? {}), types: ["nft.transfer"] }, args.after),

@@ -10,11 +10,14 @@ import { nftTypes } from "./nft-types.ts";
 export function addHolders(builder: Builder): void {
   const { contract, nft } = nftTypes(builder);
   const holder = builder.objectRef<Holder>("Holder").implement({
-    description: "An account that holds a token, and how many units of it.",
+    description: "An account that holds a token, and its number of units.",
     fields: (t) => ({
       tokenId: t.expose("tokenId", { type: "TokenId", description: "The id of the token in its contract." }),
       address: t.field({ type: "Address", description: "The address of the holder.", resolve: (row) => row.owner }),
-      amount: t.expose("amount", { type: "Uint256", description: "How many units the account holds; 1 for ERC-721." }),
+      amount: t.expose("amount", {
+        type: "Uint256",
+        description: "The number of units that the account holds; 1 for ERC-721.",
+      }),
     }),
   });
   const connection = connectionOf<Holder, Page<Holder>>(builder, "Holder", holder);
@@ -23,7 +26,8 @@ export function addHolders(builder: Builder): void {
     t.field({
       type: connection,
       nullable: true,
-      description: "Who holds which of its tokens, by token id and address: now, or as it was after a block.",
+      description:
+        "The holders of each of the contract's tokens, ordered by token id and address: now, or after a given block.",
       args: holderArgs(builder),
       complexity: cost,
       resolve: async ({ chain, address }, args, context) => await read(context, chain, args, { contract: address }),
@@ -33,7 +37,7 @@ export function addHolders(builder: Builder): void {
     t.field({
       type: connection,
       nullable: true,
-      description: "Who holds it, by address: now, or as it was after a block.",
+      description: "The holders of the token, ordered by address: now, or after a given block.",
       args: holderArgs(builder),
       complexity: cost,
       resolve: async ({ chain, contractAddress: contract, tokenId }, args, context) =>
@@ -46,7 +50,8 @@ const holderArgs = oncePerBuilder((builder) => ({
   ...builder.args((t) => ({
     atBlock: t.field({
       type: "Uint256",
-      description: "As it was after this block, which the index has to have reached; now when absent.",
+      description:
+        "Return the holders as of the end of this block, which must be indexed. If omitted, the current holders.",
     }),
   })),
   ...pageArgs(builder),

@@ -46,7 +46,7 @@ export function addKeys(builder: Builder): void {
     t.field({
       type: [apiKey],
       nullable: true,
-      description: "The keys of the account, revoked ones too; needs the scope ADMIN.",
+      description: "The keys of the account, including revoked ones. Requires the scope ADMIN.",
       resolve: async (_viewer, _args, context) => await listKeys(context.services, await sessionOf(context)),
     }),
   );
@@ -55,7 +55,7 @@ export function addKeys(builder: Builder): void {
     apiKey: t.expose("apiKey", {
       type: apiKey,
       nullable: true,
-      description: "The new key; null when there are user errors.",
+      description: "The new key. Null if there are user errors.",
     }),
     ...secretFields(t),
   }));
@@ -63,14 +63,14 @@ export function addKeys(builder: Builder): void {
     apiKey: t.expose("apiKey", {
       type: apiKey,
       nullable: true,
-      description: "The revoked key; null when there are user errors.",
+      description: "The revoked key. Null if there are user errors.",
     }),
   }));
   builder.mutationField("createKey", (t) =>
     t.field({
       type: created,
       nullable: true,
-      description: "Makes a further key of the account, 100 working ones at most. Needs the scope ADMIN.",
+      description: "Creates another key for the account, which can have 100 working keys. Requires the scope ADMIN.",
       args: argsOf(t, createKeyFields, { scopes: [scope] }),
       resolve: async (_root, args, context) =>
         await withUserErrors(sessionOf(context), (session) =>
@@ -82,7 +82,8 @@ export function addKeys(builder: Builder): void {
     t.field({
       type: created,
       nullable: true,
-      description: "A new key in place of one that works on for a while, so that clients can be moved over.",
+      description:
+        "Replaces a key with a new one. The old key keeps working for a while, so that clients can be migrated.",
       args: {
         id: t.arg.id({ required: true, description: "The id of the key to replace." }),
         ...argsOf(t, rotateKeyFields),
@@ -97,7 +98,7 @@ export function addKeys(builder: Builder): void {
     t.field({
       type: revoked,
       nullable: true,
-      description: "Ends a key, everywhere within a second.",
+      description: "Revokes a key. It stops working everywhere within a second.",
       args: { id: t.arg.id({ required: true, description: "The id of the key to revoke." }) },
       resolve: async (_root, { id }, context) =>
         await withUserErrors(sessionOf(context), async (session) => ({
@@ -112,7 +113,7 @@ function addSignUp(builder: Builder): void {
   const payload = payloadType<SignedUp>(builder, "SignUpPayload", "`signUp`", (t) => ({
     accountId: t.exposeID("accountId", {
       nullable: true,
-      description: "The id of the new account; null when there are user errors.",
+      description: "The id of the new account. Null if there are user errors.",
     }),
     ...secretFields(t),
   }));
@@ -120,7 +121,7 @@ function addSignUp(builder: Builder): void {
     t.field({
       type: payload,
       nullable: true,
-      description: "Opens a free account with its first key. Needs no key.",
+      description: "Opens a free account and creates its first key. Requires no key.",
       args: argsOf(t, signUpFields),
       resolve: async (_root, args, { services, address = null, requestId }) =>
         await withUserErrors(undefined, () => signUp(services, readInput(signUpFields, args), { address, requestId })),
@@ -133,12 +134,12 @@ function secretFields<T extends { key: string; legacyKey: string }>(t: ObjectFie
   return {
     key: t.string({
       nullable: true,
-      description: "The secret of the new key, `mty_live_…`, in this answer only; null when there are user errors.",
+      description: "The secret of the new key, `mty_live_…`, shown only in this answer. Null if there are user errors.",
       resolve: ({ key }) => key ?? null,
     }),
     legacyKey: t.string({
       nullable: true,
-      description: "The same secret for clients that can only send a UUID; null when there are user errors.",
+      description: "The same secret as a UUID, for clients that can only send UUIDs. Null if there are user errors.",
       resolve: ({ legacyKey }) => legacyKey ?? null,
     }),
   };

@@ -18,7 +18,7 @@ export function addMintRequests(builder: Builder): void {
     t.field({
       type: request,
       nullable: true,
-      description: "One request of the caller's account: a contract, mint, update, burn or transfer.",
+      description: "One request of your account: a contract, mint, update, burn or transfer.",
       args: { id: t.arg.id({ required: true, description: "The id of the request." }) },
       resolve: async (_root, { id }, { services, caller }) =>
         await getRequest(services, await caller(), productRequests, { id }),
@@ -28,13 +28,14 @@ export function addMintRequests(builder: Builder): void {
   addCancel(builder, productRequests, request, {
     name: "cancelMintRequest",
     shown: "request",
-    description: "Takes a request of the caller's account back while the chain has not decided.",
+    description:
+      "Cancels a request of your account that is not mined yet. Fails for a mint that shares its transaction with other mints.",
   });
   builder.subscriptionField("mintRequest", (t) =>
     t.field({
       type: request,
       description:
-        "A request of the caller's account, now and after each change, until it has ended or for half an hour. Served as server-sent events.",
+        "A request of your account: its current state, then every change until it ends, for at most half an hour. Served as server-sent events.",
       args: { id: t.arg.id({ required: true, description: "The id of the request." }) },
       subscribe: async (_root, { id }, { services, caller }) =>
         await watchRequest(services, await caller(), productRequests, id),
@@ -45,10 +46,10 @@ export function addMintRequests(builder: Builder): void {
 
 function addFields(builder: Builder): void {
   const kind = builder.enumType("MintRequestKind", {
-    description: "What a request asks the service to do.",
+    description: "The action that a request asks for.",
     values: {
-      CONTRACT: { description: "Deploy a contract to mint in." },
-      CONTRACT_UPDATE: { description: "Change the settings of such a contract." },
+      CONTRACT: { description: "Deploy a product contract, in which the service mints." },
+      CONTRACT_UPDATE: { description: "Change the settings of a product contract." },
       MINT: { description: "Mint one or more tokens." },
       TOKEN_UPDATE: { description: "Change or freeze the metadata URI of a token." },
       BURN: { description: "Burn one or more tokens." },
@@ -56,7 +57,7 @@ function addFields(builder: Builder): void {
     },
   });
   const token = builder.objectRef<OperationToken>("RequestedToken").implement({
-    description: "A token that a request mints, changes, burns or transfers.",
+    description: "A token that a request mints, updates, burns or transfers.",
     fields: (t) => ({
       tokenId: t.field({
         type: "TokenId",
@@ -65,46 +66,46 @@ function addFields(builder: Builder): void {
       }),
       to: t.string({
         nullable: true,
-        description: "The account that gets it, as it was sent; null for updates and burns.",
+        description: "The account that receives the token, as sent. Null for updates and burns.",
         resolve: ({ to }) => to ?? null,
       }),
       uri: t.string({
         nullable: true,
-        description: "The metadata URI of a mint or an update; null where it does not change.",
+        description: "The metadata URI that a mint or an update sets. Null if it does not change.",
         resolve: ({ uri }) => uri ?? null,
       }),
       quantity: t.field({
         type: "Uint256",
-        description: "How many units; 1 for ERC-721.",
+        description: "The number of units; 1 for ERC-721.",
         resolve: ({ quantity }) => BigInt(quantity ?? "1"),
       }),
     }),
   });
   mintRequestType(builder).implement({
-    description: "A contract, mint, update, burn or transfer of the account, from the request to the chain.",
+    description: "A contract, mint, update, burn or transfer of the account, from the request to finality.",
     fields: (t) => ({
       ...requestFields(builder, t),
       chain: t.string({ description: chainField.description, resolve: ({ chain }) => chain.name }),
       kind: t.field({
         type: kind,
-        description: "What the request asks the service to do.",
+        description: "The action that the request asks for.",
         resolve: (item) => item.kind.toUpperCase() as Uppercase<typeof item.kind>,
       }),
       error: t.exposeString("error", {
         nullable: true,
-        description: "Why the request failed, in English; null unless it did.",
+        description: "Why the request failed, in English. Null unless it failed.",
       }),
       contract: t.field({
         type: "Address",
         description:
-          "The address of the contract that it acts on, or deploys: send nothing there before `state` is CONFIRMED.",
+          "The address of the contract that the request deploys or acts on. Send nothing there before `state` is CONFIRMED.",
         resolve: ({ contract }) => contract,
       }),
       tokenId: t.field({
         type: "TokenId",
         nullable: true,
         description:
-          "The id of its first token, which belongs to the request from the answer on; null for a request without tokens.",
+          "The id of the request's first token. It is reserved for the request as soon as you have the answer. Null for a request without tokens.",
         resolve: (item) => {
           const [first] = tokensIn(item);
           return first ? BigInt(first.tokenId) : null;
@@ -112,7 +113,7 @@ function addFields(builder: Builder): void {
       }),
       tokens: t.field({
         type: [token],
-        description: "The tokens of the request; empty for contracts.",
+        description: "The tokens of the request. Empty for contracts.",
         complexity: { multiplier: 5 },
         resolve: (item) => [...tokensIn(item)],
       }),
@@ -120,13 +121,13 @@ function addFields(builder: Builder): void {
         type: "Hex",
         nullable: true,
         description:
-          "The hash of the transaction that did it, else of the newest signed one; null before the signature.",
+          "The hash of the mined transaction or, before that, of the newest signed one. Null until it is signed.",
         resolve: ({ transactionHash }) => transactionHash,
       }),
       block: t.field({
         type: "Uint256",
         nullable: true,
-        description: "The number of the block with the transaction; null while it is in none.",
+        description: "The number of the block with the transaction. Null while it is in no block.",
         resolve: ({ block }) => block,
       }),
     }),
@@ -144,11 +145,10 @@ function addList(builder: Builder): void {
     t.field({
       type: connection,
       nullable: true,
-      description:
-        "What the account asked of contracts made by `createContract`, newest first: mints, and with `all` every request.",
+      description: "The account's requests for product contracts, newest first: mints only, or all kinds with `all`.",
       args: {
         ...forwardArgs(builder),
-        all: t.arg.boolean({ defaultValue: false, description: "List requests of all kinds, not only mints." }),
+        all: t.arg.boolean({ defaultValue: false, description: "Return requests of all kinds, not only mints." }),
       },
       complexity: connectionCost,
       resolve: async (_root, { first, after, all }, { services, caller }) =>

@@ -28,27 +28,26 @@ interface Outcome {
 export function addMints(builder: Builder): void {
   const payload = requestPayload(builder);
   const role = builder.enumType("ContractRole", {
-    description:
-      "What accounts may be allowed to do in a contract of `createContract`, beside its owner and the service.",
+    description: "A permission in a product contract, for accounts other than its owner and the service.",
     values: enumValues(roleWords),
   });
   const roleList = inputTypeOf(
     builder,
     "ContractRoleInput",
-    "The accounts that get a role in a new contract.",
+    "The accounts that receive a role in a new contract.",
     roleFields,
     {
       role,
     },
   );
   const standard = builder.enumType("ProductStandard", {
-    description: "The token standard of a contract to create.",
+    description: "The token standard of the contract to create.",
     values: standardWords,
   });
   const contractInput = inputTypeOf(
     builder,
     "CreateContractInput",
-    "A contract in which the service mints for its account; nobody mints there for money.",
+    "A product contract: the service mints in it for your account, and it has no sale.",
     contractFields,
     { type: standard, roles: [roleList] },
   );
@@ -58,14 +57,14 @@ export function addMints(builder: Builder): void {
       ...inputFields(t, mintFields),
       metadata: t.field({
         type: metadataInputType(builder),
-        description: "The metadata itself: it is stored on IPFS, and the token points to it.",
+        description: "The metadata document itself. It is stored on IPFS, and the token points to it.",
       }),
     }),
   });
   const movedInput = inputTypeOf(
     builder,
     "MovedTokenInput",
-    "A token to burn or transfer, which the contract's owner holds.",
+    "A token to burn or transfer, owned by the contract's owner.",
     transferFields,
   );
   const dryRunArg = (t: ArgBuilder) => t.arg.boolean({ defaultValue: false, description: sharedDescriptions.dryRun });
@@ -74,7 +73,8 @@ export function addMints(builder: Builder): void {
     createContract: t.field({
       type: payload,
       nullable: true,
-      description: "Deploys a contract for minting on the account's behalf. Answers when its transaction is signed.",
+      description:
+        "Deploys a contract in which the service mints for your account. Returns once its transaction is signed.",
       args: {
         input: t.arg({ type: contractInput, required: true, description: "The contract to create." }),
         dryRun: dryRunArg(t as never),
@@ -87,7 +87,7 @@ export function addMints(builder: Builder): void {
     mint: t.field({
       type: payload,
       nullable: true,
-      description: "Mints one token to any recipient, exactly once. Answers when its transaction is signed and stored.",
+      description: "Mints one token to any recipient, exactly once. Returns once its transaction is signed and stored.",
       args: {
         ...placeArgs(t as never),
         token: t.arg({ type: tokenInput, required: true, description: "The token to mint." }),
@@ -106,7 +106,7 @@ export function addMints(builder: Builder): void {
     updateToken: t.field({
       type: payload,
       nullable: true,
-      description: "Gives a token another metadata URI, or freezes the one it has.",
+      description: "Changes the metadata URI of a token, freezes it, or both.",
       args: { ...placeArgs(t as never), ...argsOf(t as never, tokenUpdateFields) },
       resolve: async (_root, { dryRun, ...given }, context) =>
         await run(context, dryRun, async (services, caller) => {
@@ -128,7 +128,7 @@ export function addMints(builder: Builder): void {
         t.field({
           type: payload,
           nullable: true,
-          description: `${does} tokens that the contract's owner holds.`,
+          description: `${does} tokens owned by the contract's owner.`,
           args: {
             ...placeArgs(t as never),
             tokens: t.arg({
@@ -151,7 +151,7 @@ export function addMints(builder: Builder): void {
       type: batchType(builder),
       nullable: true,
       description:
-        "Mints several tokens: of an ERC-1155 contract by one request, of an ERC-721 contract by one for each. Those that wait at once share a transaction, in which each has its own outcome.",
+        "Mints several tokens: in one request for an ERC-1155 contract, in one request per token for an ERC-721 contract. Requests that wait at the same time share a transaction; each of them succeeds or fails on its own.",
       args: {
         ...placeArgs(t as never),
         tokens: t.arg({ type: [tokenInput], required: true, description: "The tokens to mint, 1 to 50." }),
@@ -194,19 +194,19 @@ function requestPayload(builder: Builder) {
       request: t.expose("request", {
         type: mintRequestType(builder),
         nullable: true,
-        description: "The request, signed and stored: its transaction is sent until it is mined. Null with `dryRun`.",
+        description: "The request, signed and stored; its transaction is sent until it is mined. Null with `dryRun`.",
       }),
       plan: t.expose("plan", {
         type: planType(builder),
         nullable: true,
-        description: "What the request would do and cost; only with `dryRun`.",
+        description: "The expected result and cost of the request. Only with `dryRun`.",
       }),
       idempotencyKey: t.exposeString("idempotencyKey", {
         nullable: true,
-        description: "The key of this request, yours or a derived one; null when there are user errors.",
+        description: "The idempotency key of this request, given or derived. Null if there are user errors.",
       }),
       warnings: t.stringList({
-        description: "What is legal in the request, but probably not meant, in English.",
+        description: "Settings that are valid but possibly unintended, in English.",
         resolve: ({ warnings }) => [...(warnings ?? [])],
       }),
     }),
@@ -215,19 +215,19 @@ function requestPayload(builder: Builder) {
 
 function planType(builder: Builder) {
   return builder.objectRef<OperationPlan>("MintPlan").implement({
-    description: "What a request would do and cost; nothing of it was stored or spent.",
+    description: "The expected result and cost of a request. Nothing was stored or spent.",
     fields: (t) => ({
       idempotencyKey: t.exposeString("idempotencyKey", {
-        description: "The key to send the request with, so that it does what is planned.",
+        description: "The idempotency key to send with the request to get the planned result.",
       }),
       contract: t.field({
         type: "Address",
-        description: "The address of the contract that is called, or that would be deployed.",
+        description: "The address of the contract that would be called or deployed.",
         resolve: ({ contract }) => contract,
       }),
       tokenIds: t.field({
         type: ["TokenId"],
-        description: "The ids of the request's tokens, those that were drawn for it too.",
+        description: "The ids of the request's tokens, including generated ones.",
         resolve: ({ payload }) =>
           ((payload as Partial<TokensPayload>).tokens ?? []).map(({ tokenId }) => BigInt(tokenId)),
       }),
@@ -262,17 +262,17 @@ const shortName = renamerOf("graphql", contractFields);
 /** The payload of `mintBatch`: one result for each token. */
 function batchType(builder: Builder) {
   const each = builder.objectRef<MintResult>("MintBatchResult").implement({
-    description: "How one token of a list came out: its request, or what keeps it from being minted.",
+    description: "The outcome for one token of a list: its request, or why it is not minted.",
     fields: (t) => ({
       request: t.field({
         type: mintRequestType(builder),
         nullable: true,
-        description: "The request that mints the token; null when it is not minted and in a dry run.",
+        description: "The request that mints the token. Null if the token is not minted, and in a dry run.",
         resolve: ({ done }) => done?.request ?? null,
       }),
       userErrors: t.field({
         type: [userErrorType(builder)],
-        description: "What keeps the token from being minted; empty when it is minted.",
+        description: "Why the token is not minted. Empty if it is minted.",
         resolve: ({ fault }) => errorsOf(fault),
       }),
     }),
@@ -281,19 +281,20 @@ function batchType(builder: Builder) {
     requests: t.field({
       type: [mintRequestType(builder)],
       description:
-        "The requests that were accepted, in the order of the tokens; one for all tokens of an ERC-1155 contract, none in a dry run.",
+        "The accepted requests, in the order of the tokens; a single one for an ERC-1155 contract. Empty in a dry run.",
       resolve: ({ results = [] }) => [
         ...new Map(results.flatMap(({ done }) => (done ? [[done.request.id, done.request]] : []))).values(),
       ],
     }),
     results: t.field({
       type: [each],
-      description: "One result for each token, in their order; empty when the list was not begun.",
+      description: "One result per token, in their order. Empty if the whole list was refused.",
       resolve: ({ results = [] }) => [...results],
     }),
     userErrors: t.field({
       type: [userErrorType(builder)],
-      description: "What is wrong with the list and with its tokens; tokens without an error are minted all the same.",
+      description:
+        "The errors of the list and of its tokens. Unless the whole list was refused, tokens without an error are minted.",
       resolve: ({ results = [], userErrors }) =>
         [...userErrors, ...new Set(results.map(({ fault }) => fault))].flatMap((item) =>
           item instanceof Error || item === null ? errorsOf(item) : [item],

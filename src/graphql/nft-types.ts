@@ -25,11 +25,11 @@ export const nftTypes = oncePerBuilder(makeNftTypes);
 
 function makeNftTypes(builder: Builder) {
   const standard = builder.enumType("TokenStandard", {
-    description: "The token standard that a contract follows.",
+    description: "The token standard of a contract.",
     values: standardWords,
   });
   const contract = builder.node(builder.objectRef<ContractRecord>("Contract"), {
-    description: "A contract with NFTs, with what it says of itself and what the chain has of it.",
+    description: "An NFT contract: its own name, symbol and metadata, and its data on the chain.",
     id: { resolve: (record) => `${record.chain}:${record.address}` },
     loadMany: async (ids: string[], { services, caller }) =>
       await getContracts(
@@ -44,7 +44,7 @@ function makeNftTypes(builder: Builder) {
     fields: (t) => tableFields(t, contractFields, { TokenStandard: standard }),
   });
   const fileInformation = builder.objectRef<NonNullable<Nft["fileInformation"]>>("FileInformation").implement({
-    description: "The size of a token's picture.",
+    description: "The size of a token's image.",
     fields: (t) => ({
       width: t.exposeInt("width", { description: "The width in pixels." }),
       height: t.exposeInt("height", { description: "The height in pixels." }),
@@ -54,16 +54,16 @@ function makeNftTypes(builder: Builder) {
   const metadataStatus = builder.enumType("MetadataStatus", {
     description: "Whether the metadata of a token has been read.",
     values: {
-      PENDING: { description: "It will be read, for the first time or again." },
-      FRESH: { description: "It was read, and nothing says that it has changed since." },
+      PENDING: { description: "The metadata waits to be read, for the first time or again." },
+      FRESH: { description: "The metadata was read, and is not known to have changed since." },
       FAILED: {
         description:
-          "It could not be read, see `metadataError`; it is tried again some times, less and less often, and then when somebody asks for it.",
+          "The metadata could not be read; see `metadataError`. It is retried a few times at growing intervals, and after that when a client requests it.",
       },
     },
   });
   const nft = builder.node(builder.objectRef<Nft>("Nft"), {
-    description: "One token of a contract. Texts come from its metadata and are null until that was read.",
+    description: "One token of a contract. Its texts come from the metadata and are null until that has been read.",
     id: { resolve: (token) => `${token.chain}:${token.contractAddress}:${token.tokenId}` },
     loadMany: async (ids: string[], { services, caller }) =>
       await getNfts(
@@ -84,14 +84,14 @@ function makeNftTypes(builder: Builder) {
       contract: t.field({
         type: contract,
         nullable: true,
-        description: "The contract of the token; null for one that the index does not list.",
+        description: "The contract of the token. Null if the index does not list it.",
         resolve: async (token, _args, context) =>
           token.contractRecord ?? (await loadContract(context, token.chain, token.contractAddress)),
       }),
     }),
   });
   const total = {
-    description: "How many items the whole list has; null where counting them would cost more than the page.",
+    description: "The number of items in the whole list. Null if counting would cost more than the page itself.",
     of: (page: NftPage) => page.total,
   };
   const connection = connectionOf<Nft, NftPage>(builder, "Nft", nft, total, (edge) =>
@@ -99,7 +99,7 @@ function makeNftTypes(builder: Builder) {
       t.field({
         type: "Uint256",
         nullable: true,
-        description: "How many units the account of this list holds; null outside of an account's list.",
+        description: "The number of units that the listed account owns. Null outside an account's list.",
         resolve: ({ node }) => node.amount,
       }),
     ),

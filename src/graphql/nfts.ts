@@ -15,7 +15,7 @@ export function addNfts(builder: Builder): void {
       type: nft,
       nullable: true,
       description:
-        "One token, also a burned one. `not_found` for a contract or token the index has never seen; `notIndexed` tells the two apart.",
+        "One token; it may be burned. Fails with `not_found` if its contract or the token has never been indexed; `notIndexed` distinguishes the two.",
       args: {
         chain: t.arg(chainArg),
         contract: t.arg(contractArg),
@@ -26,7 +26,7 @@ export function addNfts(builder: Builder): void {
   );
 
   const key = builder.inputType("NftKey", {
-    description: "What names one token: its chain, its contract and its id.",
+    description: "Identifies one token by chain, contract and id.",
     fields: (t) => ({
       chain: t.field(chainArg),
       contract: t.field(contractArg),
@@ -37,8 +37,8 @@ export function addNfts(builder: Builder): void {
     t.field({
       type: [nft],
       nullable: { list: true, items: true },
-      description: "Up to 100 tokens at once: one result for each key, null for a token the index has never seen.",
-      args: { keys: t.arg({ type: [key], required: true, description: "The tokens, 100 at most." }) },
+      description: "Up to 100 tokens at once: one result per key, null for a token that has never been indexed.",
+      args: { keys: t.arg({ type: [key], required: true, description: "The tokens, up to 100." }) },
       complexity: ({ keys }) => ({ field: 5, multiplier: keys.length }),
       resolve: async (_root, { keys }, context, info) =>
         await getNfts(context.services, await context.caller(), keys, shownParts(info)),
@@ -50,25 +50,25 @@ export function addNfts(builder: Builder): void {
       type: [nft],
       nullable: true,
       description:
-        "Live tokens whose name or description has all words of the text, or their beginnings, in any case; best match first.",
+        "Tokens that are not burned and whose name or description contains all words of the text, in any letter case. A word of three letters or more also matches longer words that begin with it. Best match first.",
       args: {
         text: t.arg.string({
           required: true,
-          description: "The words to look for; at least one letter, digit or emoji.",
+          description: "The words to search for. At least one letter, digit or emoji.",
         }),
         chain: t.arg({
           type: "ChainName",
-          description: "Only tokens of this chain; of every chain but the test chain when absent.",
+          description: "Only tokens of this chain. If omitted, all chains except the test chain.",
         }),
-        contract: t.arg({ type: "Address", description: "Only tokens of this contract; of all when absent." }),
+        contract: t.arg({ type: "Address", description: "Only tokens of this contract. All contracts if omitted." }),
         byMintDate: t.arg.boolean({
           defaultValue: false,
-          description: "Order by mint time, newest first, instead of best match first.",
+          description: "Order by mint time, newest first, instead of by relevance.",
         }),
-        first: t.arg.int({ defaultValue: 20, description: "How many tokens a page has: 1 to 100." }),
+        first: t.arg.int({ defaultValue: 20, description: "The number of tokens per page: 1 to 100." }),
         page: t.arg.int({
           defaultValue: 1,
-          description: "The number of the page, from 1; the first 1,000 matches can be reached.",
+          description: "The page number, from 1. Only the first 1,000 matches can be reached.",
         }),
       },
       complexity: ({ first }) => specialCost({ first }, prices.search),
@@ -89,7 +89,7 @@ export function addNfts(builder: Builder): void {
   );
 
   const status = builder.enumType("MetadataRefreshStatus", {
-    description: "What became of a request to read metadata again.",
+    description: "The result of a request to read metadata again.",
     values: Object.fromEntries(
       Object.entries(refreshMessages).map(([name, description]) => [name, { description }]),
     ) as Record<RefreshStatus, { description: string }>,
@@ -97,9 +97,9 @@ export function addNfts(builder: Builder): void {
   const payload = builder.objectRef<{ status: RefreshStatus }>("RefreshMetadataPayload").implement({
     description: "The answer of `refreshMetadata`.",
     fields: (t) => ({
-      status: t.expose("status", { type: status, description: "What became of the request." }),
+      status: t.expose("status", { type: status, description: "The result of the request." }),
       message: t.string({
-        description: "The same in English, for people.",
+        description: "The result in English.",
         resolve: (refresh) => refreshMessages[refresh.status],
       }),
     }),
@@ -108,13 +108,13 @@ export function addNfts(builder: Builder): void {
     t.field({
       type: payload,
       nullable: true,
-      description: "Has the metadata of a token, or of all tokens of a contract, read again.",
+      description: "Queues the metadata of a token, or of all tokens of a contract, to be read again.",
       args: {
         chain: t.arg(chainArg),
         contract: t.arg(contractArg),
         tokenId: t.arg({
           type: "TokenId",
-          description: "The id of the token; all tokens of the contract are read again when absent.",
+          description: "The id of the token. If omitted, all tokens of the contract.",
         }),
       },
       resolve: async (_root, args, context) => ({

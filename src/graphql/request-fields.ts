@@ -6,26 +6,26 @@ import { type Builder, chainField, oncePerBuilder, type Types } from "./builder.
 import { payloadType, withUserErrors } from "./user-errors.ts";
 
 const states: Record<ChainRequest["state"], string> = {
-  queued: "Accepted; it waits for a nonce.",
-  held: "It waits until something changes: see `holdReason`.",
+  queued: "Accepted; waiting for a nonce.",
+  held: "On hold until a condition changes; see `holdReason`.",
   assigned: "It has a nonce and is about to be signed.",
-  batched: "A mint in one transaction with other mints of its contract; it has an outcome of its own.",
-  signed: "Its transaction is on disk; it will be sent until it is mined.",
-  in_flight: "Sent to the chain's nodes, and in no block yet.",
-  mined: "In a block that may still be replaced: see `progress`.",
-  mined_reverted: "Mined without success, in a block that may still be replaced.",
-  mined_cancellation: "Cancelled by another transaction, in a block that may still be replaced.",
-  confirmed: "It took effect, in a block with enough confirmations: a deployed contract stands at its address.",
-  finalized: "It took effect, and no reorganisation can take it back.",
-  failed_onchain: "The chain refused it for good; it had no effect.",
+  batched: "A mint that shares one transaction with other mints of its contract; each succeeds or fails on its own.",
+  signed: "Its transaction is signed and stored, and will be sent until it is mined.",
+  in_flight: "Sent to the chain's nodes, but in no block yet.",
+  mined: "In a block that can still be replaced; see `progress`.",
+  mined_reverted: "Mined but reverted, in a block that can still be replaced.",
+  mined_cancellation: "Cancelled by another transaction, in a block that can still be replaced.",
+  confirmed: "Successful, in a block with enough confirmations. A deployed contract exists at its address.",
+  finalized: "Successful, and no reorganisation can undo it.",
+  failed_onchain: "Permanently rejected by the chain, without effect.",
   cancelled: "Cancelled before it took effect.",
-  expired: "It could not be sent in time, and never will be.",
-  nonce_conflict: "Its nonce was used up without its effect.",
+  expired: "Not sent in time; it never will be.",
+  nonce_conflict: "Its nonce was used by another transaction, so it had no effect.",
   retried: "Replaced by a retry with another nonce.",
 };
 
 const progressDescription =
-  'How far it is, for people: "12 of 64 confirmations, about 100 s", by the recent block time; null once it is confirmed or has ended.';
+  'Progress for display, such as "12 of 64 confirmations, about 100 s", estimated from recent block times. Null once it is confirmed or has ended.';
 
 /** GraphQL writes enum values in capitals. */
 type StateName = Uppercase<ChainRequest["state"]>;
@@ -33,7 +33,7 @@ type StateName = Uppercase<ChainRequest["state"]>;
 /** The states of everything that is sent to a chain: deployments and updates alike. */
 const stateType = oncePerBuilder((builder) =>
   builder.enumType("DeploymentState", {
-    description: "How far a deployment, an update or a mint request is on its way to the chain.",
+    description: "The state of a deployment, update or mint request on its way to finality.",
     values: Object.fromEntries(
       Object.entries(states).map(([name, description]) => [name.toUpperCase(), { description }]),
     ) as Record<StateName, { description: string }>,
@@ -50,23 +50,24 @@ export function requestFields<R extends ChainRequest>(builder: Builder, t: Objec
     chain: t.field({ ...chainField, resolve: ({ chain }) => chain.name }),
     state: t.field({
       type: stateType(builder),
-      description: "How far the request is on its way to the chain.",
+      description: "The state of the request.",
       resolve: ({ state }) => state.toUpperCase() as StateName,
     }),
     holdReason: t.string({
       nullable: true,
-      description: "A code for why it does not go on now, such as fee or budget; null while nothing holds it up.",
+      description: "A code for why the request does not proceed, such as fee or budget. Null if nothing holds it up.",
       resolve: ({ holdReason }) => holdReason,
     }),
     transactionHash: t.field({
       type: "Hex",
       nullable: true,
-      description: "The hash of the mined transaction, else of the newest signed one; null before the signature.",
+      description:
+        "The hash of the mined transaction or, before that, of the newest signed one. Null until it is signed.",
       resolve: ({ transactionHash }) => transactionHash,
     }),
     transactionUrl: t.string({
       nullable: true,
-      description: "A link to the transaction in the chain's block explorer; null before the signature.",
+      description: "A link to the transaction in the chain's block explorer. Null until it is signed.",
       resolve: ({ chain, transactionHash }) => transactionHash && `${chain.explorerTxUrl}/${transactionHash}`,
     }),
     createdAt: t.field({
@@ -100,17 +101,17 @@ export function costFields<P extends PlannedCost>(t: ObjectFieldBuilder<Types, P
     }),
     maxFeePerGasWei: t.field({
       type: "Wei",
-      description: "The most that the transaction would pay for a unit of gas, in wei.",
+      description: "The maximum fee per unit of gas, in wei.",
       resolve: ({ maxFeePerGasWei }) => maxFeePerGasWei,
     }),
     costWei: t.field({
       type: "Wei",
-      description: "What it would cost at the fees of now, in wei.",
+      description: "The cost at current fees, in wei.",
       resolve: ({ costWei }) => costWei,
     }),
     maxCostWei: t.field({
       type: "Wei",
-      description: "What it could cost at most, in wei.",
+      description: "The maximum cost, in wei.",
       resolve: ({ maxCostWei }) => maxCostWei,
     }),
   };
@@ -135,7 +136,7 @@ export function addCancel<R extends ChainRequest>(
       [shown]: t.field({
         type,
         nullable: true,
-        description: "The request as it is after the call; null when there are user errors.",
+        description: "The request after the call. Null if there are user errors.",
         resolve: ({ request }) => request as never,
       }),
     }),
@@ -145,7 +146,7 @@ export function addCancel<R extends ChainRequest>(
       type: payload,
       nullable: true,
       description,
-      args: { id: t.arg.id({ required: true, description: "The id of the request to take back." }) },
+      args: { id: t.arg.id({ required: true, description: "The id of the request to cancel." }) },
       resolve: async (_root, { id }, { services, caller }) =>
         await withUserErrors(caller(), async (account) => ({
           request: await cancelRequest(services, account, family, id),

@@ -7,19 +7,22 @@ import { askerOf, type Builder, chainArg, chainField, present, sessionOf } from 
 /** The live state of a sale for minting pages. Browsers read it, so it needs no key. */
 export function addSale(builder: Builder): void {
   const sale = builder.objectRef<PublicSale>("CollectionSale").implement({
-    description: "Supply and sale of a collection, as its contract has them at one block.",
+    description: "The supply and sale of a collection, as read from its contract at one block.",
     fields: (t) => ({
       chain: t.field({ ...chainField, resolve: ({ chain }) => chain.name }),
       address: t.expose("address", { type: "Address", description: "The address of the collection." }),
       name: t.exposeString("name", { description: "The name of the collection." }),
       symbol: t.exposeString("symbol", { description: "The symbol of the collection." }),
-      maxSupply: t.expose("maxSupply", { type: "Uint256", description: "How many tokens there can ever be." }),
-      minted: t.expose("minted", { type: "Uint256", description: "How many tokens are minted so far." }),
+      maxSupply: t.expose("maxSupply", { type: "Uint256", description: "The maximum number of tokens." }),
+      minted: t.expose("minted", { type: "Uint256", description: "The number of tokens minted so far." }),
       reserved: t.expose("reserved", {
         type: "Uint256",
-        description: "How many of the tokens that are not minted only an admin can mint.",
+        description: "How many of the tokens not yet minted are reserved for admins.",
       }),
-      tokensPerMint: t.expose("tokensPerMint", { type: "Uint256", description: "The most tokens of one mint call." }),
+      tokensPerMint: t.expose("tokensPerMint", {
+        type: "Uint256",
+        description: "The maximum number of tokens in one mint call.",
+      }),
       publicPriceWei: t.expose("publicPriceWei", {
         type: "Wei",
         description: "The price of a token in the public sale, in wei.",
@@ -31,22 +34,24 @@ export function addSale(builder: Builder): void {
       publicStart: t.expose("publicStart", {
         type: "Uint256",
         nullable: true,
-        description: "Unix seconds: the public sale is open in blocks after it; null: never.",
+        description:
+          "When the public sale starts, in Unix seconds: it is open in blocks after this time. Null if it never starts.",
       }),
       presaleStart: t.expose("presaleStart", {
         type: "Uint256",
         nullable: true,
-        description: "Unix seconds: the presale is open in blocks after it; null: no presale.",
+        description:
+          "When the presale starts, in Unix seconds: it is open in blocks after this time. Null if there is no presale.",
       }),
       revealed: t.boolean({
-        description: "Whether the tokens have their final metadata: the contract has a base URI.",
+        description: "Whether the tokens have their final metadata, that is, whether the contract has a base URI.",
         resolve: ({ baseUri }) => baseUri !== "",
       }),
-      block: t.expose("block", { type: "Uint256", description: "The number of the block that this was read at." }),
+      block: t.expose("block", { type: "Uint256", description: "The number of the block at which this was read." }),
       blockTime: t.expose("blockTime", {
         type: "Uint256",
         description:
-          "The time of that block in Unix seconds: compare starts with it, not with your own clock. It may be a minute old.",
+          "The timestamp of that block in Unix seconds, up to a minute old. Compare sale starts with it rather than with your own clock.",
       }),
     }),
   });
@@ -54,7 +59,7 @@ export function addSale(builder: Builder): void {
     t.field({
       type: sale,
       description:
-        "Supply and sale of a collection, now and after each change, for half an hour. Needs no key. The counter is some seconds behind the index, and at most a minute old for a contract that is not indexed.",
+        "The supply and sale of a collection, now and after each change, for half an hour. Requires no key. The count is a few seconds behind the index; for a contract that is not indexed, up to a minute old.",
       complexity: 50,
       args: {
         chain: t.arg(chainArg),
@@ -79,40 +84,43 @@ export function addEligibility(builder: Builder): void {
     description: "Why a wallet may not mint in a presale.",
     values: {
       NO_PRESALE: { description: "The collection has no presale." },
-      NO_LIST: { description: "The collection has no presale list, or none with the root that was asked about." },
+      NO_LIST: { description: "The collection has no presale list, or none with the requested root." },
       NOT_LISTED: { description: "The wallet is not on the presale list." },
-      ALREADY_MINTED: { description: "The wallet has made its one presale mint." },
-      LIST_REPLACED: { description: "The collection has another list by now than the one that was asked about." },
-      LIST_CHANGED_ON_CHAIN: { description: "An admin of the collection replaced the list elsewhere." },
+      ALREADY_MINTED: { description: "The wallet has already made its one presale mint." },
+      LIST_REPLACED: { description: "The requested list is no longer in force: the collection has another list now." },
+      LIST_CHANGED_ON_CHAIN: {
+        description:
+          "An admin of the collection replaced the list without this service, which does not have the new one.",
+      },
     } satisfies Record<Ineligibility, { description?: string }>,
   });
   const eligibility = builder.objectRef<Eligibility>("Eligibility").implement({
-    description: "Whether a wallet is on the presale list, and what its mint needs.",
+    description: "Whether a wallet may mint in the presale, with the data that its mint needs.",
     fields: (t) => ({
       eligible: t.exposeBoolean("eligible", {
-        description: "Whether the wallet has a presale mint left; `presaleStart` says from when.",
+        description: "Whether the wallet has a presale mint left. It can mint after `presaleStart`.",
       }),
       reason: t.expose("reason", {
         type: reason,
         nullable: true,
-        description: "Why the wallet is not eligible; null when it is.",
+        description: "Why the wallet is not eligible. Null if it is.",
       }),
       proof: t.field({
         type: ["Hex"],
         nullable: true,
         description:
-          "The Merkle proof for `presaleMint` of the contract; empty for a list of one wallet, null for a wallet that is not listed.",
+          "The Merkle proof for the contract's `presaleMint`. Empty if the list has a single wallet; null if the wallet is not listed.",
         resolve: ({ proof }) => proof,
       }),
       root: t.field({
         type: "Hex",
-        description: "The Merkle root of the list that was looked in.",
+        description: "The Merkle root of the list that was searched.",
         resolve: ({ root }) => root,
       }),
       presaleStart: t.field({
         type: "DateTime",
         nullable: true,
-        description: "The presale is open after this moment; null: there is none.",
+        description: "When the presale starts: it is open after this time. Null if there is no presale.",
         resolve: ({ presaleStart }) => presaleStart,
       }),
     }),
@@ -122,7 +130,7 @@ export function addEligibility(builder: Builder): void {
       type: eligibility,
       nullable: true,
       description:
-        "Whether a wallet may mint in a collection's presale, with its proof. Needs no key; answers for one wallet at a time. What the contract says may be two seconds old.",
+        "Whether a wallet may mint in a collection's presale, with its Merkle proof. Requires no key. Answers for one wallet at a time. Contract data can be two seconds old.",
       // It reads from a node. Even with the most aliases of a document it stays within the operation's limit.
       complexity: 50,
       args: {
@@ -135,7 +143,7 @@ export function addEligibility(builder: Builder): void {
         }),
         root: t.arg({
           type: "Hex",
-          description: "The Merkle root of an earlier list to look in; the list in force when absent.",
+          description: "The Merkle root of an earlier list to search. If omitted, the list in force.",
         }),
       },
       resolve: async (_root, args, context) =>

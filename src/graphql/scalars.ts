@@ -9,7 +9,7 @@ const maxUint256 = 2n ** 256n - 1n;
 export function addScalars(builder: Builder): void {
   builder.scalarType("ChainName", {
     description:
-      "The name of a chain, such as polygon; `chains` lists those of this installation, and so does the refusal of any other name.",
+      "The name of a chain, such as polygon. `chains` lists the chains of this installation, and so does the error for an unknown name.",
     serialize: String,
     parseValue: (value) => {
       if (typeof value === "string") return value;
@@ -19,25 +19,25 @@ export function addScalars(builder: Builder): void {
     },
   });
   builder.scalarType("Address", {
-    description: "An EVM address: 0x and 40 hex digits. Any letter case in, lower case out.",
+    description: "An EVM address: 0x and 40 hex digits. Accepted in any letter case, returned in lower case.",
     serialize: (value) => String(value).toLowerCase(),
     parseValue: (value) =>
       parseText(value, "Address", /^0x[0-9a-fA-F]{40}$/, "invalid_address").toLowerCase() as Address,
   });
   for (const name of ["TokenId", "Uint256", "Wei"] as const) {
     builder.scalarType(name, {
-      description: `${name === "Wei" ? "An amount in wei" : "A whole number from 0 to 2^256 - 1"}, as a decimal string.`,
+      description: `${name === "Wei" ? "An amount in wei" : "An integer from 0 to 2^256 - 1"}, as a decimal string.`,
       serialize: (value) => String(value),
       parseValue: (value) => parseUint256(value, name),
     });
   }
   builder.scalarType("DateTime", {
-    description: "An instant, RFC 3339, UTC: 2026-01-31T12:00:00.000Z.",
+    description: "A timestamp in RFC 3339, UTC: 2026-01-31T12:00:00.000Z.",
     serialize: (value) => (value instanceof Date ? value.toISOString() : String(value)),
     parseValue: parseDateTime,
   });
   builder.scalarType("Hex", {
-    description: "Bytes: 0x and an even number of hex digits, lower case out.",
+    description: "Bytes: 0x and an even number of hex digits, returned in lower case.",
     serialize: (value) => String(value).toLowerCase(),
     parseValue: (value) => parseText(value, "Hex", /^0x([0-9a-fA-F]{2})*$/, "value_error").toLowerCase() as Hex,
   });
@@ -47,12 +47,12 @@ export function addScalars(builder: Builder): void {
     parseValue: (value) => parseText(value, "CID", /^[a-zA-Z0-9]{10,200}$/, "value_error"),
   });
   builder.scalarType("JSON", {
-    description: "Any JSON value: an object, a list, a text, a number, a truth value or null.",
+    description: "Any JSON value: an object, array, string, number, boolean or null.",
     serialize: (value) => value,
     parseValue: (value) => value,
   });
   builder.scalarType("Upload", {
-    description: "A file of a multipart request (graphql-multipart-request-spec); null in the variables.",
+    description: "A file of a multipart request (graphql-multipart-request-spec). Send null in the variables.",
     serialize: () => {
       throw new GraphQLError("files are not part of answers");
     },

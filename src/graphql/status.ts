@@ -9,29 +9,29 @@ import type { GraphQLContext } from "./builder.ts";
  */
 const statusTypeDefs = /* GraphQL */ `
   type Query {
-    "How the service is: its database, and per chain how far the index has come. Needs no key."
+    "The state of the database, and the progress of each chain's index. Requires no key."
     status: ServiceStatus!
   }
 
-  "How the service is."
+  "The state of the service."
   type ServiceStatus {
     "The state of the database: ok, unreachable or refused."
     database: String!
-    "The chains of this installation, and how far the index has come on each."
+    "The chains of this installation, with the progress of their indexes."
     chains: [ChainStatus!]!
   }
 
-  "How far the index has come on a chain."
+  "The progress of a chain's index."
   type ChainStatus {
     "The name of the chain, such as polygon."
     chain: String!
-    "The chain's id by EIP-155, such as 137 for Polygon."
+    "The chain id (EIP-155), such as 137 for Polygon."
     chainId: Int!
-    "The last block that the index has taken in, decimal; null before the first."
+    "The last indexed block, decimal. Null before the first one."
     indexedBlock: String
-    "The time of that block, RFC 3339; null before the first."
+    "The timestamp of that block, RFC 3339. Null before the first one."
     indexedAt: String
-    "Seconds since that block's time; 0 while the index has the newest block of its nodes, null before the first block."
+    "Seconds since the timestamp of that block; 0 while the index has the newest block of its nodes. Null before the first block."
     lagSeconds: Int
   }
 `;

@@ -29,7 +29,7 @@ export function addTransfers(builder: Builder): void {
   builder.objectField(chainType(builder), "transfers", (t) =>
     t.field({
       ...field,
-      description: `Transfers of tokens on the chain, mints and burns included. ${order}`,
+      description: `Token transfers on the chain, including mints and burns. ${order}`,
       args: transferArgs(builder),
       resolve: async ({ name }, args, context) => await read(context, name, args, {}),
     }),
@@ -37,7 +37,7 @@ export function addTransfers(builder: Builder): void {
   builder.objectField(contract, "transfers", (t) =>
     t.field({
       ...field,
-      description: `Transfers of the tokens of the contract, mints and burns included. ${order}`,
+      description: `Transfers of the contract's tokens, including mints and burns. ${order}`,
       args: transferArgs(builder),
       resolve: async ({ chain, address }, args, context) => await read(context, chain, args, { contract: address }),
     }),
@@ -54,7 +54,7 @@ export function addTransfers(builder: Builder): void {
   builder.objectField(accountType(builder), "transfers", (t) =>
     t.field({
       ...field,
-      description: `Transfers from or to the account, mints and burns included. ${order}`,
+      description: `Transfers from or to the account, including mints and burns. ${order}`,
       args: { chain: t.arg(chainArg), ...transferArgs(builder) },
       resolve: async ({ address }, { chain, ...args }, context) =>
         await read(context, chain, args, { account: address }),
@@ -62,13 +62,13 @@ export function addTransfers(builder: Builder): void {
   );
 }
 
-const order = "Newest first: by block, then by log. Ranges include both ends.";
+const order = "Newest first, by block and log index. Ranges include both ends.";
 
 const transferArgs = oncePerBuilder((builder) => {
   const { kind } = transferTypes(builder);
   return {
     ...builder.args((t) => ({
-      kinds: t.field({ type: [kind], description: "Only transfers of these kinds; of all kinds when absent." }),
+      kinds: t.field({ type: [kind], description: "Only transfers of these kinds. All kinds if omitted." }),
       fromBlock: t.field({ type: "Uint256", description: "Only transfers in this block or a later one." }),
       toBlock: t.field({ type: "Uint256", description: "Only transfers in this block or an earlier one." }),
       since: t.field({ type: "DateTime", description: "Only transfers at this time or later." }),
@@ -100,26 +100,26 @@ async function read(context: GraphQLContext, chain: string, args: TransferArgs, 
 const transferTypes = oncePerBuilder((builder) => {
   const { standard, contract, nft } = nftTypes(builder);
   const kind = builder.enumType("TransferKind", {
-    description: "What a transfer did to a token. TRANSFER_FROM and TRANSFER_TO are for filters only.",
+    description: "The kind of a transfer. TRANSFER_FROM and TRANSFER_TO are only for filters.",
     values: {
       TRANSFER: { description: "Between two accounts, in either direction." },
       MINT: { description: "From the zero address." },
       BURN: { description: "To the zero address." },
       TRANSFER_FROM: {
-        description: "From the account that the list is of, without burns; in other lists the same as TRANSFER.",
+        description: "In an account's list: from that account, without burns. In other lists the same as TRANSFER.",
       },
       TRANSFER_TO: {
-        description: "To the account that the list is of, without mints; in other lists the same as TRANSFER.",
+        description: "In an account's list: to that account, without mints. In other lists the same as TRANSFER.",
       },
     } satisfies Record<keyof typeof words, { description: string }>,
   });
   const transfer = builder.objectRef<Transfer>("Transfer").implement({
-    description: "One token that moved; a batch transfer is one of these for each token id.",
+    description: "The transfer of one token. A batch transfer is listed as one transfer per token id.",
     fields: (t) => ({
       chain: t.expose("chain", chainField),
       kind: t.field({
         type: kind,
-        description: "What it was: TRANSFER, MINT or BURN.",
+        description: "The kind of the transfer: TRANSFER, MINT or BURN.",
         resolve: (row) => ({ transfer: "TRANSFER", mint: "MINT", burn: "BURN" })[row.kind] as "TRANSFER",
       }),
       contractAddress: t.field({
@@ -130,38 +130,38 @@ const transferTypes = oncePerBuilder((builder) => {
       contract: t.field({
         type: contract,
         nullable: true,
-        description: "The contract of the token; null for one that the index does not list.",
+        description: "The contract of the token. Null if the index does not list it.",
         resolve: async (row, _args, context) => await loadContract(context, row.chain, row.contract),
       }),
       tokenId: t.expose("tokenId", { type: "TokenId", description: "The id of the token in its contract." }),
       nft: t.field({
         type: nft,
         nullable: true,
-        description: "The token as it is now; null for one that the index does not list.",
+        description: "The token in its current state. Null if the index does not list it.",
         resolve: async (row, _args, context) => await loadNft(context, row),
       }),
       standard: t.expose("standard", { type: standard, description: "The token standard of the contract." }),
       from: t.expose("from", {
         type: "Address",
-        description: "Who held the token before; the zero address for a mint.",
+        description: "The previous owner; the zero address for a mint.",
       }),
       to: t.expose("to", {
         type: "Address",
-        description: "Who holds the token after it; the zero address for a burn.",
+        description: "The new owner; the zero address for a burn.",
       }),
       operator: t.expose("operator", {
         type: "Address",
         nullable: true,
-        description: "Who moved the token, of ERC-1155; null for ERC-721.",
+        description: "The account that moved the token, for ERC-1155. Null for ERC-721.",
       }),
-      amount: t.expose("amount", { type: "Uint256", description: "How many units moved; 1 for ERC-721." }),
+      amount: t.expose("amount", { type: "Uint256", description: "The number of units transferred; 1 for ERC-721." }),
       transactionHash: t.expose("transactionHash", { type: "Hex", description: "The hash of the transaction." }),
       sender: t.expose("sender", { type: "Address", description: "The account that sent the transaction." }),
       blockHash: t.expose("blockHash", { type: "Hex", description: "The hash of the block." }),
       blockNumber: t.expose("blockNumber", { type: "Uint256", description: "The number of the block." }),
       timestamp: t.field({
         type: "DateTime",
-        description: "The time of the block.",
+        description: "The timestamp of the block.",
         resolve: (row) => new Date(Number(row.blockTimestamp) * 1000),
       }),
       logIndex: t.exposeInt("logIndex", { description: "The index of the event log in its block." }),

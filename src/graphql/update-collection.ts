@@ -29,7 +29,7 @@ type Outcome = Partial<UpdateCollectionResult> & { plan?: UpdatePlan };
 /** Updates of a deployed collection: reveal, mint starts, presale list, royalties and freeze. */
 export function addUpdateCollection(builder: Builder): void {
   const update = builder.objectRef<CollectionUpdate>("CollectionUpdate").implement({
-    description: "A change of a collection's settings, from the request to the chain.",
+    description: "A change of a collection's settings, from the request to finality.",
     fields: (t) => ({
       ...requestFields(builder, t),
       collection: t.field({
@@ -45,31 +45,32 @@ export function addUpdateCollection(builder: Builder): void {
   const input = inputTypeOf(
     builder,
     "UpdateCollectionInput",
-    "What to change of a collection; settings that are absent stay as they are.",
+    "The settings to change. Settings that are omitted stay as they are.",
     updateFields,
   );
   const plan = builder.objectRef<UpdatePlan>("UpdatePlan").implement({
-    description: "What an update would cost; nothing of it was stored or spent.",
+    description: "The expected cost of an update. Nothing was stored or spent.",
     fields: (t) => costFields(t),
   });
   const payload = payloadType<Outcome>(builder, "UpdateCollectionPayload", "`updateCollection`", (t) => ({
     update: t.expose("update", {
       type: update,
       nullable: true,
-      description: "The update, signed and stored: its transaction is sent until it is mined. Null with `dryRun`.",
+      description: "The update, signed and stored; its transaction is sent until it is mined. Null with `dryRun`.",
     }),
     plan: t.expose("plan", {
       type: plan,
       nullable: true,
-      description: "What the update would cost; only with `dryRun`.",
+      description: "The expected cost of the update. Only with `dryRun`.",
     }),
     warnings: t.stringList({
-      description: "What is legal in the update, but probably not meant, in English; only with `dryRun`.",
+      description: "Settings that are valid but possibly unintended, in English. Only with `dryRun`.",
       resolve: (outcome) => outcome.plan?.warnings ?? [],
     }),
     idempotencyKey: t.exposeString("idempotencyKey", {
       nullable: true,
-      description: "The key of this request, yours or a derived one; null with `dryRun` and user errors.",
+      description:
+        "The idempotency key of this request, given or derived. Null with `dryRun` and if there are user errors.",
     }),
   }));
   builder.mutationField("updateCollection", (t) =>
@@ -77,9 +78,9 @@ export function addUpdateCollection(builder: Builder): void {
       type: payload,
       nullable: true,
       description:
-        "Changes a collection of the account: reveal, mint starts, presale list, royalties, freeze. One update per collection is under way at a time; each changes what it names and nothing else.",
+        "Changes a collection of your account: reveal, sale starts, presale list, royalties, freeze. Settings that are not given stay as they are. Updates of one collection run one at a time.",
       args: {
-        input: t.arg({ type: input, required: true, description: "The collection, and what to change of it." }),
+        input: t.arg({ type: input, required: true, description: "The collection and the settings to change." }),
         dryRun: t.arg.boolean({ defaultValue: false, description: sharedDescriptions.dryRun }),
       },
       resolve: async (_root, { input: given, dryRun }, context, info) =>
@@ -102,13 +103,13 @@ export function addUpdateCollection(builder: Builder): void {
     name: "cancelCollectionUpdate",
     shown: "update",
     description:
-      "Takes an update back while the chain has not decided: at once before it has a nonce; later the nonce is used for a transaction that does nothing, if that one is faster.",
+      "Cancels an update that is not mined yet: at once if it has no nonce; otherwise an empty transaction with the same nonce is sent, and the update is cancelled if that one is mined first. Fails if a later update that includes its changes is signed.",
   });
   builder.objectField(viewerType(builder), "collectionUpdate", (t) =>
     t.field({
       type: update,
       nullable: true,
-      description: "One update that the caller's account asked for.",
+      description: "One update requested by your account.",
       args: { id: t.arg.id({ required: true, description: "The id of the update." }) },
       resolve: async (_root, { id }, { services, caller }) =>
         await getRequest(services, await caller(), collectionUpdates, { id }),
@@ -119,7 +120,7 @@ export function addUpdateCollection(builder: Builder): void {
     t.field({
       type: connection,
       nullable: true,
-      description: "The updates of one collection that the caller's account asked for, newest first.",
+      description: "The updates of one collection requested by your account, newest first.",
       args: {
         chain: t.arg(chainArg),
         collection: t.arg({ type: "Address", required: true, description: "The address of the collection." }),
@@ -142,35 +143,35 @@ function changedFields(t: ObjectFieldBuilder<Types, CollectionUpdate>) {
   return {
     baseUri: t.string({
       nullable: true,
-      description: "The new base URI, empty where the artwork is hidden again; null where it stays as it is.",
+      description: "The new base URI; empty if the artwork is hidden again. Null if it does not change.",
       resolve: (update) => changesOf(update).baseUri ?? null,
     }),
     prerevealTokenUri: t.string({
       nullable: true,
-      description: "The new metadata URI of every token until the reveal; null where it stays as it is.",
+      description: "The new metadata URI that all tokens have until the reveal. Null if it does not change.",
       resolve: (update) => changesOf(update).prerevealTokenUri ?? null,
     }),
     publicMintStart: t.field({
       type: "DateTime",
       nullable: true,
-      description: "The new start of the public sale; null where it stays as it is.",
+      description: "The new start of the public sale. Null if it does not change.",
       resolve: (update) => timeOf(changesOf(update).publicMintStart),
     }),
     presaleMintStart: t.field({
       type: "DateTime",
       nullable: true,
-      description: "The new start of the presale; null where it stays as it is.",
+      description: "The new start of the presale. Null if it does not change.",
       resolve: (update) => timeOf(changesOf(update).presaleMintStart),
     }),
     presaleMerkleRoot: t.field({
       type: "Hex",
       nullable: true,
-      description: "The Merkle root of the new presale list; null where it stays as it is.",
+      description: "The Merkle root of the new presale list. Null if it does not change.",
       resolve: (update) => changesOf(update).presaleMerkleRoot ?? null,
     }),
     royaltiesBps: t.int({
       nullable: true,
-      description: "The new royalties in basis points: 250 is 2.5 percent; null where they stay as they are.",
+      description: "The new royalty in basis points: 250 is 2.5 %. Null if it does not change.",
       resolve: (update) => {
         const { royaltiesBps } = changesOf(update);
         return royaltiesBps === undefined ? null : Number(royaltiesBps);
@@ -179,11 +180,11 @@ function changedFields(t: ObjectFieldBuilder<Types, CollectionUpdate>) {
     royaltiesAddress: t.field({
       type: "Address",
       nullable: true,
-      description: "The new address that gets royalties; null where it stays as it is.",
+      description: "The new address that receives royalties. Null if it does not change.",
       resolve: (update) => changesOf(update).royaltiesAddress ?? null,
     }),
     freezesMetadata: t.boolean({
-      description: "Whether it freezes the collection for good.",
+      description: "Whether the update permanently freezes the collection.",
       resolve: (update) => changesOf(update).metadataUpdatable === false,
     }),
   };

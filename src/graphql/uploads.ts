@@ -53,14 +53,14 @@ export function addUploads(builder: Builder): void {
     uploadMetadataDirectory: t.field({
       type: directoryPayload(builder, upload),
       description:
-        "Stores JSON files as one directory. Each is linked under its name without the extension, which is what token URIs use, and in full: 0.json as 0 and 0.json.",
+        "Stores JSON files as one directory. Each file is linked under its full name and without the extension, which token URIs use: 0.json as 0.json and 0.",
       args: {
         files: t.arg({
           type: ["Upload"],
           required: true,
           description: "The JSON files, named by token id: 0.json, 1.json and so on.",
         }),
-        dryRun: t.arg.boolean({ description: "Check everything and compute the CID; nothing is stored." }),
+        dryRun: t.arg.boolean({ description: "Validate everything and compute the CID. Nothing is stored." }),
       },
       resolve: async (_root, { files, dryRun }, { services, caller }) =>
         await withUserErrors<Caller, DirectoryResult>(
@@ -88,9 +88,9 @@ function addUploadList(builder: Builder, { upload, kind }: ReturnType<typeof add
     t.field({
       type: connection,
       nullable: true,
-      description: "The uploads of your account, newest first, each with its pin state.",
+      description: "The uploads of your account, newest first, with their pin states.",
       args: {
-        kinds: t.arg({ type: [kind], description: "Only uploads of these kinds; of all when absent." }),
+        kinds: t.arg({ type: [kind], description: "Only uploads of these kinds. All kinds if omitted." }),
         from: t.arg({ type: "DateTime", description: "Only uploads at this time or later." }),
         until: t.arg({ type: "DateTime", description: "Only uploads at this time or earlier." }),
         ...pageArgs(builder),
@@ -111,21 +111,24 @@ async function* opened(files: readonly UploadedFile[]): AsyncGenerator<FileInput
 /** A metadata document as an input of uploads and mints. */
 export const metadataInputType = oncePerBuilder((builder: Builder) => {
   const displayType = builder.enumType("TraitDisplayType", {
-    description: "How marketplaces show a trait that is a number (`display_type` in the metadata).",
+    description: "How marketplaces display a numeric trait (`display_type` in the metadata).",
     values: {
-      boost_number: { description: "A boost by a number, such as +5." },
-      boost_percentage: { description: "A boost by a share, such as +10 %." },
+      boost_number: { description: "A numeric boost, such as +5." },
+      boost_percentage: { description: "A percentage boost, such as +10 %." },
       number: { description: "A plain number, such as a generation." },
-      date: { description: "A date, as Unix seconds." },
+      date: { description: "A date, in Unix seconds." },
     } satisfies Record<DisplayType, { description: string }>,
   });
   const trait = builder.inputType("TraitInput", {
-    description: "A trait of a token, as an item of `attributes` in its metadata.",
+    description: "A trait of a token: one item of `attributes` in its metadata.",
     fields: (t) => ({
       traitType: t.string({ required: true, description: "The name of the trait, such as Fur (`trait_type`)." }),
       value: t.field({ type: "JSON", required: true, description: "The value of the trait: a string or a number." }),
-      maxValue: t.float({ description: "The highest value that a number can have (`max_value`)." }),
-      displayType: t.field({ type: displayType, description: "How marketplaces show a number (`display_type`)." }),
+      maxValue: t.float({ description: "The maximum of a numeric trait (`max_value`)." }),
+      displayType: t.field({
+        type: displayType,
+        description: "How marketplaces display a numeric trait (`display_type`).",
+      }),
     }),
   });
   return builder.inputType("MetadataInput", {
@@ -135,15 +138,15 @@ export const metadataInputType = oncePerBuilder((builder: Builder) => {
       description: t.string({ required: true, description: "The description of the token; may be empty." }),
       fileUrl: t.string({
         required: true,
-        description: "The link of the picture or another file, such as ipfs://…; it becomes `image` of the document.",
+        description: "The URL of the image or another file, such as ipfs://…. It becomes `image` of the document.",
       }),
-      externalUrl: t.string({ description: "The link of a page about the token (`external_url`)." }),
-      animationUrl: t.string({ description: "The link of a video, a model or a page (`animation_url`)." }),
+      externalUrl: t.string({ description: "The URL of a page about the token (`external_url`)." }),
+      animationUrl: t.string({ description: "The URL of a video, a 3D model or a page (`animation_url`)." }),
       attributes: t.field({ type: [trait], description: "The traits of the token." }),
       customFields: t.field({
         type: "JSON",
         description:
-          "An object whose members are added to the document; one with the name of another field replaces it.",
+          "An object whose members are added to the document. A member with the name of another field replaces that field.",
       }),
     }),
   });
@@ -184,34 +187,35 @@ function customFieldsOf(value: unknown): Record<string, unknown> | null {
 /** `StoredUpload` and its enums. */
 function addStoredUpload(builder: Builder) {
   const kind = builder.enumType("UploadKind", {
-    description: "What was uploaded.",
+    description: "The kind of an upload.",
     values: {
-      FILE: { value: "file", description: "A file, by `uploadFile`." },
-      METADATA: { value: "metadata", description: "A metadata document, by `uploadMetadata`." },
+      FILE: { value: "file", description: "A file, from `uploadFile`." },
+      METADATA: { value: "metadata", description: "A metadata document, from `uploadMetadata`." },
       METADATA_DIRECTORY: {
         value: "metadata_directory",
-        description: "A metadata directory, by `uploadMetadataDirectory`.",
+        description: "A metadata directory, from `uploadMetadataDirectory`.",
       },
     } as const,
   });
   const pinState = builder.enumType("PinState", {
-    description: "Whether the content was handed on to a pinning service. Its bytes are stored here in every state.",
+    description:
+      "The state of the content at the pinning service. In every state, this service stores the content itself.",
     values: {
       LOCAL: { value: "local", description: "No pinning service was configured." },
-      QUEUED: { value: "queued", description: "It waits to be handed to the pinning service." },
-      PINNED: { value: "pinned", description: "The pinning service has pinned it." },
-      FAILED: { value: "failed", description: "The pinning service refused it; the operator sees why." },
+      QUEUED: { value: "queued", description: "The content waits to be sent to the pinning service." },
+      PINNED: { value: "pinned", description: "The pinning service has pinned the content." },
+      FAILED: { value: "failed", description: "The pinning service refused the content; the operator can see why." },
     } as const,
   });
   const upload = builder.objectRef<Upload>("StoredUpload").implement({
     description: "Content that your account stored on IPFS.",
     fields: (t) => ({
       id: t.exposeID("id", { description: "The id of the upload." }),
-      kind: t.expose("kind", { type: kind, description: "What was uploaded." }),
+      kind: t.expose("kind", { type: kind, description: "The kind of the upload." }),
       cid: t.expose("cid", { type: "CID", description: "The CID of the content." }),
       uri: t.string({
         description:
-          "The IPFS URI of the content, ipfs://<cid>; of a directory with a slash at its end, ready to be a base URI.",
+          "The IPFS URI of the content, ipfs://<cid>. That of a directory ends with a slash and can be used as a base URI.",
         resolve: ({ kind, cid }) => `ipfs://${cid}${kind === "metadata_directory" ? "/" : ""}`,
       }),
       url: t.string({
@@ -220,23 +224,23 @@ function addStoredUpload(builder: Builder) {
       }),
       fileName: t.exposeString("fileName", {
         nullable: true,
-        description: "The name that the file was sent with; null where it had none.",
+        description: "The file name, as sent. Null if none was sent.",
       }),
       contentType: t.exposeString("contentType", {
         nullable: true,
-        description: "The media type of the file, such as image/png; null where it is not known.",
+        description: "The media type of the file, such as image/png. Null if it is not known.",
       }),
       sizeBytes: t.exposeFloat("sizeBytes", {
-        description: "The size in bytes; of a directory, the sum of its files.",
+        description: "The size in bytes; for a directory, the total of its files.",
       }),
       profile: t.exposeString("profile", {
-        description: "The rules by which bytes became CIDs (IPIP-499), such as unixfs-v1-2025.",
+        description: "The profile that was used to compute the CID (IPIP-499), such as unixfs-v1-2025.",
       }),
       pinState: t.expose("pinState", {
         type: pinState,
-        description: "Whether the content was handed on to a pinning service.",
+        description: "The state of the content at the pinning service.",
       }),
-      createdAt: t.expose("createdAt", { type: "DateTime", description: "When it was uploaded." }),
+      createdAt: t.expose("createdAt", { type: "DateTime", description: "When the content was uploaded." }),
     }),
   });
   return { upload, kind };
@@ -250,7 +254,7 @@ function uploadPayload(builder: Builder, upload: StoredUpload) {
     upload: t.expose("upload", {
       type: upload,
       nullable: true,
-      description: "The upload, on disk and committed; null when there are user errors, and then nothing was kept.",
+      description: "The upload, committed to disk. Null if there are user errors; then nothing was stored.",
     }),
   }));
 }
@@ -258,17 +262,17 @@ function uploadPayload(builder: Builder, upload: StoredUpload) {
 /** The payload of directory uploads. */
 function directoryPayload(builder: Builder, upload: StoredUpload) {
   const warning = builder.objectRef<DirectoryWarning>("DirectoryWarning").implement({
-    description: "A rule that files of a directory break; the directory is stored all the same.",
+    description: "A rule that files of a directory violate. The directory is stored nevertheless.",
     fields: (t) => ({
       rule: t.exposeString("rule", {
-        description: "The name of the rule, stable for programs, such as image_missing.",
+        description: "The stable name of the rule, such as image_missing.",
       }),
-      message: t.exposeString("message", { description: "What the files do wrong, in English." }),
+      message: t.exposeString("message", { description: "What is wrong with the files, in English." }),
       count: t.exposeFloat("count", {
-        description: "How many files break the rule, or how many token ids it is about.",
+        description: "The number of files that violate the rule, or of token ids that it concerns.",
       }),
       examples: t.exposeStringList("examples", {
-        description: "The first cases, up to ten: names of files, with what is wrong there, or missing token ids.",
+        description: "The first cases, up to ten: file names with what is wrong, or missing token ids.",
       }),
     }),
   });
@@ -277,31 +281,31 @@ function directoryPayload(builder: Builder, upload: StoredUpload) {
       type: upload,
       nullable: true,
       description:
-        "The upload, on disk and committed; null in a dry run, and when there are user errors: then nothing was kept.",
+        "The upload, committed to disk. Null in a dry run and if there are user errors; then nothing was stored.",
     }),
     cid: t.expose("cid", {
       type: "CID",
       nullable: true,
-      description: "The CID of the directory; in a dry run the one that an upload of these files will have.",
+      description: "The CID of the directory. In a dry run, the CID that uploading these files would have.",
     }),
     uri: t.string({
       nullable: true,
-      description: "The IPFS URI of the directory, ipfs://<cid>/, ready to be a base URI.",
+      description: "The IPFS URI of the directory, ipfs://<cid>/. It can be used as a base URI.",
       resolve: ({ cid }) => (cid === undefined ? null : `ipfs://${cid}/`),
     }),
     fileCount: t.exposeInt("files", {
       nullable: true,
-      description: "How many files the directory has; null when there are user errors.",
+      description: "The number of files in the directory. Null if there are user errors.",
     }),
-    sizeBytes: t.exposeFloat("sizeBytes", { nullable: true, description: "The size of all files in bytes." }),
+    sizeBytes: t.exposeFloat("sizeBytes", { nullable: true, description: "The total size of the files in bytes." }),
     warnings: t.field({
       type: [warning],
-      description: "What wallets and marketplaces will have trouble with, by rule.",
+      description: "What wallets and marketplaces will not display well, by rule.",
       resolve: async ({ warnings }) => [...((await warnings?.()) ?? [])],
     }),
     userErrors: t.field({
       type: [userErrorType(builder)],
-      description: "The faults of the files, up to a hundred; `field` is the name of the file.",
+      description: "The errors of the files, up to 100; `field` is the file name.",
       resolve: ({ userErrors }) => [...userErrors],
     }),
   }));

@@ -17,18 +17,18 @@ export interface UserError {
 /** The type of `userErrors` in every mutation's payload. */
 export const userErrorType = oncePerBuilder((builder) =>
   builder.objectRef<UserError>("UserError").implement({
-    description: "A failure of a mutation that the caller can mend. Everything else is in the answer's `errors`.",
+    description: "An error in a mutation that the client can fix. All other errors are in the answer's `errors`.",
     fields: (t) => ({
       code: t.exposeString("code", {
-        description: "A stable code for programs, such as value_error; the REST API has the same.",
+        description: "A stable error code, such as value_error. The REST API has the same codes.",
       }),
       field: t.exposeString("field", {
         nullable: true,
-        description: "The argument or input field at fault; null where it is none in particular.",
+        description: "The argument or input field with the error. Null if it is none in particular.",
       }),
-      message: t.exposeString("message", { description: "What is wrong, in English, for people." }),
+      message: t.exposeString("message", { description: "What is wrong, in English." }),
       fix: t.string({
-        description: "What the caller can do about it, in English.",
+        description: "How to fix it, in English.",
         resolve: ({ code, field, fix }) =>
           fixFor({ code: isErrorCode(code) ? code : "value_error", field: field ?? undefined, fix }),
       }),
@@ -47,11 +47,11 @@ export function payloadType<T extends object>(
   fields: (t: ObjectFieldBuilder<Types, Payload<T>>) => Record<string, ReturnType<typeof t.field>>,
 ) {
   return builder.objectRef<Payload<T>>(name).implement({
-    description: `The answer of ${mutations}: the result, or the errors that the caller can mend.`,
+    description: `The answer of ${mutations}: the result, or the errors that the client can fix.`,
     fields: (t) => ({
       userErrors: t.field({
         type: [userErrorType(builder)],
-        description: "What the caller has to mend; empty when the mutation was carried out.",
+        description: "The errors that the client can fix. Empty if the mutation succeeded.",
         resolve: ({ userErrors }, _, { refused }) => {
           if (userErrors[0]) refused?.(userErrors[0].code);
           return [...userErrors];

@@ -23,34 +23,36 @@ function viewerOf(context: GraphQLContext): Viewer {
 /** The caller's account: its plan, usage and charges. */
 export function addViewer(builder: Builder): void {
   const plan = builder.objectRef<Plan>("Plan").implement({
-    description: "What the account's plan allows; null is no limit. Mints and contracts count for each chain.",
+    description:
+      "The limits of the account's plan. Null means no limit. `maxContracts` and `maxMints` count per chain.",
     fields: (t) => ({
       tier: t.exposeString("tier", { description: "The name of the plan: free, growth, scale or enterprise." }),
       readsPerSecond: t.exposeInt("readsPerSecond", {
         nullable: true,
-        description: "Requests in a second that only read; an expensive query counts as several.",
+        description: "Read requests per second. An expensive query counts as several.",
       }),
       uploadsPerMinute: t.exposeInt("uploadsPerMinute", {
         nullable: true,
-        description: "Uploads in a minute; a large directory counts as several.",
+        description: "Uploads per minute. A large directory counts as several.",
       }),
       deploysPerMinute: t.exposeInt("deploysPerMinute", {
         nullable: true,
-        description: "Mutations in a minute, without uploads and metadata refreshes.",
+        description: "Mutations per minute, except uploads and metadata refreshes.",
       }),
       requestsPerMonth: t.field({
         type: "Uint256",
         nullable: true,
-        description: "Read requests in a calendar month (UTC).",
+        description: "Read requests per calendar month (UTC).",
         resolve: (item) => item.requestsPerMonth,
       }),
       maxContracts: t.exposeInt("maxContracts", {
         nullable: true,
-        description: "Contracts that the account may have the service deploy on a chain.",
+        description: "The maximum number of contracts that the service deploys for the account, per chain.",
       }),
       maxMints: t.exposeInt("maxMints", {
         nullable: true,
-        description: "Tokens that the account may have the service mint, burn or transfer on a chain.",
+        description:
+          "The maximum number of tokens that the service mints, burns or transfers for the account, per chain. A request that uses much gas counts once per 500,000 gas or part of it, if that is more.",
       }),
       maxSupply: t.field({
         type: "Uint256",
@@ -59,143 +61,146 @@ export function addViewer(builder: Builder): void {
         resolve: (item) => item.maxSupply,
       }),
       paidChains: t.exposeBoolean("paidChains", {
-        description: "Whether the account may deploy on chains where a deployment has a fee.",
+        description: "Whether the account can deploy on chains where deployments have a fee.",
       }),
       windowDays: t.exposeInt("windowDays", {
         nullable: true,
-        description: "How many days the list of a chain's latest NFTs goes back.",
+        description: "How many days a chain's list of latest NFTs goes back.",
       }),
       storageBytes: t.field({
         type: "Uint256",
         nullable: true,
-        description: "Bytes of uploads that the account may keep, the same content counted once.",
+        description: "The maximum size of the account's uploads in bytes. Identical content counts once.",
         resolve: (item) => item.storageBytes,
       }),
       maxAwaitedDeployments: t.exposeInt("maxAwaitedDeployments", {
         nullable: true,
-        description: "Deployments of mode SIGN that may be prepared and not yet sent.",
+        description: "The maximum number of deployments with mode SIGN that are prepared but not yet sent.",
       }),
       maxAllowlists: t.exposeInt("maxAllowlists", {
         nullable: true,
-        description: "How many presale lists the service keeps for the account.",
+        description: "The maximum number of presale lists that the service stores for the account.",
       }),
       allowlistBytes: t.field({
         type: "Uint256",
         nullable: true,
-        description: "How many bytes all presale lists of the account may have.",
+        description: "The maximum total size of the account's presale lists, in bytes.",
         resolve: (item) => item.allowlistBytes,
       }),
       uploadsAtOnce: t.exposeInt("uploadsAtOnce", {
         nullable: true,
-        description: "Uploads at the same time in one server process; further ones wait for a while.",
+        description: "Concurrent uploads per server process. Further uploads wait for a while and are then refused.",
       }),
       transactionsPerDay: t.exposeInt("transactionsPerDay", {
         nullable: true,
         description:
-          "Deployments and updates in a day (UTC), on all chains; one that takes much gas counts as several.",
+          "Deployments and updates per day (UTC), on all chains. Each counts once per 500,000 gas or part of it.",
       }),
       transactionsPerMonth: t.exposeInt("transactionsPerMonth", {
         nullable: true,
         description:
-          "Deployments and updates in a calendar month (UTC), on all chains; one that takes much gas counts as several.",
+          "Deployments and updates per calendar month (UTC), on all chains. Each counts once per 500,000 gas or part of it.",
       }),
       deployRequestsPerDay: t.exposeInt("deployRequestsPerDay", {
         nullable: true,
-        description: "Mutations in a day, without uploads and metadata refreshes; dry runs and refused ones count too.",
+        description:
+          "Mutations per day, except uploads and metadata refreshes. Dry runs and refused requests count too.",
       }),
       uploadRequestsPerDay: t.exposeInt("uploadRequestsPerDay", {
         nullable: true,
-        description: "Uploads in a day; dry runs and refused ones count too.",
+        description: "Uploads per day. Dry runs and refused uploads count too.",
       }),
       maxWebhooks: t.exposeInt("maxWebhooks", {
         nullable: true,
-        description: "How many webhook endpoints the account may have.",
+        description: "The maximum number of webhook endpoints of the account.",
       }),
       webhookTriesPerDay: t.exposeInt("webhookTriesPerDay", {
         nullable: true,
-        description: "Messages to all webhook endpoints in a day (UTC), failed ones included; the rest waits.",
+        description: "Messages to all webhook endpoints per day (UTC), including failed ones. Further messages wait.",
       }),
       wholeChainWebhooks: t.exposeBoolean("wholeChainWebhooks", {
         description:
-          "Whether a webhook endpoint may get events of whole chains; false: its filter has to name contracts.",
+          "Whether a webhook endpoint can receive events of whole chains. If false, its filter must name contracts.",
       }),
     }),
   });
   const chainUsage = builder.objectRef<ChainUsage>("ChainUsage").implement({
     description:
-      "What the account has used on one chain; requests that failed, expired or were cancelled do not count.",
+      "What the account has used on one chain. Requests that failed, expired or were cancelled do not count.",
     fields: (t) => ({
       chain: t.expose("chain", { type: "ChainName", description: "The name of the chain, such as polygon." }),
       contractsTotal: t.exposeInt("contractsTotal", {
-        description: "Contracts that the service deployed for the account, ever.",
+        description: "Contracts that the service has deployed for the account, in total.",
       }),
       contractsThisPeriod: t.exposeInt("contractsThisPeriod", {
-        description: "Contracts that the service deployed for the account this calendar month (UTC).",
+        description: "Contracts that the service has deployed for the account in this calendar month (UTC).",
       }),
       mintsTotal: t.exposeInt("mintsTotal", {
-        description: "Tokens that the service minted, burned or transferred for the account, ever.",
+        description:
+          "Tokens that the service has minted, burned or transferred for the account, in total. Counted as `maxMints` of the plan.",
       }),
       mintsThisPeriod: t.exposeInt("mintsThisPeriod", {
-        description: "Tokens that the service minted, burned or transferred for the account this calendar month (UTC).",
+        description:
+          "Tokens that the service has minted, burned or transferred for the account in this calendar month (UTC). Counted as `maxMints` of the plan.",
       }),
       gasTodayWei: t.expose("gasTodayWei", {
         type: "Wei",
-        description: "What the account's transactions of today (UTC) cost or have reserved, in wei.",
+        description: "The cost of the account's transactions of today (UTC), paid or reserved, in wei.",
       }),
       maxGasPerDayWei: t.expose("maxGasPerDayWei", {
         type: "Wei",
-        description: "What the account's transactions of a day (UTC) may cost, in wei.",
+        description: "The maximum cost of the account's transactions per day (UTC), in wei.",
       }),
       gasThisMonthWei: t.expose("gasThisMonthWei", {
         type: "Wei",
         description:
-          "What the account's transactions of this calendar month (UTC) cost or have reserved, in wei; counted only where `maxGasPerMonthWei` is set.",
+          "The cost of the account's transactions of this calendar month (UTC), paid or reserved, in wei. Only counted if `maxGasPerMonthWei` is set.",
       }),
       maxGasPerMonthWei: t.expose("maxGasPerMonthWei", {
         type: "Wei",
         nullable: true,
         description:
-          "What the account's transactions of a calendar month (UTC) may cost, in wei; null: no limit but that of the day.",
+          "The maximum cost of the account's transactions per calendar month (UTC), in wei. Null if only the daily limit applies.",
       }),
     }),
   });
   const usage = builder.objectRef<Account>("Usage").implement({
-    description: "What the account has used; a period is a calendar month, UTC.",
+    description: "What the account has used. A period is a calendar month (UTC).",
     fields: (t) => ({
       periodStart: t.expose("periodStart", {
         type: "DateTime",
-        description: "The beginning of this calendar month (UTC).",
+        description: "The start of this calendar month (UTC).",
       }),
       periodEnd: t.expose("periodEnd", { type: "DateTime", description: "The end of this calendar month (UTC)." }),
       requestsThisPeriod: t.exposeInt("requestsThisPeriod", {
-        description: "Read requests of this calendar month; it may be a second old.",
+        description: "Read requests of this calendar month. The count can be a second old.",
       }),
       storedBytes: t.expose("storedBytes", {
         type: "Uint256",
-        description: "Bytes of all uploads that the account keeps, the same content counted once.",
+        description: "The size of the account's uploads in bytes. Identical content counts once.",
       }),
       transactionsToday: t.exposeInt("transactionsToday", {
         description:
-          "Deployments and updates of today (UTC) on all chains, without those that ended before they had a nonce.",
+          "Deployments and updates of today (UTC) on all chains, except those that ended without a nonce. Counted as `transactionsPerDay` of the plan.",
       }),
       transactionsThisPeriod: t.exposeInt("transactionsThisPeriod", {
         description:
-          "Deployments and updates of this calendar month on all chains, without those that ended before they had a nonce.",
+          "Deployments and updates of this calendar month (UTC) on all chains, except those that ended without a nonce. Counted as `transactionsPerMonth` of the plan.",
       }),
-      webhooks: t.exposeInt("webhooks", { description: "How many webhook endpoints the account has." }),
+      webhooks: t.exposeInt("webhooks", { description: "The number of the account's webhook endpoints." }),
       webhookTriesToday: t.exposeInt("webhookTriesToday", {
-        description: "Messages that were sent to the account's webhook endpoints today (UTC).",
+        description: "Messages sent to the account's webhook endpoints today (UTC).",
       }),
       chains: t.field({
         type: [chainUsage],
-        description: "What was used on each chain of this installation.",
+        description: "The usage on each chain of this installation.",
         complexity: { multiplier: 5 },
         resolve: (account) => account.usage,
       }),
     }),
   });
   const charge = builder.objectRef<Charge>("Charge").implement({
-    description: "A fee for a deployment or an update on a chain with fees; the operator of the service settles it.",
+    description: "A fee for a deployment or an update on a chain with fees. The operator of the service settles it.",
     fields: (t) => ({
       id: t.exposeID("id", { description: "The id of the charge, `chg_…`." }),
       chain: t.expose("chain", { type: "ChainName", description: "The name of the chain, such as polygon." }),
@@ -208,7 +213,7 @@ export function addViewer(builder: Builder): void {
     }),
   });
   const viewer = viewerType(builder).implement({
-    description: "The account behind the request's key.",
+    description: "The account of the request's key.",
     fields: (t) => ({
       id: t.id({ description: "The id of the account.", resolve: async ({ account }) => (await account()).id }),
       name: t.string({
@@ -217,7 +222,7 @@ export function addViewer(builder: Builder): void {
       }),
       email: t.string({
         nullable: true,
-        description: "The e-mail address of the account; null where none was given.",
+        description: "The e-mail address of the account. Null if it has none.",
         resolve: async ({ account }) => (await account()).email,
       }),
       createdAt: t.field({
@@ -227,7 +232,7 @@ export function addViewer(builder: Builder): void {
       }),
       plan: t.field({
         type: plan,
-        description: "What the account's plan allows.",
+        description: "The limits of the account's plan.",
         resolve: async ({ account }) => (await account()).plan,
       }),
       usage: t.field({
@@ -247,7 +252,7 @@ export function addViewer(builder: Builder): void {
     t.field({
       type: viewer,
       nullable: true,
-      description: "The account behind the request's key, and what is its own.",
+      description: "The account of the request's key, and its data.",
       resolve: async (_root, _args, context) => {
         await context.caller();
         return viewerOf(context);

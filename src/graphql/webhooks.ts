@@ -38,7 +38,7 @@ const webhookType = oncePerBuilder((builder) => builder.objectRef<Webhook>("Webh
 
 const tryType = oncePerBuilder((builder) =>
   builder.objectRef<DeliveryTry>("WebhookTry").implement({
-    description: "One try to send a message to a webhook endpoint, and what came of it.",
+    description: "One attempt to deliver a message to a webhook endpoint, and its result.",
     fields: (t) => exposeMembers(t, tryMembers),
   }),
 );
@@ -59,7 +59,7 @@ function addTypes(builder: Builder): void {
       verificationTry: t.field({
         type: tryType(builder),
         nullable: true,
-        description: "The last try to send it a challenge; null before the first.",
+        description: "The last attempt to send the challenge. Null before the first.",
         resolve: ({ verificationTry }) => verificationTry,
       }),
     }),
@@ -68,12 +68,12 @@ function addTypes(builder: Builder): void {
 
 function addReads(builder: Builder): void {
   const delivery = builder.objectRef<Delivery>("WebhookDelivery").implement({
-    description: "One event on its way to one webhook endpoint.",
+    description: "The delivery of one event to one webhook endpoint.",
     fields: (t) => ({
       ...exposeMembers(t, deliveryMembers),
       tries: t.field({
         type: [tryType(builder)],
-        description: "The tries to send it so far.",
+        description: "The delivery attempts so far.",
         complexity: { multiplier: 2 },
         resolve: ({ tries }) => [...tries],
       }),
@@ -83,7 +83,7 @@ function addReads(builder: Builder): void {
     t.field({
       type: [webhookType(builder)],
       nullable: true,
-      description: "All webhook endpoints of the account, the oldest first.",
+      description: "All webhook endpoints of the account, oldest first.",
       resolve: async (_viewer, _args, context) => await listWebhooks(context.services, await sessionOf(context)),
     }),
   );
@@ -91,11 +91,11 @@ function addReads(builder: Builder): void {
     t.field({
       type: [delivery],
       nullable: true,
-      description: "The newest 50 deliveries of a webhook endpoint, with their tries.",
+      description: "The newest 50 deliveries of a webhook endpoint, with their attempts.",
       args: {
         webhook: t.arg.id(endpointId),
         state: t.arg.string({ description: "Only deliveries in this state: pending, delivered or dead." }),
-        before: t.arg.id({ description: "The id of the last delivery of the page before, to get older ones." }),
+        before: t.arg.id({ description: "The id of the last delivery of the previous page, to get older ones." }),
       },
       resolve: async (_viewer, { webhook, ...which }, context) =>
         await listDeliveries(context.services, await sessionOf(context), webhook, present(which)),
@@ -107,17 +107,17 @@ function addChanges(builder: Builder): void {
   const payload = payloadType<Made>(
     builder,
     "WebhookPayload",
-    "mutations that make, change or delete a webhook endpoint",
+    "mutations that create, change or delete a webhook endpoint",
     (t) => ({
       webhook: t.expose("webhook", {
         type: webhookType(builder),
         nullable: true,
-        description: "The endpoint as it is after the call; null when there are user errors.",
+        description: "The endpoint after the call. Null if there are user errors.",
       }),
       secret: t.exposeString("secret", {
         nullable: true,
         description:
-          "The secret that messages are signed with, `whsec_…`, in the answer of `createWebhook` and `rotateWebhookSecret` only.",
+          "The secret that messages are signed with, `whsec_…`. Only in the answers of `createWebhook` and `rotateWebhookSecret`.",
       }),
     }),
   );
@@ -126,10 +126,10 @@ function addChanges(builder: Builder): void {
     t.field({
       type: payload,
       nullable: true,
-      description: "Makes a webhook endpoint; it gets what happens from now on, once it has answered a challenge.",
+      description: "Creates a webhook endpoint. It receives events from now on, once it has answered a challenge.",
       args: {
         ...argsOf(t, newWebhookFields),
-        filter: t.arg({ type: filter, description: "Which events it gets; all when absent." }),
+        filter: t.arg({ type: filter, description: "Which events the endpoint receives. All events if omitted." }),
       },
       resolve: async (_root, { filter: wanted, ...args }, context) =>
         await withUserErrors(sessionOf(context), (session) =>
@@ -144,11 +144,14 @@ function addChanges(builder: Builder): void {
     t.field({
       type: payload,
       nullable: true,
-      description: "Changes a webhook endpoint: what is given replaces what there is.",
+      description: "Changes the given settings of a webhook endpoint.",
       args: {
         id: t.arg.id(endpointId),
         ...argsOf(t, webhookFields),
-        filter: t.arg({ type: filter, description: "Which events it gets; members that are absent stay as they are." }),
+        filter: t.arg({
+          type: filter,
+          description: "Which events the endpoint receives. Members that are omitted stay as they are.",
+        }),
       },
       resolve: async (_root, { id, filter: wanted, ...args }, context) =>
         await withUserErrors(sessionOf(context), async (session) => ({
@@ -160,14 +163,14 @@ function addChanges(builder: Builder): void {
     }),
   );
   for (const [name, description, change] of [
-    ["pauseWebhook", "Stops sending to a webhook endpoint; events wait.", pauseWebhook],
+    ["pauseWebhook", "Pauses a webhook endpoint. Its events wait.", pauseWebhook],
+    ["resumeWebhook", "Resumes a paused or disabled webhook endpoint where it stopped.", resumeWebhook],
     [
-      "resumeWebhook",
-      "Goes on sending to a webhook endpoint where it stopped, also after it was disabled.",
-      resumeWebhook,
+      "verifyWebhook",
+      "Sends a webhook endpoint a new challenge, which it must answer to receive messages.",
+      verifyWebhook,
     ],
-    ["verifyWebhook", "Sends a webhook endpoint a new challenge, to ask whether it wants messages.", verifyWebhook],
-    ["deleteWebhook", "Deletes a webhook endpoint with the messages that wait for it.", deleteWebhook],
+    ["deleteWebhook", "Deletes a webhook endpoint and the messages that wait for it.", deleteWebhook],
   ] as const)
     builder.mutationField(name, (t) =>
       t.field({
@@ -185,7 +188,8 @@ function addChanges(builder: Builder): void {
     t.field({
       type: payload,
       nullable: true,
-      description: "Gives a webhook endpoint a new secret; messages are signed with both until the overlap is over.",
+      description:
+        "Creates a new secret for a webhook endpoint. Messages are signed with both secrets until the overlap ends.",
       args: {
         id: t.arg.id(endpointId),
         ...argsOf(t, rotateFields),
@@ -202,14 +206,14 @@ function addSending(builder: Builder): void {
   const sent = payloadType<{ eventId: string }>(builder, "TestEventPayload", "`sendTestEvent`", (t) => ({
     eventId: t.exposeID("eventId", {
       nullable: true,
-      description: "The id of the invented event; null when there are user errors.",
+      description: "The id of the test event. Null if there are user errors.",
     }),
   }));
   builder.mutationField("sendTestEvent", (t) =>
     t.field({
       type: sent,
       nullable: true,
-      description: "Sends a webhook endpoint an invented event, with `test: true` in its data.",
+      description: "Sends a webhook endpoint a test event, with `test: true` in its data.",
       args: {
         webhook: t.arg.id(endpointId),
         ...argsOf(t, testFields),
@@ -223,23 +227,23 @@ function addSending(builder: Builder): void {
   const replayed = payloadType<{ replayed: number }>(builder, "ReplayEventsPayload", "`replayEvents`", (t) => ({
     replayed: t.exposeInt("replayed", {
       nullable: true,
-      description: "How many events are sent again; null when there are user errors.",
+      description: "The number of events that are sent again. Null if there are user errors.",
     }),
   }));
   const which = inputTypeOf(
     builder,
     "ReplayEventsInput",
-    "What to send again: one event, the events of a time, the transfers of blocks, or all that was given up.",
+    "Which events to send again: one event, the events of a period, the transfers of a block range, or all deliveries that were given up.",
     replayFields,
   );
   builder.mutationField("replayEvents", (t) =>
     t.field({
       type: replayed,
       nullable: true,
-      description: "Sends a webhook endpoint events again, with the same ids; 10,000 at most.",
+      description: "Sends events to a webhook endpoint again, with the same ids; up to 10,000.",
       args: {
         webhook: t.arg.id(endpointId),
-        events: t.arg({ type: which, required: true, description: "What to send again." }),
+        events: t.arg({ type: which, required: true, description: "Which events to send again." }),
       },
       resolve: async (_root, { webhook, events }, context) =>
         await withUserErrors(sessionOf(context), async (session) => ({

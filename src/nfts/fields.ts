@@ -152,7 +152,7 @@ function pictureSql(row: string): string {
 const chain: Field<string> = {
   from: "request",
   json: (_, facts) => facts.chain,
-  graphql: { type: "ChainName", description: "The name of its chain, as the request spelled it." },
+  graphql: { type: "ChainName", description: "The name of the chain, as spelled in the request." },
 };
 const keyAddress: Field<string> = {
   ...{ from: "key", ...address, graphql: { type: "Address", description: "The address of the contract." } },
@@ -182,14 +182,14 @@ export const tokenFields = {
       from: "key",
       ...quoted,
       value: BigInt,
-      graphql: { type: "TokenId", description: "The token's id in its contract." },
+      graphql: { type: "TokenId", description: "The id of the token in its contract." },
     },
   }),
   standard,
   owner: inV0(
     "owner",
     "owner",
-    liveAddress("Holder of a live ERC-721 token; null for ERC-1155 and for a burned token."),
+    liveAddress("The owner of an ERC-721 token. Null for ERC-1155 and for a burned token."),
   ),
   supply: {
     ...{
@@ -198,7 +198,7 @@ export const tokenFields = {
       value: BigInt,
       graphql: {
         type: "Uint256",
-        description: "How many units of the token exist now: 0 or 1 of ERC-721; 0 when it is burned.",
+        description: "The number of existing units of the token; 0 or 1 for ERC-721, 0 if it is burned.",
       },
     },
   } as Field<bigint>,
@@ -207,7 +207,7 @@ export const tokenFields = {
     graphql: {
       type: "Uint256",
       nullable: true,
-      description: "How many units the account of this list holds; null outside of an account's list.",
+      description: "The number of units that the listed account owns. Null outside an account's list.",
       deprecationReason:
         "It depends on the account, and a client's cache keeps one value per token: read `amount` of the edge.",
     },
@@ -216,7 +216,7 @@ export const tokenFields = {
     "creator_address",
     "creator",
     liveAddress(
-      "Sender of the transaction that minted it; in a contract that this service deployed to mint in, the owner it was deployed for. Null where the index does not have the mint.",
+      "The sender of the transaction that minted the token. In a contract that this service deployed to mint in, the owner it was deployed for. Null if the mint is not indexed.",
     ),
   ),
   mintedAt: {
@@ -225,19 +225,19 @@ export const tokenFields = {
     graphql: {
       type: "DateTime",
       nullable: true,
-      description: "The time of the block with its first mint; null where the index does not have that mint.",
+      description: "The timestamp of the block with the token's first mint. Null if that mint is not indexed.",
     },
   } as Field<Date | null>,
-  name: inV0("name", "texts", text("name", "The token's name in its metadata; null where it has none.")),
+  name: inV0("name", "texts", text("name", "The token's name in its metadata. Null if it has none.")),
   description: inV0(
     "description",
     "texts",
-    text("description", "The token's description in its metadata; null where it has none."),
+    text("description", "The token's description in its metadata. Null if it has none."),
   ),
   metadataUrl: inV0(
     "metadata_url",
     "document",
-    text("token_uri", "The metadata URI as the contract returns it (`tokenURI` or `uri`), such as ipfs://…/1."),
+    text("token_uri", "The metadata URI as returned by the contract (`tokenURI` or `uri`), such as ipfs://…/1."),
   ),
   metadata: inV0<string | null>("metadata", "document", {
     ...{ from: "document", ...jsonOr, value: (part) => (part === "" ? null : part) },
@@ -245,27 +245,23 @@ export const tokenFields = {
       type: "JSON",
       nullable: true,
       description:
-        "The JSON object behind `metadataUrl`, every number as it was written; null until it was read, and in lists when it is over 64 KB.",
+        "The JSON object at `metadataUrl`, with every number as it was written. Null until it has been read, and in lists if it is over 64 KB.",
     },
   }),
-  fileUrl: inV0(
-    "file_url",
-    "files",
-    text("image", "The link of the picture in the metadata: an ipfs:, https: or data: URI."),
-  ),
+  fileUrl: inV0("file_url", "files", text("image", "The URI of the image in the metadata: ipfs:, https: or data:.")),
   animationUrl: inV0(
     "animation_url",
     "files",
-    text("animation_url", "The link of a video, a model or a page in the metadata (`animation_url`)."),
+    text("animation_url", "The URI of a video, a 3D model or a page in the metadata (`animation_url`)."),
   ),
   cachedFileUrl: inV0("cached_file_url", "files", {
-    ...copyUrl("cached_image", "The URL of this service's own copy of the picture; null when it holds none."),
+    ...copyUrl("cached_image", "The URL of this service's own copy of the image. Null if it has none."),
     sql: pictureSql,
   }),
   cachedAnimationUrl: inV0(
     "cached_animation_url",
     "files",
-    copyUrl("cached_animation", "The URL of this service's own copy of `animationUrl`; null when it holds none."),
+    copyUrl("cached_animation", "The URL of this service's own copy of `animationUrl`. Null if it has none."),
   ),
   thumbnailUrl: {
     from: "stored",
@@ -279,7 +275,7 @@ export const tokenFields = {
       type: "String",
       nullable: true,
       description:
-        "The URL of a preview of the picture: WebP, at most 512 pixels wide, of `cachedFileUrl` where this service holds a copy, else of an ipfs:, https:, http:, ar: or data: `fileUrl`. Null without such a picture. It answers 404 or 422 where no preview can be made, such as of videos: show the file itself then.",
+        "The URL of a preview of the image: WebP, at most 512 pixels wide. It is made from `cachedFileUrl` if this service has a copy, otherwise from an ipfs:, https:, http:, ar: or data: `fileUrl`; null if there is neither. The URL answers 404 or 422 if no preview can be made, such as of a video; then show the file itself.",
     },
   } as Field<string | null>,
   fileInformation: {
@@ -292,7 +288,7 @@ export const tokenFields = {
     graphql: {
       type: "FileInformation",
       nullable: true,
-      description: "The size of the picture; null where it is not known.",
+      description: "The size of the image. Null if it is not known.",
     },
   } as Field<FileInformation | null>,
   metadataStatus: inV0<MetadataStatus>("metadata_status", "reading", {
@@ -305,7 +301,7 @@ export const tokenFields = {
       type: "String",
       nullable: true,
       description:
-        "A code for why the last reading failed, such as http_404; the metadata of an earlier one is still shown. Null unless it failed.",
+        "A code for why the last attempt to read the metadata failed, such as http_404; metadata of an earlier attempt is still returned. Null unless it failed.",
     },
   }),
   metadataWarnings: inV0<string[]>("metadata_warnings", "reading", {
@@ -313,7 +309,7 @@ export const tokenFields = {
     graphql: {
       type: "[String!]",
       description:
-        "What could not be read of the metadata that is shown, as MEMBER:REASON: `attributes:not_a_list`, `image:http_404`.",
+        "Which parts of the returned metadata could not be read, as MEMBER:REASON: `attributes:not_a_list`, `image:http_404`.",
     },
   }),
   metadataUpdatedAt: {
@@ -322,51 +318,51 @@ export const tokenFields = {
     // Stored in microseconds, shown in milliseconds.
     ...surrounded('"', 'Z"', 3),
     value: (part) => (part === "" ? null : new Date(`${part.slice(0, -3)}Z`)),
-    graphql: { type: "DateTime", nullable: true, description: "When the shown metadata was read; null until then." },
+    graphql: {
+      type: "DateTime",
+      nullable: true,
+      description: "When the returned metadata was read. Null until it has been read.",
+    },
   } as Field<Date | null>,
 };
 
 export const contractFields = {
   chain,
   address: keyAddress,
-  name: inV0("name", "record", text("name", "The name that the contract gives itself; null where it has none.")),
-  symbol: inV0(
-    "symbol",
-    "record",
-    text("symbol", "The symbol that the contract gives itself; null where it has none."),
-  ),
+  name: inV0("name", "record", text("name", "The name that the contract returns. Null if it has none.")),
+  symbol: inV0("symbol", "record", text("symbol", "The symbol that the contract returns. Null if it has none.")),
   standard: inV0("type", "record", standard),
   description: inV0(
     "description",
     "recordMetadata",
-    text("description", "The description in the contract's own metadata (`contractURI`, ERC-7572)."),
+    text("description", "The description in the contract-level metadata (`contractURI`, ERC-7572)."),
   ),
   thumbnailUrl: inV0(
     "thumbnail_url",
     "recordMetadata",
-    text("thumbnail_url", "The link of the picture in the contract's own metadata."),
+    text("thumbnail_url", "The URL of the image in the contract-level metadata."),
   ),
   cachedThumbnailUrl: inV0(
     "cached_thumbnail_url",
     "recordMetadata",
-    shortText("cached_thumbnail_url", "The URL of this service's own copy of the thumbnail; null when it holds none."),
+    shortText("cached_thumbnail_url", "The URL of this service's own copy of the thumbnail. Null if it has none."),
   ),
   bannerUrl: inV0(
     "banner_url",
     "recordMetadata",
-    text("banner_url", "The link of the banner in the contract's own metadata."),
+    text("banner_url", "The URL of the banner in the contract-level metadata."),
   ),
   cachedBannerUrl: inV0(
     "cached_banner_url",
     "recordMetadata",
-    shortText("cached_banner_url", "The URL of this service's own copy of the banner; null when it holds none."),
+    shortText("cached_banner_url", "The URL of this service's own copy of the banner. Null if it has none."),
   ),
   royaltyBps: inV0(
     "royalty_bps",
     "recordMetadata",
     count(
       "royalty_bps",
-      "The royalty in basis points of a sale's price, by ERC-2981: 500 is 5 %; null where the contract has none.",
+      "The royalty on a sale in basis points (ERC-2981): 500 is 5 %. Null if the contract has none.",
     ),
   ),
 };
