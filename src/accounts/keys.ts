@@ -27,16 +27,20 @@ export interface ApiKey {
 
 /** All but `scopes`. */
 export const keyMembers: MembersOf<Omit<ApiKey, "scopes">> = {
-  id: { kind: "id", doc: "The id of the key: `key_` and 32 hex digits; it is no secret." },
-  name: { kind: "text", doc: "The name that the key was given." },
-  createdAt: { kind: "date", doc: "When the key was made." },
-  expiresAt: { kind: "date", nullable: true, doc: "The key works until this time; null: it does not expire." },
-  revokedAt: { kind: "date", nullable: true, doc: "When the key was revoked; null: it was not." },
-  lastUsedAt: { kind: "date", nullable: true, doc: "When the key was last used, to about a second; null: never." },
+  id: { kind: "id", doc: "The id of the key: `key_` and 32 hex digits. It is not a secret." },
+  name: { kind: "text", doc: "The name of the key." },
+  createdAt: { kind: "date", doc: "When the key was created." },
+  expiresAt: { kind: "date", nullable: true, doc: "When the key expires. Null if it never expires." },
+  revokedAt: { kind: "date", nullable: true, doc: "When the key was revoked. Null if it was not." },
+  lastUsedAt: {
+    kind: "date",
+    nullable: true,
+    doc: "When the key was last used, to about a second. Null if it was never used.",
+  },
   wallet: {
     kind: "address",
     nullable: true,
-    doc: "The wallet that signed in, lower case, for a session of a browser; null for a key.",
+    doc: "For a browser session, the wallet that signed in, in lower case. Null for a key.",
   },
 };
 
@@ -50,25 +54,25 @@ export interface CreatedKey {
 
 /** What a key may be used for. */
 export const scopeWords: Readonly<Record<Scope, string>> = {
-  read: "Reading, streams and refreshes of metadata.",
-  upload: "Uploads to IPFS.",
-  deploy: "Deployments, updates, mints, burns and transfers.",
-  admin: "Keys and webhooks of the account.",
+  read: "Read data, stream events, and refresh metadata.",
+  upload: "Upload to IPFS.",
+  deploy: "Deploy, update, mint, burn and transfer.",
+  admin: "Manage the account's keys and webhooks.",
 };
 const overlap = { default: 86_400, max: 30 * 86_400 };
 
 export const createKeyFields = {
-  name: text({ required: true, emptyIsText: true, doc: "A name for people, 1 to 100 characters on one line." }),
+  name: text({ required: true, emptyIsText: true, doc: "A display name, 1 to 100 characters on one line." }),
   scopes: words(scopeWords, {
     ...{ required: "graphql", default: ["read"] },
-    doc: "What the new key may be used for, read by default; only scopes that your own key has.",
+    doc: "The scopes of the new key, read by default. A key can only grant scopes that it has itself.",
   }),
-  expiresAt: date({ doc: "The key works until this time; absent: it does not expire." }),
+  expiresAt: date({ doc: "When the key expires. If omitted, it never expires." }),
 };
 export const rotateKeyFields = {
   overlapSeconds: int({
     ...overlap,
-    doc: "How long the old key still works, in seconds: 0 to 2592000 (30 days); a day by default.",
+    doc: "How long the old key keeps working, in seconds: 0 to 2592000 (30 days), one day by default.",
   }),
 };
 

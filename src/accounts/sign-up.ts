@@ -13,7 +13,7 @@ import { tooFast } from "./admit.ts";
 
 export const signUpFields = {
   name: text({ required: true, emptyIsText: true, doc: "The name of the account, 1 to 100 characters on one line." }),
-  email: text({ doc: "An e-mail address, up to 254 characters; none when absent." }),
+  email: text({ doc: "An optional e-mail address, up to 254 characters." }),
 };
 
 /** The key is shown only here. */

@@ -22,23 +22,23 @@ import type { ChainRequest, Family } from "../requests/requests.ts";
 const starts = {
   publicMintStart: date({
     v0: ["public_mint_start", "public_mint_start_date"],
-    doc: "The public sale is open in blocks after this time.",
+    doc: "When the public sale starts: it is open in blocks after this time.",
   }),
   presaleMintStart: date({
     v0: ["presale_mint_start", "presale_mint_start_date"],
-    doc: "The presale is open in blocks after this time.",
+    doc: "When the presale starts: it is open in blocks after this time.",
   }),
 };
 
 /** The members of a deployment. */
 export const deployFields = {
   chain,
-  name: text({ required: true, doc: "The name of the collection, not empty; it cannot be changed later." }),
-  symbol: text({ required: true, doc: "The symbol of the collection, such as KEY; it cannot be changed later." }),
+  name: text({ required: true, doc: "The name of the collection, not empty. It cannot be changed later." }),
+  symbol: text({ required: true, doc: "The symbol of the collection, such as KEY. It cannot be changed later." }),
   maxSupply: uint({
     required: true,
     min: 1,
-    doc: "How many tokens there can ever be: 1 to 4294967295, or what your plan allows (5000 on a free one). It cannot be changed later.",
+    doc: "The maximum number of tokens: 1 to 4294967295, or what your plan allows (5000 on a free one). It cannot be changed later.",
   }),
   reservedSupply: uint({
     v0: ["team_reserve"],
@@ -48,14 +48,14 @@ export const deployFields = {
   tokensPerMint: uint({
     required: true,
     min: 1,
-    doc: "The most tokens of one mint call: 1 to `maxSupply`. It cannot be changed later.",
+    doc: "The maximum number of tokens in one mint call: 1 to `maxSupply`. It cannot be changed later.",
   }),
   mintPriceWei: wei({
     required: true,
     v0: ["mint_price"],
-    doc: "The price of a token in the public sale, in wei of the chain's native token; 0 is a free mint. It cannot be changed later.",
+    doc: "The price of a token in the public sale, in wei of the chain's native token. 0 makes minting free. It cannot be changed later.",
     v0Doc:
-      "The price of a token in the public sale, in the chain's native token, to 18 decimals; 0 is a free mint. It cannot be changed later.",
+      "The price of a token in the public sale, in the chain's native token, with up to 18 decimals. 0 makes minting free. It cannot be changed later.",
   }),
   presaleMintPriceWei: wei({
     v0: ["presale_mint_price"],
@@ -66,33 +66,33 @@ export const deployFields = {
   ownerAddress: address({
     required: true,
     graphql: "owner",
-    doc: "The wallet that will own the contract; no address of this service.",
+    doc: "The wallet that will own the contract. It cannot be an address of this service.",
   }),
   treasuryAddress: address({
     required: true,
     graphql: "treasury",
-    doc: "The address that gets withdrawn mint fees, for ever; a contract has to take payments.",
+    doc: "The address that receives withdrawn mint fees. It cannot be changed later. If it is a contract, it must accept payments.",
   }),
   publicMintStart: needed(starts.publicMintStart),
   metadataUpdatable: flag({
     default: true,
-    doc: "Whether the collection can be updated later; false freezes it now, and needs a `baseUri`.",
+    doc: "Whether the collection can be updated later. False freezes it now and requires a `baseUri`.",
   }),
   presaleMintStart: {
     ...starts.presaleMintStart,
-    doc: "The presale is open in blocks after this time; absent: no presale.",
+    doc: "When the presale starts: it is open in blocks after this time. If omitted, there is no presale.",
   },
   allowlist: addresses({
     v0: ["presale_whitelisted_addresses"],
-    doc: "The wallets of the presale, up to 100,000, each with one mint call; repeats are dropped.",
+    doc: "The wallets of the presale, up to 100,000. Each can make one mint call; duplicates are removed.",
   }),
   baseUri: text({
     emptyIsText: true,
-    doc: "The URI of the metadata directory, with a slash at its end: ipfs://…/. Token ids are put behind it. Absent: revealed later.",
+    doc: "The URI of the metadata directory, ending with a slash: ipfs://…/. A token's URI is this text followed by its id. If omitted, the collection is revealed later.",
   }),
   prerevealTokenUri: text({
     emptyIsText: true,
-    doc: "The metadata URI of every token until the reveal, such as ipfs://….",
+    doc: "The metadata URI that all tokens have until the reveal, such as ipfs://….",
   }),
   royaltiesBps: royalties({ default: 0 }),
   royaltiesAddress: royaltiesReceiver,
@@ -100,7 +100,7 @@ export const deployFields = {
     graphql: "serviceAdmin",
     only: "graphql",
     default: true,
-    doc: "Make the service's wallet an admin, so that it can reveal and update the collection.",
+    doc: "Make the service's wallet an admin of the contract, so that it can reveal and update the collection.",
   }),
   idempotencyKey,
 };
@@ -120,17 +120,20 @@ export const updateFields = {
   presaleMintStart: starts.presaleMintStart,
   allowlist: addresses({
     v0: ["presale_whitelisted_addresses"],
-    doc: "The wallets of the presale, up to 100,000: they replace the whole list; empty: nobody.",
+    doc: "The wallets of the presale, up to 100,000. They replace the whole list; an empty list admits no wallet.",
   }),
   baseUri: text({
     emptyIsText: true,
-    doc: "Reveals the collection: the URI of its metadata directory, such as ipfs://…/; an empty text hides it again.",
+    doc: "The URI of the metadata directory, such as ipfs://…/, which reveals the collection. An empty string hides it again.",
   }),
   prerevealTokenUri: deployFields.prerevealTokenUri,
   royaltiesBps: royalties({}),
-  royaltiesAddress: address({ v0: ["royalties_address", "royalty_address"], doc: "The address that gets royalties." }),
+  royaltiesAddress: address({
+    v0: ["royalties_address", "royalty_address"],
+    doc: "The address that receives royalties.",
+  }),
   freezeMetadata: flag({
-    doc: "True freezes the collection for good: no later update is accepted. False changes nothing.",
+    doc: "True permanently freezes the collection: no later update is accepted. False changes nothing.",
   }),
   idempotencyKey,
 };

@@ -10,15 +10,15 @@ import { allowsPrivate, type WebhookOwner, type WebhookServices } from "./webhoo
 
 /** When a transfer is published. */
 const finalityWords: Readonly<Record<Finality, string>> = {
-  latest: "at once, and retracted if the chain takes it back; the default of a new endpoint or stream",
-  safe: "when its block is safe",
-  finalized: "when its block is final; it is never retracted",
+  latest: "at once, and retracted if a reorganisation removes it; the default of a new endpoint or stream",
+  safe: "once its block is safe",
+  finalized: "once its block is finalized; it is never retracted",
 };
 
 /** A list of the filter. @param doc what it lets through. */
 function listOf<N extends keyof typeof filterBounds>(name: N, doc: string) {
   const most = filterBounds[name];
-  return { most, v0: [name], doc: `${doc}, up to ${most}; an empty list lets all through.` } as const;
+  return { most, v0: [name], doc: `${doc}. Up to ${most}; an empty list matches all.` } as const;
 }
 
 /** Which events are sent. */
@@ -26,7 +26,7 @@ export const filterFields = {
   types: texts(
     listOf(
       "types",
-      `Types of events, whole or by their beginning (nft.transfer includes its retractions): ${Object.keys(eventFamilies).join(", ")}`,
+      `Event types, or prefixes of them (nft.transfer includes its retractions): ${Object.keys(eventFamilies).join(", ")}`,
     ),
   ),
   chains: chains(listOf("chains", "Only events of these chains")),
@@ -45,9 +45,9 @@ export type EventFilterInput = InputOf<typeof filterFields>;
 /** Members of a webhook endpoint that can be changed, besides the filter. */
 export const webhookFields = {
   url: text({
-    doc: "The http or https URL that messages are posted to, up to 2,000 characters; at a public host and at port 80 or 443 unless the operator allows others.",
+    doc: "The http or https URL that receives the messages, up to 2,000 characters. It must have a public host and port 80 or 443 unless the operator allows others.",
   }),
-  description: text({ emptyIsText: true, doc: "A note of yours, up to 500 characters." }),
+  description: text({ emptyIsText: true, doc: "A note for yourself, up to 500 characters." }),
 };
 export const newWebhookFields = { ...webhookFields, url: needed(webhookFields.url) };
 export type WebhookInput = EventFilterInput & InputOf<typeof webhookFields>;

@@ -36,21 +36,24 @@ export interface Delivery {
 /** All members but `tries`, the tries so far, oldest first. */
 export const deliveryMembers: MembersOf<Delivery> = {
   id: { kind: "id", doc: "The id of the delivery." },
-  eventId: { kind: "id", doc: "The id of the event, the `webhook-id` of the message; all tries and replays have it." },
+  eventId: {
+    kind: "id",
+    doc: "The id of the event, sent as the header `webhook-id`. All attempts and replays have the same id.",
+  },
   type: { kind: "text", doc: "The type of the event, such as `nft.transfer`." },
   sequence: {
     kind: "text",
     nullable: true,
-    doc: "The place of the event in the order of all events, decimal; null for one that is not in it, such as a test.",
+    doc: "The sequence number of the event among all events, decimal. Null for an event outside the sequence, such as a test.",
   },
   state: {
     kind: "text",
     words: ["pending", "delivered", "dead"],
-    doc: "The state of the delivery: `pending` (it waits for its next try), `delivered` (it was answered with 200 to 299) or `dead` (it was given up).",
+    doc: "The state of the delivery: `pending` (waiting for its next attempt), `delivered` (answered with 200 to 299) or `dead` (given up).",
   },
-  attempts: { kind: "integer", doc: "How many tries were made." },
-  nextAt: { kind: "date", nullable: true, doc: "When the next try is due; null unless it is pending." },
-  createdAt: { kind: "date", doc: "When the delivery was made." },
+  attempts: { kind: "integer", doc: "The number of attempts since the delivery was created or last replayed." },
+  nextAt: { kind: "date", nullable: true, doc: "When the next attempt is due. Null unless the delivery is pending." },
+  createdAt: { kind: "date", doc: "When the delivery was created." },
 };
 
 const pageSize = 50;
@@ -89,13 +92,13 @@ export async function listDeliveries(
 export const replayFields = {
   eventId: id({ v0: ["eventId"], doc: "The id of one event, `evt_…`." }),
   since: date({ doc: "Events from this time on." }),
-  until: date({ doc: "Events before this time; only with `since`." }),
+  until: date({ doc: "Events before this time. Requires `since`." }),
   fromBlock: uint({
     v0: ["fromBlock"],
-    doc: "Transfers from this block on, of every chain of the endpoint; only with `toBlock`.",
+    doc: "Transfers from this block on, of every chain of the endpoint. Requires `toBlock`.",
   }),
-  toBlock: uint({ v0: ["toBlock"], doc: "Transfers up to this block, itself included; only with `fromBlock`." }),
-  failed: flag({ doc: "True: all deliveries that were given up (dead); the other members do not count then." }),
+  toBlock: uint({ v0: ["toBlock"], doc: "Transfers up to and including this block. Requires `fromBlock`." }),
+  failed: flag({ doc: "True replays all deliveries that were given up (dead); the other members are then ignored." }),
 };
 
 /** Input of `sendTestEvent`. */

@@ -62,16 +62,16 @@ export interface DeliveryTry {
 }
 
 export const tryMembers: MembersOf<DeliveryTry> = {
-  attempt: { kind: "integer", doc: "The number of the try to send this message, from 1." },
-  at: { kind: "date", doc: "When the try was made." },
-  status: { kind: "integer", nullable: true, doc: "The HTTP status of the answer; null where there was none." },
+  attempt: { kind: "integer", doc: "The number of the attempt to deliver this message, from 1." },
+  at: { kind: "date", doc: "When the attempt was made." },
+  status: { kind: "integer", nullable: true, doc: "The HTTP status of the answer. Null if there was no answer." },
   fault: {
     kind: "text",
     nullable: true,
-    doc: "A code for what went wrong where it is not the status, such as `no_challenge` (the answer did not repeat the challenge); null otherwise.",
+    doc: "A code for a failure that the status does not show, such as `no_challenge` (the answer did not repeat the challenge). Null otherwise.",
   },
-  milliseconds: { kind: "integer", doc: "How long the try took, in milliseconds." },
-  answer: { kind: "text", nullable: true, doc: "The first kilobyte of the answer; null where there was none." },
+  milliseconds: { kind: "integer", doc: "How long the attempt took, in milliseconds." },
+  answer: { kind: "text", nullable: true, doc: "The first kilobyte of the answer. Null if there was no answer." },
 };
 
 /** Reads a try as PostgreSQL stores it. */
@@ -94,47 +94,51 @@ export type Webhook = ReturnType<typeof toWebhook>;
 /** All members but `verificationTry`, the last challenge that was sent. */
 export const webhookMembers: MembersOf<Webhook> = {
   id: { kind: "id", doc: "The id of the endpoint: `wh_` and 32 hex digits." },
-  url: { kind: "text", doc: "The URL that messages are posted to." },
-  description: { kind: "text", doc: "A note of yours; empty where there is none." },
-  types: { kind: "texts", doc: "Types of events that it gets, or beginnings of their names; empty: all." },
-  chains: { kind: "texts", doc: "Names of chains whose events it gets; empty: all." },
-  contracts: { kind: "texts", doc: "Addresses of contracts whose events it gets; empty: all." },
-  accounts: { kind: "texts", doc: "Addresses of accounts whose transfers it gets; empty: all." },
-  tokenIds: { kind: "texts", doc: "Token ids, decimal, whose events it gets; empty: all." },
+  url: { kind: "text", doc: "The URL that messages are sent to, by POST." },
+  description: { kind: "text", doc: "Your note about the endpoint; may be empty." },
+  types: { kind: "texts", doc: "The event types that the endpoint receives, or prefixes of them. Empty for all." },
+  chains: { kind: "texts", doc: "The chains whose events the endpoint receives, by name. Empty for all." },
+  contracts: { kind: "texts", doc: "The contracts whose events the endpoint receives, by address. Empty for all." },
+  accounts: { kind: "texts", doc: "The accounts whose transfers the endpoint receives, by address. Empty for all." },
+  tokenIds: { kind: "texts", doc: "The token ids whose events the endpoint receives, decimal. Empty for all." },
   finality: {
     kind: "text",
     words: finalities,
-    doc: "When a transfer is sent: `latest` (at once, with a retraction where the chain takes it back), `safe` or `finalized` (when its block is).",
+    doc: "When a transfer is sent: `latest` (at once, and retracted if a reorganisation removes it), `safe` or `finalized` (once its block is).",
   },
   state: {
     kind: "text",
     words: ["enabled", "unverified", "paused", "disabled"],
-    doc: "The state of the endpoint: `enabled`, `paused`, `disabled`, or `unverified` (it has not answered its challenge yet, and is sent nothing else).",
+    doc: "The state of the endpoint: `enabled`, `paused`, `disabled`, or `unverified` (it has not answered its challenge, and receives nothing else until it does).",
   },
   disabledReason: {
     kind: "text",
     nullable: true,
-    doc: "Why it was disabled: `gone` (it answered 410) or `failing` (no success for five days); null while it is not.",
+    doc: "Why the endpoint was disabled: `gone` (it answered 410) or `failing` (no success for five days). Null unless it is disabled.",
   },
-  disabledAt: { kind: "date", nullable: true, doc: "When it was disabled last; null: never." },
+  disabledAt: { kind: "date", nullable: true, doc: "When the endpoint was last disabled. Null if it never was." },
   waiting: {
     kind: "text",
     nullable: true,
-    doc: "Why messages wait although it is enabled: `failed` (1,000 failed messages wait), `tries` (the plan's messages of the day are used), `rate` (its host gets no more in a second), `storage` (the service's disk is nearly full) or `verification` (it has not answered its challenge); null otherwise.",
+    doc: "Why messages wait although the endpoint is enabled: `failed` (1,000 failed messages wait), `tries` (the plan's messages of the day are used up), `rate` (the service's rate limit for its host is reached), `storage` (the service's disk is nearly full) or `verification` (it has not answered its challenge). Null otherwise.",
   },
   verifiedAt: {
     kind: "date",
     nullable: true,
-    doc: "When it answered its challenge; null: not yet, and it is sent nothing else until then.",
+    doc: "When the endpoint answered its challenge. Null if it has not; until then it receives nothing else.",
   },
   verificationAt: {
     kind: "date",
     nullable: true,
-    doc: "When the next challenge is sent; null: none is, until you ask to verify it.",
+    doc: "When the next challenge is sent. Null if none is scheduled; you can request one.",
   },
-  failingSince: { kind: "date", nullable: true, doc: "When its messages began to fail; null: the last one did not." },
+  failingSince: {
+    kind: "date",
+    nullable: true,
+    doc: "When messages to the endpoint began to fail. Null if the last one did not fail.",
+  },
   publicKey: { kind: "text", doc: "The public key of the `v1a` (ed25519) signatures, `whpk_…`." },
-  createdAt: { kind: "date", doc: "When the endpoint was made." },
+  createdAt: { kind: "date", doc: "When the endpoint was created." },
 };
 
 /** An endpoint in the form that its account gets. */

@@ -30,7 +30,7 @@ const overlapBounds = { seconds: 86_400, most: 7 * 86_400 };
 export const rotateFields = {
   overlapSeconds: int({
     ...{ v0: ["overlapSeconds"], max: overlapBounds.most, default: overlapBounds.seconds },
-    doc: "How long the old secret still signs, in seconds: 0 to 604800; a day by default.",
+    doc: "How long messages are also signed with the old secret, in seconds: 0 to 604800 (7 days), one day by default.",
   }),
 } as const;
 

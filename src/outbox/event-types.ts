@@ -12,31 +12,37 @@ interface EventFamily {
  * (schema/migrations/0320_events.sql).
  */
 export const eventFamilies: Readonly<Record<string, EventFamily>> = {
-  "nft.transfer": { audience: "everybody", description: "A token was minted, moved or burned." },
+  "nft.transfer": { audience: "everybody", description: "A token was minted, transferred or burned." },
   "nft.transfer.retracted": {
     audience: "everybody",
-    description: "A movement that was told before is not on the chain any more; `retracts` is its id.",
+    description: "A transfer that was sent before is no longer on the chain; `retracts` is the id of its event.",
   },
-  "chain.finalized": { audience: "everybody", description: "All movements of these blocks are final." },
-  "metadata.updated": { audience: "everybody", description: "The document of a token was read and has changed." },
-  "metadata.failed": { audience: "everybody", description: "The document of a token could not be read." },
-  deployment: { audience: "account", description: "A deployment came to another state: `deployment.confirmed`." },
-  update: { audience: "account", description: "An update of a collection came to another state." },
-  contract: { audience: "account", description: "A deployment of a product contract came to another state." },
-  contract_update: { audience: "account", description: "A change of a product contract came to another state." },
-  mint: { audience: "account", description: "A mint request came to another state." },
-  token_update: { audience: "account", description: "A change of a token's URI came to another state." },
-  burn: { audience: "account", description: "A burn came to another state." },
-  transfer: { audience: "account", description: "A transfer that was asked for came to another state." },
-  "webhook.test": { audience: "account", description: "Sent to one endpoint when its owner asks for it." },
+  "chain.finalized": { audience: "everybody", description: "All transfers in these blocks are final." },
+  "metadata.updated": { audience: "everybody", description: "The metadata of a token was read and has changed." },
+  "metadata.failed": { audience: "everybody", description: "The metadata of a token could not be read." },
+  deployment: { audience: "account", description: "A deployment changed its state, as in `deployment.confirmed`." },
+  update: { audience: "account", description: "An update of a collection changed its state." },
+  contract: { audience: "account", description: "A deployment of a product contract changed its state." },
+  contract_update: { audience: "account", description: "A change of a product contract changed its state." },
+  mint: { audience: "account", description: "A mint request changed its state." },
+  token_update: { audience: "account", description: "A change of a token's URI changed its state." },
+  burn: { audience: "account", description: "A burn changed its state." },
+  transfer: { audience: "account", description: "A requested transfer changed its state." },
+  "webhook.test": { audience: "account", description: "Sent to one endpoint when its owner requests it." },
   "webhook.verification": {
     audience: "account",
     description:
-      "Sent to an endpoint that is new or has another URL: it wants messages if it answers with `challenge`.",
+      "Sent to an endpoint that is new or has a new URL. To receive messages, the endpoint answers with `challenge`.",
   },
-  "wallet.low_balance": { audience: "operator", description: "A relayer's wallet has too little to go on." },
+  "wallet.low_balance": {
+    audience: "operator",
+    description: "The balance of a relayer's wallet is too low to continue.",
+  },
   "wallet.halted": { audience: "operator", description: "A relayer's wallet was stopped; see the runbooks." },
-  "index.stalled": { audience: "operator", description: "The index of a chain stood still and was started again." },
+  "index.stalled": {
+    audience: "operator",
+    description: "The index of a chain stopped making progress and was restarted.",
+  },
 };
 
 /** Beginnings of the names of the operator's events. */

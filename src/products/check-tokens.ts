@@ -43,14 +43,14 @@ export function pinnedMetadata(services: Services, caller: Caller, metadata: Met
 }
 
 const idDoc = "The id of the token in its contract, 0 to 2^256 - 1.";
-const v0IdDoc = "The id of the token, 0 to 2^256 - 1, as a text or a number; send large ones as text.";
+const v0IdDoc = "The id of the token, 0 to 2^256 - 1, as a string or a number. Send large ids as strings.";
 const receiver = "in any letter case, not the zero address";
 /** The id of a token that exists. */
 const existing = tokenId({ required: true, doc: idDoc, v0Doc: v0IdDoc });
 const units = quantity({
   required: "v0",
-  doc: "How many units, of an ERC-1155 contract; 1 by default.",
-  v0Doc: "How many units of the token, 1 or more, as a text or a number.",
+  doc: "The number of units, for an ERC-1155 contract; 1 by default.",
+  v0Doc: "The number of units of the token, at least 1, as a string or a number.",
 });
 
 /** The members of a token to mint. */
@@ -58,17 +58,18 @@ export const mintFields = {
   to: address({
     required: true,
     v0: ["mint_to_address"],
-    doc: `The account that gets the token, ${receiver}.`,
+    doc: `The account that receives the token, ${receiver}.`,
   }),
   uri: text({
     required: "v0",
     v0: ["metadata_uri"],
-    doc: "The URI of the metadata document, such as ipfs://…, up to 2,048 bytes; send it or `metadata`.",
-    v0Doc: "The URI of the token's metadata, 2,048 bytes at most; `ipfs://` and a CID takes the least gas.",
+    doc: "The URI of the metadata document, such as ipfs://…, up to 2,048 bytes. Send either this or `metadata`.",
+    v0Doc: "The URI of the token's metadata, up to 2,048 bytes. `ipfs://` with a CID takes the least gas.",
   }),
   tokenId: tokenId({
-    doc: "The id of the token; when absent, one is drawn and belongs to the request from then on.",
-    v0Doc: "The id of the token, 0 to 2^256 - 1, as a text or a number; without it a random one of 128 bits is drawn.",
+    doc: "The id of the token. If omitted, one is generated and reserved for the request.",
+    v0Doc:
+      "The id of the token, 0 to 2^256 - 1, as a string or a number. If omitted, a random 128-bit id is generated.",
   }),
   quantity: units,
 };
@@ -80,8 +81,8 @@ export const transferFields = {
   to: address({
     required: "v0",
     v0: ["transfer_to_address"],
-    doc: `The account that gets the token, ${receiver}; needed for a transfer, and ignored for a burn.`,
-    v0Doc: `The account that gets the token, ${receiver}.`,
+    doc: `The account that receives the token, ${receiver}. Required for a transfer, ignored for a burn.`,
+    v0Doc: `The account that receives the token, ${receiver}.`,
   }),
 };
 
@@ -90,9 +91,9 @@ export const tokenUpdateFields = {
   tokenId: existing,
   uri: text({
     v0: ["metadata_uri"],
-    doc: "The new metadata URI, such as ipfs://…, up to 2,048 bytes; absent: it stays, and `freeze` is needed.",
+    doc: "The new metadata URI, such as ipfs://…, up to 2,048 bytes. If omitted, it does not change and `freeze` is required.",
   }),
-  freeze: flag({ v0: ["freeze_metadata"], doc: "True freezes the metadata URI for good." }),
+  freeze: flag({ v0: ["freeze_metadata"], doc: "True permanently freezes the metadata URI." }),
 };
 
 export const mostTokens = 50;

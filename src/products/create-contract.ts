@@ -29,8 +29,8 @@ import { encodeDeployProduct } from "./product-calls.ts";
 
 /** The token standards of contracts. */
 export const standards: Record<ProductType, string> = {
-  erc721: "Each token is one of its kind and has one owner (ERC-721).",
-  erc1155: "A token id may have many units and many holders (ERC-1155).",
+  erc721: "Each token is unique and has one owner (ERC-721).",
+  erc1155: "A token id can have many units and many holders (ERC-1155).",
 };
 
 /** What accounts other than the owner and the service may be allowed to do in a contract. */
@@ -38,39 +38,39 @@ export const roleWords: Record<RoleWord, string> = {
   mint: "Mint tokens to any account.",
   update_contract: "Change the settings of the contract, such as base URI and royalties.",
   update_token: "Change or freeze the metadata URI of a token.",
-  burn: "Burn tokens that the contract's owner holds.",
-  transfer: "Transfer tokens that the contract's owner holds.",
+  burn: "Burn tokens owned by the contract's owner.",
+  transfer: "Transfer tokens owned by the contract's owner.",
 };
 
 const mostRoles = 20;
 export const roleFields = {
-  role: word(roleWords, { required: true, doc: "The role; each may come once in a request." }),
+  role: word(roleWords, { required: true, doc: "The role. Each role can occur once per request." }),
   addresses: addresses({
     required: "graphql",
-    doc: "The accounts that get it; 100 for all roles of the contract at most.",
+    doc: "The accounts that receive the role. All roles of the contract can have 100 accounts in total.",
   }),
-  freeze: flag({ doc: "Whether the list never changes again; false by default." }),
+  freeze: flag({ doc: "Whether to permanently freeze the role's list; false by default." }),
 };
-const roles = items(roleFields, mostRoles, { doc: "Accounts that get roles in the contract; none by default." });
+const roles = items(roleFields, mostRoles, { doc: "Accounts that receive roles in the contract; none by default." });
 
 /** The members of a request for a new contract. */
 export const contractFields = {
   chain,
-  name: text({ required: true, doc: "The name of the contract, not empty; it cannot be changed later." }),
-  symbol: text({ required: true, doc: "The symbol of the contract, such as TIX; it cannot be changed later." }),
+  name: text({ required: true, doc: "The name of the contract, not empty. It cannot be changed later." }),
+  symbol: text({ required: true, doc: "The symbol of the contract, such as TIX. It cannot be changed later." }),
   ownerAddress: address({
     required: true,
     graphql: "owner",
-    doc: "The wallet that will own the contract and may do everything in it.",
+    doc: "The wallet that will own the contract and have all rights in it.",
   }),
   type: word(standards, {
     graphql: "standard",
     default: "erc721",
     doc: "The token standard of the contract.",
   }),
-  metadataUpdatable: flag({ default: false, doc: "Whether metadata URIs of its tokens can be changed later." }),
+  metadataUpdatable: flag({ default: false, doc: "Whether the metadata URIs of tokens can be changed later." }),
   baseUri: text({
-    doc: "A text that the contract puts before the URI of each token, such as ipfs://; empty by default, 2,048 bytes at most.",
+    doc: "A prefix that the contract puts before the URI of each token, such as ipfs://; empty by default, up to 2,048 bytes.",
   }),
   royaltiesBps: royalties({ default: 0 }),
   royaltiesAddress: royaltiesReceiver,
@@ -81,18 +81,21 @@ type CreateContractInput = InputOf<typeof contractFields>;
 
 /** The members of a change of a contract, which only /v0 has. */
 export const contractChangeFields = {
-  freezeMetadata: flag({ doc: "`true` freezes the metadata of all tokens for good; `false` changes nothing." }),
+  freezeMetadata: flag({ doc: "`true` permanently freezes the metadata of all tokens; `false` changes nothing." }),
   chain,
   contract,
   baseUri: { ...contractFields.baseUri, emptyIsText: true },
   royaltiesBps: royalties({}),
-  royaltiesAddress: address({ v0: ["royalties_address", "royalty_address"], doc: "The address that gets royalties." }),
+  royaltiesAddress: address({
+    v0: ["royalties_address", "royalty_address"],
+    doc: "The address that receives royalties.",
+  }),
   roles: items(roleFields, mostRoles, {
-    doc: "Lists of roles, 20 at most; each replaces the list of its role, and others stay.",
+    doc: "Lists of roles, up to 20. Each replaces the list of its role; other roles do not change.",
   }),
   exit: flag({
     v0: ["exit_nftport"],
-    doc: "`true`: the service gives up its rights in the contract, for good.",
+    doc: "`true` permanently gives up the service's rights in the contract.",
   }),
   idempotencyKey,
 };

@@ -18,14 +18,14 @@ import { isMinted } from "./read-token.ts";
 export const easyFields = {
   chain,
   name: text({ required: true, doc: "The name of the token, not empty." }),
-  description: text({ required: true, emptyIsText: true, doc: "The description of the token; it may be empty." }),
+  description: text({ required: true, emptyIsText: true, doc: "The description of the token; may be empty." }),
   to: mintFields.to,
 };
 
 /** The same with a link to the file. */
 export const easyUrlFields = {
   ...easyFields,
-  fileUrl: text({ required: true, doc: "The link of the file; it becomes `image` of the metadata." }),
+  fileUrl: text({ required: true, doc: "The URL of the file. It becomes `image` of the metadata." }),
 };
 type EasyMintInput = InputOf<typeof easyUrlFields> & { idempotencyKey?: string | undefined };
 

@@ -136,21 +136,21 @@ export const contract = address({
 /** The client's idempotency key of a request; a header in /v0. */
 export const idempotencyKey = text({
   only: "graphql",
-  doc: "Your own key for this request, 1 to 200 ASCII characters. Requests with one key are one request, for ever; without a key, equal requests within minutes are one.",
+  doc: "An idempotency key of your choice, 1 to 200 ASCII characters. Requests with the same key are one request, at any time. Without a key, identical requests within ten minutes are one request.",
 });
 
 /** The royalty share of a contract. */
 export function royalties<const O extends Pick<Options, "default">>(options: O) {
   return basisPoints({
     v0: ["royalties_share", "royalty_share"],
-    doc: "The royalty share in basis points, 0 to 10000: 500 is 5 %.",
+    doc: "The royalty in basis points, 0 to 10000: 500 is 5 %.",
     ...options,
   });
 }
 
 export const royaltiesReceiver = address({
   v0: ["royalties_address", "royalty_address"],
-  doc: "The address that gets royalties; the owner by default.",
+  doc: "The address that receives royalties; the owner by default.",
 });
 
 /** The same member, required. */

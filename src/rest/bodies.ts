@@ -134,7 +134,7 @@ export function bodyMembers(fields: Fields): Members {
     const needed = isNeeded("v0", field);
     // Either name is accepted, which `required` of a schema cannot express.
     const either = needed && older.length > 0 ? " Required, under this name or its older spelling." : "";
-    const format = field.kind === "date" ? " In ISO 8601, UTC where it has no offset." : "";
+    const format = field.kind === "date" ? " In ISO 8601, UTC if it has no offset." : "";
     const described = schemaOf(field).describe(`${docIn("v0", fields, field)}${format}${either}`);
     const absent = needed && !either ? described : described.optional();
     const member = field.default === undefined ? absent : described.default(field.default);

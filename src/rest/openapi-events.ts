@@ -10,19 +10,19 @@ import { anyFailure, integer, type Json, membersOf, operation, path, query, text
 const attempt = z.object(membersOf(tryMembers));
 const webhook = z.object({
   ...membersOf(webhookMembers),
-  verificationTry: attempt.nullable().describe("The last challenge that was sent to it; null: none was."),
+  verificationTry: attempt.nullable().describe("The last attempt to send the challenge; null if there was none."),
 });
 const webhookAnswer = webhook.describe("The endpoint.");
-const secret = text.describe("Secret, `whsec_…`, that verifies `v1` signatures; it is shown in this answer only.");
+const secret = text.describe("Secret, `whsec_…`, that verifies `v1` signatures. It is shown only in this answer.");
 const deliveryState = z.enum(["pending", "delivered", "dead"]);
 const delivery = z.object({
   ...membersOf(deliveryMembers),
-  tries: z.array(attempt).describe("The tries, oldest first."),
+  tries: z.array(attempt).describe("The delivery attempts, oldest first."),
 });
 const body = (fields: Fields) => z.object(bodyMembers(fields));
 const id = path("id", z.string().regex(/^wh_[0-9a-f]{32}$/), "Id of the endpoint: `wh_` and 32 hex digits.");
 const repeated = (name: string, description: string): Json => ({
-  ...query(name, z.array(text), `${description}: repeat the parameter, or separate them by commas.`),
+  ...query(name, z.array(text), `${description}. Repeat the parameter, or separate the values with commas.`),
   ...{ style: "form", explode: true },
 });
 
@@ -32,23 +32,23 @@ export function eventPaths(): Json {
   return {
     "/v1/events": {
       get: {
-        summary: "A stream of events (text/event-stream); the id of each is a place to resume from",
+        summary: "Stream events (text/event-stream), resumable from the id of any event",
         parameters: [
-          repeated("types", "Types of events, or beginnings of their names"),
+          repeated("types", "Event types, or prefixes of them"),
           repeated("chain", "Names of chains"),
           repeated("contract", "Addresses of contracts"),
-          repeated("account", "Addresses that send or receive"),
+          repeated("account", "Addresses of senders or recipients of transfers"),
           repeated("tokenId", "Token ids, decimal numbers"),
           ...queryParameters({ finality: { ...filterFields.finality, default: "latest" } }),
           query(
             "after",
             text,
-            "Id of the last event that you have: the stream goes on after it; the header `Last-Event-ID` does the same and wins.",
+            "Id of the last event you have; the stream resumes after it. The header `Last-Event-ID` does the same and takes precedence.",
           ),
         ],
         responses: {
           "200": {
-            description: "Events until you leave",
+            description: "Events until the client disconnects",
             content: { "text/event-stream": { schema: { type: "string" } } },
           },
           default: anyFailure(),
@@ -56,11 +56,11 @@ export function eventPaths(): Json {
       },
     },
     "/v1/webhooks": {
-      get: operation("Endpoints of the account", [], {
+      get: operation("List the endpoints", [], {
         webhooks: z.array(webhook).describe("Endpoints, oldest first."),
       }),
       post: operation(
-        "Make an endpoint; needs the scope admin",
+        "Create an endpoint; requires the scope admin",
         [],
         { webhook: webhookAnswer, secret },
         ["plan_limit_exceeded"],
@@ -68,22 +68,22 @@ export function eventPaths(): Json {
       ),
     },
     "/v1/webhooks/{id}": {
-      get: one("One endpoint"),
+      get: one("Get an endpoint"),
       patch: operation(
-        "Change what is given; a list replaces a list",
+        "Change the given settings; a list replaces a list",
         [id],
         { webhook: webhookAnswer },
         ["not_found", "plan_limit_exceeded"],
         body({ ...webhookFields, ...filterFields }),
       ),
-      delete: one("Delete it with what waits for it"),
+      delete: one("Delete an endpoint and its waiting messages"),
     },
-    "/v1/webhooks/{id}/pause": { post: one("Stop sending; events wait") },
-    "/v1/webhooks/{id}/resume": { post: one("Go on sending, also after it was disabled") },
-    "/v1/webhooks/{id}/verify": { post: one("Ask it anew whether it wants messages, by a challenge") },
+    "/v1/webhooks/{id}/pause": { post: one("Pause an endpoint; its events wait") },
+    "/v1/webhooks/{id}/resume": { post: one("Resume a paused or disabled endpoint") },
+    "/v1/webhooks/{id}/verify": { post: one("Send the challenge again") },
     "/v1/webhooks/{id}/rotate": {
       post: operation(
-        "A new secret; both are valid for a while",
+        "Create a new secret; both are valid for a while",
         [id],
         { webhook: webhookAnswer, secret },
         ["not_found"],
@@ -92,30 +92,30 @@ export function eventPaths(): Json {
     },
     "/v1/webhooks/{id}/test": {
       post: operation(
-        "Send an invented event, with test: true",
+        "Send a test event, with test: true",
         [id],
-        { eventId: text.describe("Id of the invented event.") },
+        { eventId: text.describe("Id of the test event.") },
         ["not_found", "webhook_unverified"],
         body(testFields),
       ),
     },
     "/v1/webhooks/{id}/deliveries": {
       get: operation(
-        "The newest 50 deliveries with their tries",
+        "List the newest 50 deliveries with their attempts",
         [
           id,
           query("state", deliveryState, "Only deliveries in this state."),
-          query("before", text, "Id of the last delivery of the previous page: the list goes on after it."),
+          query("before", text, "Id of the last delivery of the previous page, to get older ones."),
         ],
-        { deliveries: z.array(delivery).describe("Deliveries, newest first; 50 at most.") },
+        { deliveries: z.array(delivery).describe("Deliveries, newest first; up to 50.") },
         ["not_found"],
       ),
     },
     "/v1/webhooks/{id}/replay": {
       post: operation(
-        "Send events again, with their ids",
+        "Send events again, with the same ids",
         [id],
-        { replayed: integer.describe("How many events are sent again; those that wait already are not counted.") },
+        { replayed: integer.describe("Number of events that are sent again, without those that already wait.") },
         ["not_found", "webhook_unverified"],
         body(replayFields),
       ),

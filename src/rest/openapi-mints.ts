@@ -28,8 +28,8 @@ const failures = ["not_found", "plan_limit_exceeded", "service_unavailable"] as 
 const placeAnswer = { chain: chainAnswer, contract_address: contractAnswers.address };
 const transaction = { ...placeAnswer, ...sent };
 const mintedAnswer = {
-  metadata_uri: text.describe("URI of the token's metadata, as it was sent."),
-  mint_to_address: address.describe("Receiver of the token, as it was sent."),
+  metadata_uri: text.describe("URI of the token's metadata, as sent."),
+  mint_to_address: address.describe("Recipient of the token, as sent."),
 };
 const kind = z.enum(["erc721", "erc1155"]).describe("Token standard of the contract.");
 
@@ -40,23 +40,26 @@ export function mintPaths(): Json {
     "/v0/mints/customizable": {
       post: change("Mint a token to any recipient, exactly once", tokenRequests.mint, mintedAnswer),
       put: change("Change or freeze the metadata URI of a token", tokenRequests.update),
-      delete: change("Burn a token that the contract's owner holds", tokenRequests.burn),
+      delete: change("Burn a token owned by the contract's owner", tokenRequests.burn),
     },
     "/v0/mints/customizable/batch": {
       post: change("Mint tokens of an ERC-1155 contract in one transaction", tokenRequests.mintBatch, {
-        tokens: z.array(anyObject).describe("The tokens, as they were sent."),
+        tokens: z.array(anyObject).describe("The tokens, as sent."),
       }),
-      delete: change("Burn tokens that the contract's owner holds", tokenRequests.burnBatch),
+      delete: change("Burn tokens owned by the contract's owner", tokenRequests.burnBatch),
     },
     "/v0/mints/transfers": {
-      post: change("Transfer a token that the contract's owner holds", tokenRequests.transfer),
+      post: change("Transfer a token owned by the contract's owner", tokenRequests.transfer),
     },
     "/v0/mints/transfers/batch": {
-      post: change("Transfer tokens of an ERC-1155 contract that its owner holds", tokenRequests.transferBatch),
+      post: change(
+        "Transfer tokens of an ERC-1155 contract owned by the contract's owner",
+        tokenRequests.transferBatch,
+      ),
     },
     "/v0/mints/easy/urls": {
       post: operation(
-        "Mint a file by its link in the service's own contract",
+        "Mint a token from a file URL in the service's own contract",
         [],
         easyAnswer(),
         ["plan_limit_exceeded", "service_unavailable", "storage_full"],
@@ -65,43 +68,43 @@ export function mintPaths(): Json {
     },
     "/v0/mints/easy/files": { post: easyFile() },
     "/v0/mints/{transaction_hash}": {
-      get: ofTransaction("The token that a transaction minted", {
+      get: ofTransaction("Find the token that a transaction minted", {
         ...placeAnswer,
-        token_id: text.describe("Id of the token, a decimal number as text."),
+        token_id: text.describe("Id of the token, a decimal number as a string."),
       }),
     },
     "/v0/mints/batch/{transaction_hash}": {
-      get: ofTransaction("The tokens that a transaction minted", {
+      get: ofTransaction("Find the tokens that a transaction minted", {
         ...placeAnswer,
-        token_ids: z.array(text).describe("Ids of the tokens, decimal numbers as text."),
+        token_ids: z.array(text).describe("Ids of the tokens, decimal numbers as strings."),
       }),
     },
     "/v0/me/mints": {
       get: operation(
-        "What the account has minted, newest first",
+        "List the account's mints, newest first",
         [
-          query("chain", text, "Name of the chain; without it the mints on all chains are listed."),
+          query("chain", text, "Name of the chain. If omitted, mints on all chains are listed."),
           pageNumberQuery,
           pageSizeQuery,
         ],
         {
-          total: integer.describe("Tokens on all pages."),
+          total: integer.describe("Number of tokens on all pages."),
           minted_nfts: z.array(mintedNft()).describe("Tokens, newest mint first."),
         },
       ),
     },
     "/v0/me/contracts": {
-      get: operation("Product contracts of the account, newest first", [], {
-        contracts: z.array(ownContract()).describe("Confirmed product contracts, newest first; 1,000 at most."),
+      get: operation("List the account's product contracts, newest first", [], {
+        contracts: z.array(ownContract()).describe("Confirmed product contracts, newest first; up to 1,000."),
       }),
     },
     "/v0/reports/{report_type}": {
       get: operation(
-        "How well the URIs behind tokens can be read",
-        [path("report_type", z.enum(["uris"]), "Which report: `uris` is the only one.")],
+        "Count which token URIs can be read",
+        [path("report_type", z.enum(["uris"]), "The report; only `uris` exists.")],
         {
           report: anyObject.describe(
-            "`metadata_uri_stats`, `image_uri_stats` and `animation_uri_stats`: for each kind of storage, such as `ipfs_cid` or `http_centralized`, how many URIs could and could not be read.",
+            "`metadata_uri_stats`, `image_uri_stats` and `animation_uri_stats`: for each type of storage, such as `ipfs_cid` or `http_centralized`, the number of URIs that could and could not be read.",
           ),
         },
       ),
@@ -122,7 +125,7 @@ function ofTransaction(summary: string, members: Members): Json {
 
 function createContract(): Json {
   return operation(
-    "Deploy a contract in which the service mints for its account",
+    "Deploy a contract in which the service mints for the account",
     [],
     {
       chain: chainAnswer,
@@ -144,7 +147,7 @@ function updateContract(): Json {
     {
       chain: chainAnswer,
       ...sent,
-      freeze_metadata: z.boolean().nullable().describe("As it was sent; null when it was not."),
+      freeze_metadata: z.boolean().nullable().describe("As sent; null if it was omitted."),
     },
     [...failures, "metadata_frozen"],
     z.object(bodyMembers(contractChangeFields)),
@@ -161,51 +164,51 @@ function easyAnswer(): Members {
 }
 
 function easyFile(): Json {
-  const made = operation("Mint a file in the service's own contract", queryParameters(easyFields), easyAnswer(), [
-    "plan_limit_exceeded",
-    "service_unavailable",
-    "storage_full",
-    "file_too_large",
-  ]);
+  const made = operation(
+    "Mint a token from a file in the service's own contract",
+    queryParameters(easyFields),
+    easyAnswer(),
+    ["plan_limit_exceeded", "service_unavailable", "storage_full", "file_too_large"],
+  );
   const file = text.meta({
     contentMediaType: "application/octet-stream",
-    description: "The file, 20 MiB at most unless the operator set another limit.",
+    description: "The file, up to 20 MiB unless the operator set another limit.",
   });
   const schema = jsonSchemaOf(z.object({ file }));
   return { ...made, requestBody: { required: true, content: { "multipart/form-data": { schema } } } };
 }
 
 function mintedNft(): z.ZodType {
-  const moved = "Tokens of this id that later requests burned or transferred";
+  const moved = "Units of this token that later requests burned or transferred";
   return z.object({
     chain: text.describe("Name of the chain."),
     ...sent,
     contract_name: nullableText.describe("Name of the contract; null while no node of the chain answers."),
     contract_address: contractAnswers.address,
     type: kind,
-    token_id: text.describe("Id of the token, a decimal number as text."),
+    token_id: text.describe("Id of the token, a decimal number as a string."),
     mint_to_address: mintedAnswer.mint_to_address,
-    metadata_uri: nullableText.describe("URI that the token was minted with; null when there was none."),
-    quantity: integer.describe("How many were minted; 1 for ERC-721."),
+    metadata_uri: nullableText.describe("URI with which the token was minted; null if there was none."),
+    quantity: integer.describe("Number of units minted; 1 for ERC-721."),
     num_burned_or_transferred: integer.describe(`${moved}.`),
-    burned_transferred_amount: integer.describe(`${moved}; the same number.`),
-    metadata_frozen: z.boolean().describe("`true` when a request froze the token's URI."),
-    mint_date: text.describe("When the mint was requested: UTC without an offset, to microseconds."),
+    burned_transferred_amount: integer.describe(`${moved}; the same value.`),
+    metadata_frozen: z.boolean().describe("`true` if a request froze the token's URI."),
+    mint_date: text.describe("When the mint was requested, in UTC without an offset, to microseconds."),
   });
 }
 
 function ownContract(): z.ZodType {
   return z.object({
     ...ownMembers,
-    tokens_burnable: z.boolean().describe("`true` when tokens can be burned."),
-    tokens_transferable: z.boolean().describe("`true` when tokens can be transferred."),
+    tokens_burnable: z.boolean().describe("`true` if tokens can be burned."),
+    tokens_transferable: z.boolean().describe("`true` if tokens can be transferred."),
     type: kind,
     royalties_share: contractAnswers.royalties,
     royalties_address: contractAnswers.royaltiesAddress,
     roles: z
       .array(z.object(bodyMembers(contractFields.roles.item ?? {})))
       .nullable()
-      .describe("Lists of roles that were given by requests; null: none."),
-    exited_nftport: z.boolean().describe("`true` when the service has given up its rights in the contract."),
+      .describe("Roles that were given by requests; null if there are none."),
+    exited_nftport: z.boolean().describe("`true` if the service has given up its rights in the contract."),
   });
 }

@@ -46,24 +46,24 @@ export function membersOf<T>(members: MembersOf<T>, nameOf = (name: string) => n
 /** An object with any members. */
 export const anyObject = z.looseObject({});
 /** Describes an input that is a date. */
-export const dateFormat = "in ISO 8601, UTC where it has no offset";
+export const dateFormat = "in ISO 8601, UTC if it has no offset";
 
 const chainNames = "`ethereum`, `polygon`, `goerli` (also `rinkeby`), or another chain of this installation";
 /** Members of many bodies. */
-export const chainAnswer = text.describe("Name of the chain, as the request spelled it.");
+export const chainAnswer = text.describe("Name of the chain, as spelled in the request.");
 export const transactionHash = hash.describe("Hash of the transaction: `0x` and 64 hex digits.");
-export const transactionUrl = text.describe("Page of the transaction in the chain's block explorer.");
+export const transactionUrl = text.describe("URL of the transaction in the chain's block explorer.");
 export const continuation = nullableText.describe(
-  "Where the next page begins: send it as the parameter `continuation`; null on the last page.",
+  "Cursor of the next page: send it as the parameter `continuation`. Null on the last page.",
 );
 
 export const chainQuery = query("chain", text, `Name of the chain: ${chainNames}.`, true);
 const continuationQuery = query(
   "continuation",
   text,
-  "`continuation` of the previous answer, for the page after it; it wins over `page_number`, and belongs to one list and its filters.",
+  "The `continuation` of the previous answer, to get the next page. It takes precedence over `page_number`, and is valid only for the same list and filters.",
 );
-export const pageNumberQuery = query("page_number", z.int().min(1).default(1), "Page of the list, counted from 1.");
+export const pageNumberQuery = query("page_number", z.int().min(1).default(1), "Page number, from 1.");
 export const pageSizeQuery = query(
   "page_size",
   z.int().min(1).max(50).default(50),
@@ -73,7 +73,7 @@ export const pageQueries = [pageNumberQuery, pageSizeQuery, continuationQuery];
 export const refreshQuery = query(
   "refresh_metadata",
   z.boolean(),
-  "`true` has the metadata read again in the background; of a contract that of all its tokens.",
+  "`true` queues the metadata to be read again; for a contract, that of all its tokens.",
 );
 export const contractPath = path("contract_address", address, "Address of the contract, in any letter case.");
 export const accountPath = path("account_address", address, "Address of the account, in any letter case.");
@@ -109,7 +109,7 @@ function describe(table: Record<string, AnyField>, { type, description = "" }: A
   });
   // GraphQL describes each value of an enum separately.
   if (type !== "MetadataStatus") return renamed;
-  return `${renamed} \`PENDING\`: not yet, or it is read again; \`FRESH\`: read; \`FAILED\`: the last try failed.`;
+  return `${renamed} \`PENDING\`: waiting to be read, for the first time or again; \`FRESH\`: read; \`FAILED\`: the last attempt failed.`;
 }
 
 const ofToken = (group: V0Group) => fieldMembers(tokenFields, group);
@@ -117,11 +117,9 @@ const ofToken = (group: V0Group) => fieldMembers(tokenFields, group);
 export const contractRecord = z
   .object({
     ...fieldMembers(contractFields, "record"),
-    metadata: z
-      .object(fieldMembers(contractFields, "recordMetadata"))
-      .describe("What the contract says of itself beyond its name."),
+    metadata: z.object(fieldMembers(contractFields, "recordMetadata")).describe("Contract-level metadata."),
   })
-  .describe("The contract, with what it says of itself.");
+  .describe("The contract and its metadata.");
 export const texts = ofToken("texts");
 export const files = ofToken("files");
 export const creator = ofToken("creator");
@@ -135,7 +133,7 @@ export const fileInformation = z
     file_size: integer.describe("Size in bytes."),
   })
   .nullable()
-  .describe("Measures of the image; null when they are not known.");
+  .describe("Dimensions and size of the image; null if they are not known.");
 export const tokenKey = { ...ofToken("chain"), ...ofToken("key") };
 export const tokenPath = path("token_id", z.string().regex(/^\d+$/), "Token id: a decimal number from 0 to 2^256 - 1.");
 
@@ -155,7 +153,7 @@ export function list(name: string, words: readonly string[], description: string
 /** The parameter that selects which parts of the records are shown. */
 export function include(...words: readonly string[]): Json {
   const description =
-    "Parts to show as well: repeat the parameter, or separate the words by commas; `default` adds nothing.";
+    "Additional parts to return. Repeat the parameter, or separate the values with commas; `default` adds nothing.";
   return list("include", ["default", ...words], description);
 }
 
@@ -181,8 +179,8 @@ function simplify({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }):
 
 /** A success answer: `response` first, `error` last. */
 export function success(members: Members): Json {
-  const response = z.literal("OK").describe("`OK` for a success.");
-  const error = z.null().describe("Null for a success.");
+  const response = z.literal("OK").describe("`OK` on success.");
+  const error = z.null().describe("Null on success.");
   return jsonSchemaOf(z.object({ response, ...members, error }));
 }
 
@@ -229,6 +227,6 @@ export function operation(
 /** An operation whose answers have an `ETag`; takes the same parameters as `operation`. */
 export function read(...parts: Parameters<typeof operation>): Json {
   const made = operation(...parts);
-  const unchanged = { "304": { description: "The answer is still the one that If-None-Match names" } };
+  const unchanged = { "304": { description: "The answer has not changed since the one that If-None-Match names" } };
   return { ...made, responses: { ...(made["responses"] as Json), ...unchanged } };
 }

@@ -13,7 +13,7 @@ import { directoryWarning, uploadPaths } from "./openapi-uploads.ts";
 import { webhookBodies } from "./openapi-webhooks.ts";
 
 const errorBody = z.object({
-  response: z.literal("NOK").describe("`NOK` for a failure."),
+  response: z.literal("NOK").describe("`NOK` on failure."),
   error: z
     .object({
       status_code: integer.describe("HTTP status of the answer."),
@@ -23,26 +23,26 @@ const errorBody = z.object({
             code === "rate_limit_exceeded" ? legacyRateCode : code,
           ),
         )
-        .describe("What went wrong, for programs; codes are never renamed."),
-      message: text.describe("What went wrong, for people; its words may change."),
-      request_id: text.describe("Id of this request in the server's log; it is in the header `X-Request-Id` too."),
-      fix: text.describe("What to do about it."),
+        .describe("Error code. Codes are never renamed."),
+      message: text.describe("What went wrong, in English. The wording may change."),
+      request_id: text.describe("Id of this request in the server's log, also in the header `X-Request-Id`."),
+      fix: text.describe("How to fix it."),
       docs: text.describe("Path of the page about this code."),
     })
-    .describe("What went wrong."),
+    .describe("The error."),
   detail: z
     .array(
       z.object({
-        loc: z.array(text).describe("Name of the member or parameter at fault; empty when it is none."),
+        loc: z.array(text).describe("Name of the invalid member or parameter; empty if it is none in particular."),
         msg: text.describe("What is wrong with it."),
-        type: text.describe("Code of this fault."),
+        type: text.describe("Code of this error."),
       }),
     )
-    .describe("Every fault of the request, with the statuses 422 and 413.")
+    .describe("All errors of the request. Only with the statuses 422 and 413.")
     .optional(),
   warnings: z
     .array(directoryWarning)
-    .describe("What else in a refused metadata directory wallets and markets will not show well.")
+    .describe("What else in a refused metadata directory wallets and marketplaces will not display well.")
     .optional(),
 });
 
@@ -118,7 +118,7 @@ function makeOpenApi(): Json {
       title: "Mintyard /v0",
       version: "0.2.0",
       description:
-        "Every answer is one JSON object: `response` first, `error: null` last on success; status 200 exactly. A request has a key in the header `Authorization`, and may have an `Idempotency-Key` where the operation says so; the answer names the key that was used. Numbers of wei and token ids are texts, because they are larger than a JSON number can be read.",
+        "Every answer is one JSON object. On success the status is exactly 200, `response` comes first and `error: null` last. Send your key in the header `Authorization`. Where the operation says so, you can send an `Idempotency-Key`; the answer names the key that was used. Amounts of wei and token ids are strings, because they can exceed the range of JSON numbers.",
       license: { name: "MIT", identifier: "MIT" },
     },
     tags: Object.entries(tasks).map(([name, { about: description }]) => ({ name, description })),
@@ -139,7 +139,7 @@ function makeOpenApi(): Json {
           type: "apiKey",
           in: "header",
           name: "Authorization",
-          description: "Your key as it is, without a scheme word.",
+          description: "Your key itself, without a scheme such as Bearer.",
         },
       },
       schemas: { Error: jsonSchemaOf(errorBody) },
