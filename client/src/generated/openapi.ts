@@ -8,8 +8,8 @@ export interface paths {
 			cookie?: never;
 		};
 		/**
-		 * What answers here
-		 * @description Says which API answers here; it needs no key and counts as nothing of a plan.
+		 * Identify the API
+		 * @description Returns the name and version of the API. Requires no key and does not count towards any limit of a plan.
 		 */
 		get: {
 			parameters: {
@@ -29,9 +29,9 @@ export interface paths {
 						"application/json": {
 							/** @description Name of the API. */
 							title: string;
-							/** @description What the API is for. */
+							/** @description Purpose of the API. */
 							description: string;
-							/** @description Version of the original service's API that `/v0` keeps to; it is not that of this software. */
+							/** @description Version of the original service's API that `/v0` is compatible with, not the version of this software. */
 							version: string;
 						};
 					};
@@ -57,7 +57,7 @@ export interface paths {
 		put?: never;
 		/**
 		 * Open a free account and get its first key
-		 * @description Opens an account on the free plan and answers with its first key, which is shown only once. It needs no key; addresses may open a limited number of accounts in an hour and a day, and the operator may have closed sign-up (403 `sign_up_closed`).
+		 * @description Opens an account on the free plan and returns its first key, which is shown only once. Requires no key. New accounts are limited per IP address and in total, by hour and day, and the operator may have closed sign-up (403 `sign_up_closed`).
 		 */
 		post: {
 			parameters: {
@@ -71,7 +71,7 @@ export interface paths {
 					"application/json": {
 						/** @description The name of the account, 1 to 100 characters on one line. */
 						name: string;
-						/** @description An e-mail address, up to 254 characters; none when absent. */
+						/** @description An optional e-mail address, up to 254 characters. */
 						email?: string;
 					};
 				};
@@ -85,7 +85,7 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
@@ -93,14 +93,14 @@ export interface paths {
 							account_id: string;
 							/** @description Plan of the account: `free`. */
 							tier: string;
-							/** @description The key, `mty_live_…`: send it as `Authorization`; it is shown in this answer only. */
+							/** @description The key, `mty_live_…`. Send it as `Authorization`. It is shown only in this answer. */
 							api_key: string;
 							/**
 							 * Format: uuid
-							 * @description The same key for clients that can only send a UUID.
+							 * @description The same key as a UUID, for clients that can only send UUIDs.
 							 */
 							legacy_api_key: string;
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
@@ -130,8 +130,8 @@ export interface paths {
 			cookie?: never;
 		};
 		/**
-		 * What the account may do and has used
-		 * @description Has the limits of the account's plan and what is used of them. Counts as one read.
+		 * Get the plan's limits and the usage
+		 * @description Returns the limits of the account's plan and its usage. Counts as one read.
 		 */
 		get: {
 			parameters: {
@@ -150,38 +150,38 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
-							/** @description Who the account is. */
+							/** @description The account. */
 							profile: {
 								/** @description Name of the account. */
 								name: string;
-								/** @description E-mail address; empty when there is none. */
+								/** @description E-mail address; empty if there is none. */
 								email: string;
 								/** @description When the account was opened, as `2026-01-31T12:00:00+00:00`. */
 								joined_date: string;
 							};
-							/** @description The month that counts are made for. */
+							/** @description The month to which the counts apply. */
 							subscription_period: {
-								/** @description First moment of the calendar month (UTC), without an offset. */
+								/** @description Start of the calendar month (UTC), without an offset. */
 								start_date: string;
-								/** @description First moment of the next one. */
+								/** @description Start of the next calendar month. */
 								end_date: string;
 							};
 							/** @description Reads. */
 							data_usage_and_limits: {
-								/** @description What was used. */
+								/** @description What the account has used. */
 								data_usage: {
-									/** @description Reads of this calendar month. */
+									/** @description Reads in this calendar month. */
 									subscription_data_requests_made: number;
 								};
-								/** @description What the plan includes. */
+								/** @description The limits of the plan. */
 								data_limits: {
-									/** @description Reads in a month; 2147483647: no limit. */
+									/** @description Reads per month; 2147483647: no limit. */
 									subscription_data_requests_included: number;
-									/** @description Reads in a second; 2147483647: no limit. */
+									/** @description Reads per second; 2147483647: no limit. */
 									max_data_requests_per_second: number;
 									/** @description The same as `subscription_data_requests_included`; 2147483647: no limit. */
 									max_data_requests_per_month: number;
@@ -189,123 +189,123 @@ export interface paths {
 							};
 							/** @description Uploads. */
 							storage_usage_and_limits: {
-								/** @description What was used. */
+								/** @description What the account has used. */
 								storage_usage: {
-									/** @description Bytes that are stored, the same content counted once. */
+									/** @description Stored bytes. Identical content counts once. */
 									stored_bytes: number;
 								};
-								/** @description What the plan includes. */
+								/** @description The limits of the plan. */
 								storage_limits: {
-									/** @description Bytes that may be stored; null: no limit. */
+									/** @description Maximum stored bytes; null if there is no limit. */
 									max_stored_bytes: number | null;
-									/** @description Uploads at the same time; null: no limit. */
+									/** @description Concurrent uploads; null if there is no limit. */
 									max_uploads_at_once: number | null;
 								};
 							};
-							/** @description Deployments and updates on all chains; days and months are those of UTC. */
+							/** @description Deployments and updates on all chains. Days and months are in UTC. */
 							transaction_usage_and_limits: {
-								/** @description What was used. */
+								/** @description What the account has used. */
 								transaction_usage: {
-									/** @description Transactions of today. */
+									/** @description Transactions today. */
 									transactions_made_today: number;
-									/** @description Transactions of this calendar month. */
+									/** @description Transactions in this calendar month. */
 									subscription_transactions_made: number;
 								};
-								/** @description What the plan includes. */
+								/** @description The limits of the plan. */
 								transaction_limits: {
-									/** @description Transactions in a day; null: no limit. */
+									/** @description Transactions per day; null if there is no limit. */
 									max_transactions_per_day: number | null;
-									/** @description Transactions in a month; null: no limit. */
+									/** @description Transactions per month; null if there is no limit. */
 									max_transactions_per_month: number | null;
 								};
 							};
-							/** @description Requests that the plan includes, dry runs and refused ones among them. */
+							/** @description Request limits of the plan. Dry runs and refused requests count too. */
 							request_limits: {
-								/** @description Requests in a minute that may deploy, mint or change something; null: no limit. */
+								/** @description Requests per minute that deploy, mint or change something (deploy requests); null if there is no limit. */
 								max_deploy_requests_per_minute: number | null;
-								/** @description The same in a day; null: no limit. */
+								/** @description The same per day; null if there is no limit. */
 								max_deploy_requests_per_day: number | null;
-								/** @description Uploads in a minute; null: no limit. */
+								/** @description Uploads per minute; null if there is no limit. */
 								max_upload_requests_per_minute: number | null;
-								/** @description Uploads in a day; null: no limit. */
+								/** @description Uploads per day; null if there is no limit. */
 								max_upload_requests_per_day: number | null;
 							};
-							/** @description Webhook endpoints and the messages to them; a day is one of UTC. */
+							/** @description Webhook endpoints and the messages to them. Days are in UTC. */
 							webhook_usage_and_limits: {
-								/** @description What was used. */
+								/** @description What the account has used. */
 								webhook_usage: {
-									/** @description Endpoints of the account. */
+									/** @description Number of endpoints of the account. */
 									webhooks: number;
-									/** @description Messages that were sent to all of them today, failed ones included. */
+									/** @description Messages sent to all endpoints today, including failed ones. */
 									tries_made_today: number;
 								};
-								/** @description What the plan includes. */
+								/** @description The limits of the plan. */
 								webhook_limits: {
-									/** @description Endpoints that the account may have; null: no limit of the plan. */
+									/** @description Maximum number of endpoints; null if the plan has no limit. */
 									max_webhooks: number | null;
-									/** @description Messages to all of them in a day; null: no limit. */
+									/** @description Messages to all endpoints per day; null if there is no limit. */
 									max_tries_per_day: number | null;
 								};
 							};
-							/** @description What the plan allows for deployments. */
+							/** @description The plan's limits for deployments. */
 							deployment_limits: {
-								/** @description Largest `max_supply` of a collection; null: no limit. */
+								/** @description Largest `max_supply` of a collection; null if there is no limit. */
 								max_supply: number | null;
-								/** @description Deployments from the account's own wallets that are watched for at once; null: no limit. */
+								/** @description Number of deployments by the account's own wallets that can be awaited at once; null if there is no limit. */
 								max_awaited_deployments: number | null;
-								/** @description Presale lists that are kept; null: no limit. */
+								/** @description Number of stored presale lists; null if there is no limit. */
 								max_allowlists: number | null;
-								/** @description Bytes of all presale lists; null: no limit. */
+								/** @description Total bytes of all presale lists; null if there is no limit. */
 								max_allowlist_bytes: number | null;
 							};
-							/** @description What was used and what the plan allows, by the chain's name. */
+							/** @description Usage and limits by the name of the chain. */
 							minting_usage_and_limits: {
 								[key: string]: {
-									/** @description What was minted, burned and transferred on this chain. */
+									/** @description Tokens minted, burned and transferred on this chain. */
 									minting_usage: {
-										/** @description Tokens of mints, burns and transfers so far; a request that takes more gas counts once for each 500,000 gas that it begins. */
+										/** @description Tokens minted, burned and transferred so far. A request that uses much gas counts once per 500,000 gas or part of it, if that is more. */
 										total_nfts_minted: number;
-										/** @description The same in this calendar month (UTC). */
+										/** @description The same for this calendar month (UTC). */
 										subscription_nfts_minted: number;
 									};
-									/** @description What the plan has for that. */
+									/** @description The plan's limits for mints, burns and transfers. */
 									minting_limits: {
 										/** @description Tokens that the plan includes; 2147483647: no limit. */
 										subscription_mints_included: number;
-										/** @description Tokens that may be minted, burned and transferred on this chain at most; 2147483647: no limit. */
+										/** @description Maximum number of tokens minted, burned and transferred on this chain; 2147483647: no limit. */
 										max_mints: number;
 									};
-									/** @description What was deployed on this chain. */
+									/** @description Contracts deployed on this chain. */
 									contract_deployment_usage: {
-										/** @description Collections and product contracts so far. */
+										/** @description Collections and product contracts deployed so far. */
 										total_contracts_deployed: number;
-										/** @description The same in this calendar month (UTC). */
+										/** @description The same for this calendar month (UTC). */
 										subscription_contracts_deployed: number;
 									};
-									/** @description What the plan has for that. */
+									/** @description The plan's limits for deployments. */
 									contract_deployment_limits: {
 										/** @description Contracts that the plan includes; 2147483647: no limit. */
 										subscription_contracts_included: number;
-										/** @description Contracts that may be deployed on this chain at most; 2147483647: no limit. */
+										/** @description Maximum number of contracts deployed on this chain; 2147483647: no limit. */
 										max_contracts: number;
 									};
 									/** @description Gas that this service paid for the account. */
 									gas_usage: {
-										/** @description Wei that the transactions of today (UTC) cost or have reserved; null where the chain is not served. */
+										/** @description Cost of today's transactions (UTC), paid or reserved, in wei; null if the chain is not served. */
 										wei_today: string | null;
 										/** @description The same for this calendar month (UTC). */
 										wei_this_month: string | null;
 									};
-									/** @description Gas that this service pays for the account at most. */
+									/** @description Limits of the gas that this service pays for the account. */
 									gas_limits: {
-										/** @description Wei that they may cost in a day (UTC); null where the chain is not served. */
+										/** @description Maximum cost of transactions per day (UTC), in wei; null if the chain is not served. */
 										max_wei_per_day: string | null;
-										/** @description Wei that they may cost in a month; null: no limit but that of the day. */
+										/** @description Maximum cost of transactions per month, in wei; null if only the daily limit applies. */
 										max_wei_per_month: string | null;
 									};
 								};
 							};
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
@@ -337,8 +337,8 @@ export interface paths {
 			cookie?: never;
 		};
 		/**
-		 * Keys of the account
-		 * @description Lists the keys of the account without their secrets. Needs the scope `admin` and counts as a request that may deploy.
+		 * List the keys of the account
+		 * @description Lists the keys of the account without their secrets. Requires the scope `admin`. Counts as a deploy request.
 		 */
 		get: {
 			parameters: {
@@ -357,42 +357,42 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
-							/** @description Keys and browsers' sessions, oldest first, revoked ones too; 1,000 at most. */
+							/** @description Keys and browser sessions, including revoked ones, oldest first; up to 1,000. */
 							keys: {
-								/** @description The id of the key: `key_` and 32 hex digits; it is no secret. */
+								/** @description The id of the key: `key_` and 32 hex digits. It is not a secret. */
 								id: string;
-								/** @description The name that the key was given. */
+								/** @description The name of the key. */
 								name: string;
 								/**
 								 * Format: date-time
-								 * @description When the key was made.
+								 * @description When the key was created.
 								 */
 								created_at: string;
 								/**
 								 * Format: date-time
-								 * @description The key works until this time; null: it does not expire.
+								 * @description When the key expires. Null if it never expires.
 								 */
 								expires_at: string | null;
 								/**
 								 * Format: date-time
-								 * @description When the key was revoked; null: it was not.
+								 * @description When the key was revoked. Null if it was not.
 								 */
 								revoked_at: string | null;
 								/**
 								 * Format: date-time
-								 * @description When the key was last used, to about a second; null: never.
+								 * @description When the key was last used, to about a second. Null if it was never used.
 								 */
 								last_used_at: string | null;
-								/** @description The wallet that signed in, lower case, for a session of a browser; null for a key. */
+								/** @description For a browser session, the wallet that signed in, in lower case. Null for a key. */
 								wallet: string | null;
-								/** @description What the key may do. */
+								/** @description What the key may be used for. */
 								scopes: ("read" | "upload" | "deploy" | "admin")[];
 							}[];
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
@@ -410,8 +410,8 @@ export interface paths {
 		};
 		put?: never;
 		/**
-		 * Make a further key
-		 * @description Makes a key with some of the calling key's scopes and shows it only once; an account has at most 100 keys that work. Needs the scope `admin` and counts as a request that may deploy.
+		 * Create another key
+		 * @description Creates a key with some of the scopes of the calling key, and shows it only once; an account has at most 100 working keys. Requires the scope `admin`. Counts as a deploy request.
 		 */
 		post: {
 			parameters: {
@@ -423,16 +423,16 @@ export interface paths {
 			requestBody?: {
 				content: {
 					"application/json": {
-						/** @description A name for people, 1 to 100 characters on one line. */
+						/** @description A display name, 1 to 100 characters on one line. */
 						name: string;
 						/**
-						 * @description What the new key may be used for, read by default; only scopes that your own key has.
+						 * @description The scopes of the new key, read by default. A key can only grant scopes that it has itself.
 						 * @default [
 						 *       "read"
 						 *     ]
 						 */
 						scopes?: ("read" | "upload" | "deploy" | "admin")[];
-						/** @description The key works until this time; absent: it does not expire. In ISO 8601, UTC where it has no offset. */
+						/** @description When the key expires. If omitted, it never expires. In ISO 8601, UTC if it has no offset. */
 						expires_at?: string;
 					};
 				};
@@ -446,49 +446,49 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
-							/** @description The key, `mty_live_…`: send it as `Authorization`; it is shown in this answer only. */
+							/** @description The key, `mty_live_…`. Send it as `Authorization`. It is shown only in this answer. */
 							api_key: string;
 							/**
 							 * Format: uuid
-							 * @description The same key for clients that can only send a UUID.
+							 * @description The same key as a UUID, for clients that can only send UUIDs.
 							 */
 							legacy_api_key: string;
 							/** @description A key, without its secret. */
 							key: {
-								/** @description The id of the key: `key_` and 32 hex digits; it is no secret. */
+								/** @description The id of the key: `key_` and 32 hex digits. It is not a secret. */
 								id: string;
-								/** @description The name that the key was given. */
+								/** @description The name of the key. */
 								name: string;
 								/**
 								 * Format: date-time
-								 * @description When the key was made.
+								 * @description When the key was created.
 								 */
 								created_at: string;
 								/**
 								 * Format: date-time
-								 * @description The key works until this time; null: it does not expire.
+								 * @description When the key expires. Null if it never expires.
 								 */
 								expires_at: string | null;
 								/**
 								 * Format: date-time
-								 * @description When the key was revoked; null: it was not.
+								 * @description When the key was revoked. Null if it was not.
 								 */
 								revoked_at: string | null;
 								/**
 								 * Format: date-time
-								 * @description When the key was last used, to about a second; null: never.
+								 * @description When the key was last used, to about a second. Null if it was never used.
 								 */
 								last_used_at: string | null;
-								/** @description The wallet that signed in, lower case, for a session of a browser; null for a key. */
+								/** @description For a browser session, the wallet that signed in, in lower case. Null for a key. */
 								wallet: string | null;
-								/** @description What the key may do. */
+								/** @description What the key may be used for. */
 								scopes: ("read" | "upload" | "deploy" | "admin")[];
 							};
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
@@ -520,8 +520,8 @@ export interface paths {
 		get?: never;
 		put?: never;
 		/**
-		 * Replace a key; the old one works on for a while
-		 * @description Makes a key with the same name and scopes, and ends the old one after `overlap_seconds`; a body may be left out. A refused rotation leaves the old key as it was. Needs the scope `admin` and counts as a request that may deploy.
+		 * Replace a key; the old one keeps working for a while
+		 * @description Creates a key with the same name and scopes; the old one stops working after `overlap_seconds`. The body is optional. If the rotation is refused, the old key does not change. Requires the scope `admin`. Counts as a deploy request.
 		 */
 		post: {
 			parameters: {
@@ -537,7 +537,7 @@ export interface paths {
 				content: {
 					"application/json": {
 						/**
-						 * @description How long the old key still works, in seconds: 0 to 2592000 (30 days); a day by default.
+						 * @description How long the old key keeps working, in seconds: 0 to 2592000 (30 days), one day by default.
 						 * @default 86400
 						 */
 						overlap_seconds?: number;
@@ -553,49 +553,49 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
-							/** @description The key, `mty_live_…`: send it as `Authorization`; it is shown in this answer only. */
+							/** @description The key, `mty_live_…`. Send it as `Authorization`. It is shown only in this answer. */
 							api_key: string;
 							/**
 							 * Format: uuid
-							 * @description The same key for clients that can only send a UUID.
+							 * @description The same key as a UUID, for clients that can only send UUIDs.
 							 */
 							legacy_api_key: string;
 							/** @description A key, without its secret. */
 							key: {
-								/** @description The id of the key: `key_` and 32 hex digits; it is no secret. */
+								/** @description The id of the key: `key_` and 32 hex digits. It is not a secret. */
 								id: string;
-								/** @description The name that the key was given. */
+								/** @description The name of the key. */
 								name: string;
 								/**
 								 * Format: date-time
-								 * @description When the key was made.
+								 * @description When the key was created.
 								 */
 								created_at: string;
 								/**
 								 * Format: date-time
-								 * @description The key works until this time; null: it does not expire.
+								 * @description When the key expires. Null if it never expires.
 								 */
 								expires_at: string | null;
 								/**
 								 * Format: date-time
-								 * @description When the key was revoked; null: it was not.
+								 * @description When the key was revoked. Null if it was not.
 								 */
 								revoked_at: string | null;
 								/**
 								 * Format: date-time
-								 * @description When the key was last used, to about a second; null: never.
+								 * @description When the key was last used, to about a second. Null if it was never used.
 								 */
 								last_used_at: string | null;
-								/** @description The wallet that signed in, lower case, for a session of a browser; null for a key. */
+								/** @description For a browser session, the wallet that signed in, in lower case. Null for a key. */
 								wallet: string | null;
-								/** @description What the key may do. */
+								/** @description What the key may be used for. */
 								scopes: ("read" | "upload" | "deploy" | "admin")[];
 							};
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
@@ -628,8 +628,8 @@ export interface paths {
 		put?: never;
 		post?: never;
 		/**
-		 * End a key, everywhere within a second
-		 * @description Revokes a key in every process within a second; doing it again changes nothing. Needs the scope `admin` and counts as a request that may deploy.
+		 * Revoke a key everywhere within a second
+		 * @description Revokes a key in every process within a second; revoking it again changes nothing. Requires the scope `admin`. Counts as a deploy request.
 		 */
 		delete: {
 			parameters: {
@@ -651,42 +651,42 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
 							/** @description A key, without its secret. */
 							key: {
-								/** @description The id of the key: `key_` and 32 hex digits; it is no secret. */
+								/** @description The id of the key: `key_` and 32 hex digits. It is not a secret. */
 								id: string;
-								/** @description The name that the key was given. */
+								/** @description The name of the key. */
 								name: string;
 								/**
 								 * Format: date-time
-								 * @description When the key was made.
+								 * @description When the key was created.
 								 */
 								created_at: string;
 								/**
 								 * Format: date-time
-								 * @description The key works until this time; null: it does not expire.
+								 * @description When the key expires. Null if it never expires.
 								 */
 								expires_at: string | null;
 								/**
 								 * Format: date-time
-								 * @description When the key was revoked; null: it was not.
+								 * @description When the key was revoked. Null if it was not.
 								 */
 								revoked_at: string | null;
 								/**
 								 * Format: date-time
-								 * @description When the key was last used, to about a second; null: never.
+								 * @description When the key was last used, to about a second. Null if it was never used.
 								 */
 								last_used_at: string | null;
-								/** @description The wallet that signed in, lower case, for a session of a browser; null for a key. */
+								/** @description For a browser session, the wallet that signed in, in lower case. Null for a key. */
 								wallet: string | null;
-								/** @description What the key may do. */
+								/** @description What the key may be used for. */
 								scopes: ("read" | "upload" | "deploy" | "admin")[];
 							};
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
@@ -718,7 +718,7 @@ export interface paths {
 		put?: never;
 		/**
 		 * Store a file on IPFS
-		 * @description Stores one file, sent as the part `file` of a form (`curl -F file=@key.png`); its bytes are on disk when the answer comes. Needs the scope `upload` and counts as one upload; the same bytes have the same CID and use storage once.
+		 * @description Stores one file, sent as the part `file` of a form (`curl -F file=@key.png`). Its bytes are on disk when the answer is sent. Requires the scope `upload`. Counts as one upload; the same bytes have the same CID and use storage once.
 		 */
 		post: {
 			parameters: {
@@ -732,7 +732,7 @@ export interface paths {
 					"multipart/form-data": {
 						/**
 						 * Format: binary
-						 * @description The file, 20 MiB at most unless the operator set another limit.
+						 * @description The file, up to 20 MiB unless the operator set another limit.
 						 */
 						file: Blob;
 					};
@@ -747,21 +747,21 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
-							/** @description URL of the content at this service's IPFS gateway. The CID is its last part. */
+							/** @description URL of the content at this service's IPFS gateway. Its last part is the CID. */
 							ipfs_url: string;
-							/** @description Name that the file was sent with; null when it had none. */
+							/** @description File name, as sent; null if none was sent. */
 							file_name: string | null;
-							/** @description Content type that the file was sent with; null when it had none. */
+							/** @description Content type, as sent; null if none was sent. */
 							content_type: string | null;
 							/** @description Size in bytes. */
 							file_size: number;
-							/** @description Size in units of 1,048,576 bytes, to four decimals. */
+							/** @description Size in MiB (1,048,576 bytes), to four decimals. */
 							file_size_mb: number;
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
@@ -875,7 +875,7 @@ export interface paths {
 		put?: never;
 		/**
 		 * Store one metadata document on IPFS
-		 * @description Writes one metadata document of at most 1 MiB from the members and stores it; members that are not listed are ignored. Needs the scope `upload` and counts as one upload; the same members in the same order have the same CID.
+		 * @description Builds one metadata document of up to 1 MiB from the members and stores it; unknown members are ignored. Requires the scope `upload`. Counts as one upload; the same members in the same order have the same CID.
 		 */
 		post: {
 			parameters: {
@@ -889,27 +889,27 @@ export interface paths {
 					"application/json": {
 						/** @description Name of the token, not empty. */
 						name: string;
-						/** @description Description of the token; it may be empty. */
+						/** @description Description of the token; may be empty. */
 						description: string;
-						/** @description Link to the image or other file, best `ipfs://…`; stored as `image`. */
+						/** @description URL of the image or another file, preferably `ipfs://…`; stored as `image`. */
 						file_url: string;
-						/** @description Link to a page about the token; null: none. */
+						/** @description URL of a page about the token; null for none. */
 						external_url?: string | null;
-						/** @description Link to an animation, video or page; null: none. */
+						/** @description URL of a video, a 3D model or a page; null for none. */
 						animation_url?: string | null;
-						/** @description Further members of the document, in their order; one named like a member above replaces it; null: none. */
+						/** @description Further members of the document, in their order. A member with the name of one above replaces it. Null for none. */
 						custom_fields?: {
 							[key: string]: unknown;
 						} | null;
-						/** @description Traits of the token; null: none. */
+						/** @description Traits of the token; null for none. */
 						attributes?: {
 							/** @description Name of the trait. */
 							trait_type: string;
-							/** @description Value of the trait, a text or a number. */
+							/** @description Value of the trait, a string or a number. */
 							value: string | number;
-							/** @description Largest value that a number may have; null: none given. */
+							/** @description Maximum of a numeric trait; null if there is none. */
 							max_value?: number | null;
-							/** @description How markets show a number; null: as they like. */
+							/** @description How marketplaces display a numeric trait; null for their default. */
 							display_type?: ("boost_number" | "boost_percentage" | "number" | "date") | null;
 						}[] | null;
 					};
@@ -924,7 +924,7 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
@@ -932,30 +932,30 @@ export interface paths {
 							metadata_uri: string;
 							/** @description Name of the token, not empty. */
 							name: string;
-							/** @description Description of the token; it may be empty. */
+							/** @description Description of the token; may be empty. */
 							description: string;
-							/** @description Link to the image or other file, best `ipfs://…`; stored as `image`. */
+							/** @description URL of the image or another file, preferably `ipfs://…`; stored as `image`. */
 							file_url: string;
-							/** @description Link to a page about the token; null: none. */
+							/** @description URL of a page about the token; null for none. */
 							external_url: string | null;
-							/** @description Link to an animation, video or page; null: none. */
+							/** @description URL of a video, a 3D model or a page; null for none. */
 							animation_url: string | null;
-							/** @description Further members of the document, in their order; one named like a member above replaces it; null: none. */
+							/** @description Further members of the document, in their order. A member with the name of one above replaces it. Null for none. */
 							custom_fields: {
 								[key: string]: unknown;
 							} | null;
-							/** @description Traits of the token; null: none. */
+							/** @description Traits of the token; null for none. */
 							attributes: {
 								/** @description Name of the trait. */
 								trait_type: string;
-								/** @description Value of the trait, a text or a number. */
+								/** @description Value of the trait, a string or a number. */
 								value: string | number;
-								/** @description Largest value that a number may have; null: none given. */
+								/** @description Maximum of a numeric trait; null if there is none. */
 								max_value?: number | null;
-								/** @description How markets show a number; null: as they like. */
+								/** @description How marketplaces display a numeric trait; null for their default. */
 								display_type?: ("boost_number" | "boost_percentage" | "number" | "date") | null;
 							}[] | null;
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
@@ -1051,14 +1051,14 @@ export interface paths {
 		put?: never;
 		/**
 		 * Store a folder of metadata files on IPFS
-		 * @description Checks and stores a whole folder, one part `metadata_files` for each JSON file (`curl -F metadata_files=@0.json`); each is linked under its name with and without extension. Any fault refuses the folder, and one answer lists all of them; the limit is 25,000 files, 50 MiB together and 1 MiB each unless the operator set others. Needs the scope `upload` and counts as one upload for each 250 files or MiB, a dry run too.
+		 * @description Validates and stores a whole folder, with one part `metadata_files` per JSON file (`curl -F metadata_files=@0.json`). Each file is linked under its name with and without the extension. If any file has an error, the folder is refused and the answer lists all errors. The limits are 25,000 files, 50 MiB in total and 1 MiB per file unless the operator set others. Requires the scope `upload`. Counts as one upload per 250 files or MiB, also in a dry run.
 		 */
 		post: {
 			parameters: {
 				query?: {
-					/** @description `true` checks the files and answers with the CID; nothing is stored. The default is `false`. */
+					/** @description `true` validates the files and returns the CID; nothing is stored. The default is `false`. */
 					dry_run?: boolean;
-					/** @description `true` adds `files`, `size_bytes` and `warnings` to the answer; the default is `false`, in a dry run `true`. */
+					/** @description `true` adds `files`, `size_bytes` and `warnings` to the answer. The default is `false`, and `true` in a dry run. */
 					warnings?: boolean;
 				};
 				header?: never;
@@ -1068,7 +1068,7 @@ export interface paths {
 			requestBody: {
 				content: {
 					"multipart/form-data": {
-						/** @description The JSON files, one part for each, named by token id as in `0.json`. */
+						/** @description The JSON files, one part per file, named by token id as in `0.json`. */
 						metadata_files: Blob[];
 					};
 				};
@@ -1082,35 +1082,35 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
-							/** @description `ipfs://`, the CID and a slash: the `base_uri` of a collection. */
+							/** @description `ipfs://`, the CID and a slash; can be used as the `base_uri` of a collection. */
 							metadata_directory_ipfs_uri: string;
 							/** @description URL of the content at this service's IPFS gateway. */
 							metadata_directory_ipfs_url: string;
 							/**
-							 * @description Present in the answer of a dry run: nothing was stored.
+							 * @description Only in the answer of a dry run: nothing was stored.
 							 * @constant
 							 */
 							dry_run?: true;
-							/** @description How many files were accepted; with `warnings` or in a dry run. */
+							/** @description Number of accepted files. Only with `warnings` or in a dry run. */
 							files?: number;
-							/** @description Size of the directory in bytes; with `warnings` or in a dry run. */
+							/** @description Size of the directory in bytes. Only with `warnings` or in a dry run. */
 							size_bytes?: number;
-							/** @description What wallets and markets will not show well; with `warnings` or in a dry run. */
+							/** @description What wallets and marketplaces will not display well. Only with `warnings` or in a dry run. */
 							warnings?: {
-								/** @description Name of the rule, for programs, such as `image_missing`. */
+								/** @description Stable name of the rule, such as `image_missing`. */
 								rule: string;
-								/** @description What is wrong, for people. */
+								/** @description What is wrong, in English. */
 								message: string;
-								/** @description How many files break the rule; of `token_ids_missing`, how many ids. */
+								/** @description Number of files that violate the rule; for `token_ids_missing`, number of ids. */
 								count: number;
-								/** @description The first ten of them. */
+								/** @description The first ten cases. */
 								examples: string[];
 							}[];
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
@@ -1221,21 +1221,21 @@ export interface paths {
 			cookie?: never;
 		};
 		/**
-		 * Your uploads, newest first
-		 * @description Lists the uploads of the account by page, newest first. Counts as one read.
+		 * List your uploads, newest first
+		 * @description Lists the account's uploads by page, newest first. Counts as one read.
 		 */
 		get: {
 			parameters: {
 				query: {
-					/** @description Kinds of uploads to list: repeat the parameter, or separate the words by commas. */
+					/** @description Kinds of uploads to list. Repeat the parameter, or separate the values with commas. */
 					type: ("file" | "metadata" | "metadata_directory" | "all")[];
-					/** @description Page of the list, counted from 1. */
+					/** @description Page number, from 1. */
 					page_number?: number;
 					/** @description Items per page, 1 to 500; the default is 50. */
 					page_size?: number;
-					/** @description Uploads of this time and later, in ISO 8601, UTC where it has no offset. */
+					/** @description Only uploads at this time or later, in ISO 8601, UTC if it has no offset. */
 					start_date?: string;
-					/** @description Uploads of this time and earlier, in ISO 8601, UTC where it has no offset. */
+					/** @description Only uploads at this time or earlier, in ISO 8601, UTC if it has no offset. */
 					end_date?: string;
 				};
 				header?: never;
@@ -1252,47 +1252,47 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
 							/** @description Uploads, newest first. */
 							storage: {
 								/**
-								 * @description What was uploaded; the same as `type`.
+								 * @description The kind of the upload; the same as `type`.
 								 * @enum {string}
 								 */
 								storage_type: "file" | "metadata" | "metadata_directory";
 								/**
-								 * @description What was uploaded.
+								 * @description The kind of the upload.
 								 * @enum {string}
 								 */
 								type: "file" | "metadata" | "metadata_directory";
-								/** @description Name that the file was sent with; null when it had none. */
+								/** @description File name, as sent; null if none was sent. */
 								file_name?: string | null;
-								/** @description `ipfs://` and the CID; that of a directory ends with a slash. */
+								/** @description `ipfs://` and the CID; for a directory, it ends with a slash. */
 								ipfs_uri: string;
 								/** @description URL of the content at this service's IPFS gateway. */
 								ipfs_url: string;
-								/** @description When it was uploaded: UTC without an offset, to microseconds. */
+								/** @description When the content was uploaded, in UTC without an offset, to microseconds. */
 								uploaded_date: string;
-								/** @description Content type that the file was sent with; null when it had none. */
+								/** @description Content type, as sent; null if none was sent. */
 								content_type?: string | null;
 								/** @description Size in bytes. */
 								file_size?: number;
-								/** @description Size in units of 1,048,576 bytes, to four decimals. */
+								/** @description Size in MiB (1,048,576 bytes), to four decimals. */
 								file_size_mb?: number;
-								/** @description The stored document; null where it cannot be read, or when the documents of the page are too large. */
+								/** @description The stored document; null if it cannot be read, or if the documents of the page are too large. */
 								metadata?: {
 									[key: string]: unknown;
 								} | null;
 							}[];
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
 				};
-				/** @description The answer is still the one that If-None-Match names */
+				/** @description The answer has not changed since the one that If-None-Match names */
 				304: {
 					headers: {
 						[name: string]: unknown;
@@ -1372,13 +1372,13 @@ export interface paths {
 		};
 		get?: never;
 		/**
-		 * Change a collection: reveal, mint starts, presale list, royalties, freeze; or with dry_run say what that would do
-		 * @description Changes the members that it names and nothing else; members that never change may be repeated, and are refused where they differ. Updates of one collection run one after another: one that has to wait too long gets 503 with `Retry-After` and stays queued, and the same request returns its hash. Needs the scope `deploy`; counts as a request that may deploy, and as one transaction of the plan's day and month for each 500,000 gas that it begins. A dry run is no transaction.
+		 * Change a collection: reveal, sale starts, presale list, royalties, freeze; with dry_run, get the expected result and cost
+		 * @description Changes only the given members. Members that never change may be repeated, and are refused if they differ. Updates of one collection run one after another: one that has to wait too long gets 503 with `Retry-After` and stays queued, and the same request returns its hash. Requires the scope `deploy`. Counts as a deploy request, and as one transaction of the plan's day and month per 500,000 gas or part of it. A dry run counts as no transaction.
 		 */
 		put: {
 			parameters: {
 				query?: {
-					/** @description `true` checks and simulates the request; nothing is stored or spent. The default is `false`. */
+					/** @description `true` validates and simulates the request; nothing is stored or spent. The default is `false`. */
 					dry_run?: boolean;
 				};
 				header?: never;
@@ -1392,29 +1392,29 @@ export interface paths {
 						chain: string;
 						/** @description The address of the collection, in any letter case. */
 						contract_address: string;
-						/** @description The public sale is open in blocks after this time. In ISO 8601, UTC where it has no offset. */
+						/** @description When the public sale starts: it is open in blocks after this time. In ISO 8601, UTC if it has no offset. */
 						public_mint_start?: string;
 						/** @description Older spelling of `public_mint_start`. */
 						public_mint_start_date?: string;
-						/** @description The presale is open in blocks after this time. In ISO 8601, UTC where it has no offset. */
+						/** @description When the presale starts: it is open in blocks after this time. In ISO 8601, UTC if it has no offset. */
 						presale_mint_start?: string;
 						/** @description Older spelling of `presale_mint_start`. */
 						presale_mint_start_date?: string;
-						/** @description The wallets of the presale, up to 100,000: they replace the whole list; empty: nobody. */
+						/** @description The wallets of the presale, up to 100,000. They replace the whole list; an empty list admits no wallet. */
 						presale_whitelisted_addresses?: string[];
-						/** @description Reveals the collection: the URI of its metadata directory, such as ipfs://…/; an empty text hides it again. */
+						/** @description The URI of the metadata directory, such as ipfs://…/, which reveals the collection. An empty string hides it again. */
 						base_uri?: string;
-						/** @description The metadata URI of every token until the reveal, such as ipfs://…. */
+						/** @description The metadata URI that all tokens have until the reveal, such as ipfs://…. */
 						prereveal_token_uri?: string;
-						/** @description The royalty share in basis points, 0 to 10000: 500 is 5 %. */
+						/** @description The royalty in basis points, 0 to 10000: 500 is 5 %. */
 						royalties_share?: number;
 						/** @description Older spelling of `royalties_share`. */
 						royalty_share?: number;
-						/** @description The address that gets royalties. */
+						/** @description The address that receives royalties. */
 						royalties_address?: string;
 						/** @description Older spelling of `royalties_address`. */
 						royalty_address?: string;
-						/** @description True freezes the collection for good: no later update is accepted. False changes nothing. */
+						/** @description True permanently freezes the collection: no later update is accepted. False changes nothing. */
 						freeze_metadata?: boolean;
 					};
 				};
@@ -1428,34 +1428,34 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
-							/** @description Name of the chain, as the request spelled it. */
+							/** @description Name of the chain, as spelled in the request. */
 							chain: string;
 							/** @description Hash of the transaction: `0x` and 64 hex digits. */
 							transaction_hash?: string;
-							/** @description Page of the transaction in the chain's block explorer. */
+							/** @description URL of the transaction in the chain's block explorer. */
 							transaction_external_url?: string;
-							/** @description Address of the collection; in a dry run. */
+							/** @description Address of the collection. Only in a dry run. */
 							contract_address?: string;
 							/**
-							 * @description Present in the answer of a dry run: nothing was stored or spent.
+							 * @description Only in the answer of a dry run: nothing was stored or spent.
 							 * @constant
 							 */
 							dry_run?: true;
-							/** @description Gas that the transaction would take; in a dry run. */
+							/** @description Estimated gas of the transaction. Only in a dry run. */
 							gas?: number;
-							/** @description Highest price of a gas, in wei; in a dry run. */
+							/** @description Maximum price per unit of gas, in wei. Only in a dry run. */
 							max_fee_per_gas?: string;
-							/** @description Cost at the fees of now, in the chain's native token; in a dry run. */
+							/** @description Cost at current fees, in the chain's native token. Only in a dry run. */
 							cost?: number;
-							/** @description Cost at most, in the chain's native token; in a dry run. */
+							/** @description Maximum cost, in the chain's native token. Only in a dry run. */
 							max_cost?: number;
-							/** @description What is allowed but may not be meant, such as members that are ignored; in a dry run. */
+							/** @description What is valid but possibly unintended, such as ignored members. Only in a dry run. */
 							warnings?: string[];
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
@@ -1535,13 +1535,13 @@ export interface paths {
 			};
 		};
 		/**
-		 * Deploy a collection, or with dry_run say what that would do
-		 * @description Deploys a collection at the service's cost; `GET /v0/contracts/{transaction_hash}` has its address once it is confirmed. An `Idempotency-Key` makes the request one deployment for ever; without it equal requests are one until ten minutes after the confirmation. Needs the scope `deploy`; counts as a request that may deploy, and as one transaction of the plan's day and month for each 500,000 gas that it begins. A dry run is no transaction; a presale list counts as one request for each 5,000 entries.
+		 * Deploy a collection; with dry_run, get the expected result and cost
+		 * @description Deploys a collection at the service's cost; `GET /v0/contracts/{transaction_hash}` returns its address once it is confirmed. Requests with the same `Idempotency-Key` are one deployment, at any time; without a key, identical requests are one until ten minutes after the confirmation. Requires the scope `deploy`. Counts as a deploy request, and as one transaction of the plan's day and month per 500,000 gas or part of it. A dry run counts as no transaction; a presale list counts as one request per 5,000 entries.
 		 */
 		post: {
 			parameters: {
 				query?: {
-					/** @description `true` checks and simulates the request; nothing is stored or spent. The default is `false`. */
+					/** @description `true` validates and simulates the request; nothing is stored or spent. The default is `false`. */
 					dry_run?: boolean;
 				};
 				header?: never;
@@ -1553,54 +1553,54 @@ export interface paths {
 					"application/json": {
 						/** @description Name of the chain: `ethereum`, `polygon`, `goerli` (also `rinkeby`), or another chain of this installation. */
 						chain: string;
-						/** @description The name of the collection, not empty; it cannot be changed later. */
+						/** @description The name of the collection, not empty. It cannot be changed later. */
 						name: string;
-						/** @description The symbol of the collection, such as KEY; it cannot be changed later. */
+						/** @description The symbol of the collection, such as KEY. It cannot be changed later. */
 						symbol: string;
-						/** @description How many tokens there can ever be: 1 to 4294967295, or what your plan allows (5000 on a free one). It cannot be changed later. */
+						/** @description The maximum number of tokens: 1 to 4294967295, or what your plan allows (5000 on a free one). It cannot be changed later. */
 						max_supply: number;
 						/**
 						 * @description How many tokens of the supply only an admin can mint, free of charge; 0 by default. It cannot be changed later.
 						 * @default 0
 						 */
 						team_reserve?: number;
-						/** @description The most tokens of one mint call: 1 to `max_supply`. It cannot be changed later. */
+						/** @description The maximum number of tokens in one mint call: 1 to `max_supply`. It cannot be changed later. */
 						tokens_per_mint: number;
-						/** @description The price of a token in the public sale, in the chain's native token, to 18 decimals; 0 is a free mint. It cannot be changed later. */
+						/** @description The price of a token in the public sale, in the chain's native token, with up to 18 decimals. 0 makes minting free. It cannot be changed later. */
 						mint_price: number;
 						/** @description The price of a token in the presale, in the chain's native token; `mint_price` by default. It cannot be changed later. */
 						presale_mint_price?: number;
-						/** @description The wallet that will own the contract; no address of this service. */
+						/** @description The wallet that will own the contract. It cannot be an address of this service. */
 						owner_address: string;
-						/** @description The address that gets withdrawn mint fees, for ever; a contract has to take payments. */
+						/** @description The address that receives withdrawn mint fees. It cannot be changed later. If it is a contract, it must accept payments. */
 						treasury_address: string;
-						/** @description The public sale is open in blocks after this time. In ISO 8601, UTC where it has no offset. Required, under this name or its older spelling. */
+						/** @description When the public sale starts: it is open in blocks after this time. In ISO 8601, UTC if it has no offset. Required, under this name or its older spelling. */
 						public_mint_start?: string;
 						/** @description Older spelling of `public_mint_start`. */
 						public_mint_start_date?: string;
 						/**
-						 * @description Whether the collection can be updated later; false freezes it now, and needs a `base_uri`.
+						 * @description Whether the collection can be updated later. False freezes it now and requires a `base_uri`.
 						 * @default true
 						 */
 						metadata_updatable?: boolean;
-						/** @description The presale is open in blocks after this time; absent: no presale. In ISO 8601, UTC where it has no offset. */
+						/** @description When the presale starts: it is open in blocks after this time. If omitted, there is no presale. In ISO 8601, UTC if it has no offset. */
 						presale_mint_start?: string;
 						/** @description Older spelling of `presale_mint_start`. */
 						presale_mint_start_date?: string;
-						/** @description The wallets of the presale, up to 100,000, each with one mint call; repeats are dropped. */
+						/** @description The wallets of the presale, up to 100,000. Each can make one mint call; duplicates are removed. */
 						presale_whitelisted_addresses?: string[];
-						/** @description The URI of the metadata directory, with a slash at its end: ipfs://…/. Token ids are put behind it. Absent: revealed later. */
+						/** @description The URI of the metadata directory, ending with a slash: ipfs://…/. A token's URI is this text followed by its id. If omitted, the collection is revealed later. */
 						base_uri?: string;
-						/** @description The metadata URI of every token until the reveal, such as ipfs://…. */
+						/** @description The metadata URI that all tokens have until the reveal, such as ipfs://…. */
 						prereveal_token_uri?: string;
 						/**
-						 * @description The royalty share in basis points, 0 to 10000: 500 is 5 %.
+						 * @description The royalty in basis points, 0 to 10000: 500 is 5 %.
 						 * @default 0
 						 */
 						royalties_share?: number;
 						/** @description Older spelling of `royalties_share`. */
 						royalty_share?: number;
-						/** @description The address that gets royalties; the owner by default. */
+						/** @description The address that receives royalties; the owner by default. */
 						royalties_address?: string;
 						/** @description Older spelling of `royalties_address`. */
 						royalty_address?: string;
@@ -1616,42 +1616,42 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
-							/** @description Name of the chain, as the request spelled it. */
+							/** @description Name of the chain, as spelled in the request. */
 							chain: string;
 							/** @description Hash of the transaction: `0x` and 64 hex digits. */
 							transaction_hash?: string;
-							/** @description Page of the transaction in the chain's block explorer. */
+							/** @description URL of the transaction in the chain's block explorer. */
 							transaction_external_url?: string;
-							/** @description Owner that the contract was deployed for, as it was sent. */
+							/** @description Owner that the contract was deployed for, as sent. */
 							owner_address?: string;
 							/** @description Name of the contract. */
 							name?: string;
 							/** @description Symbol of the contract. */
 							symbol?: string;
-							/** @description Address that the collection will have; send nothing to it before the look-up by the transaction's hash answers 200. */
+							/** @description Address that the collection will have. Send nothing there before `GET /v0/contracts/{transaction_hash}` answers 200. */
 							predicted_address: string;
-							/** @description Deploy with this `Idempotency-Key` to get `predicted_address`; in a dry run. */
+							/** @description Deploy with this `Idempotency-Key` to get `predicted_address`. Only in a dry run. */
 							idempotency_key?: string;
 							/**
-							 * @description Present in the answer of a dry run: nothing was stored or spent.
+							 * @description Only in the answer of a dry run: nothing was stored or spent.
 							 * @constant
 							 */
 							dry_run?: true;
-							/** @description Gas that the transaction would take; in a dry run. */
+							/** @description Estimated gas of the transaction. Only in a dry run. */
 							gas?: number;
-							/** @description Highest price of a gas, in wei; in a dry run. */
+							/** @description Maximum price per unit of gas, in wei. Only in a dry run. */
 							max_fee_per_gas?: string;
-							/** @description Cost at the fees of now, in the chain's native token; in a dry run. */
+							/** @description Cost at current fees, in the chain's native token. Only in a dry run. */
 							cost?: number;
-							/** @description Cost at most, in the chain's native token; in a dry run. */
+							/** @description Maximum cost, in the chain's native token. Only in a dry run. */
 							max_cost?: number;
-							/** @description What is allowed but may not be meant, such as members that are ignored; in a dry run. */
+							/** @description What is valid but possibly unintended, such as ignored members. Only in a dry run. */
 							warnings?: string[];
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
@@ -1735,7 +1735,7 @@ export interface paths {
 			cookie?: never;
 		};
 		/**
-		 * Collections of the account, newest first
+		 * List the account's collections, newest first
 		 * @description Lists all confirmed collections of the account on a chain in one answer, with their presale lists. Counts as one read.
 		 */
 		get: {
@@ -1743,7 +1743,7 @@ export interface paths {
 				query: {
 					/** @description Name of the chain: `ethereum`, `polygon`, `goerli` (also `rinkeby`), or another chain of this installation. */
 					chain: string;
-					/** @description Parts to show as well: repeat the parameter, or separate the words by commas; `default` adds nothing. */
+					/** @description Additional parts to return. Repeat the parameter, or separate the values with commas; `default` adds nothing. */
 					include?: ("default" | "merkle_proofs")[];
 				};
 				header?: never;
@@ -1760,7 +1760,7 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
@@ -1772,50 +1772,50 @@ export interface paths {
 								symbol: string;
 								/** @description Hash of the transaction: `0x` and 64 hex digits. */
 								transaction_hash: string;
-								/** @description Page of the transaction in the chain's block explorer. */
+								/** @description URL of the transaction in the chain's block explorer. */
 								transaction_external_url: string;
 								/** @description Name of the chain. */
 								chain: string;
 								/** @description Address of the contract. */
 								address: string;
-								/** @description Owner that the contract was deployed for, as it was sent. */
+								/** @description Owner that the contract was deployed for, as sent. */
 								owner_address: string;
-								/** @description When the deployment was requested: UTC without an offset, to microseconds. */
+								/** @description When the deployment was requested, in UTC without an offset, to microseconds. */
 								creation_date: string;
-								/** @description `true` when the metadata can never be changed again. */
+								/** @description `true` if the metadata can never be changed again. */
 								metadata_frozen: boolean;
-								/** @description Most tokens that there can ever be. */
+								/** @description Maximum number of tokens. */
 								max_supply: number;
-								/** @description Tokens of the supply that only an admin mints. */
+								/** @description Tokens of the supply that only an admin can mint. */
 								team_reserve: number;
 								/** @description Price of a token in the public sale, in the chain's native token. */
 								mint_price: number;
-								/** @description Most tokens in one mint. */
+								/** @description Maximum number of tokens per mint. */
 								tokens_per_mint: number;
-								/** @description Address that the revenue goes to. */
+								/** @description Address that receives the revenue. */
 								treasury_address: string;
-								/** @description Start of the public sale: UTC without an offset, to seconds. */
+								/** @description Start of the public sale, in UTC without an offset, to seconds. */
 								public_mint_start: string;
-								/** @description A token's URI is this text and its id; empty before the reveal. */
+								/** @description Prefix of token URIs, followed by the token id; empty until the reveal. */
 								base_uri: string;
-								/** @description URI of every token before the reveal; empty when there is none. */
+								/** @description URI of every token until the reveal; empty if there is none. */
 								prereveal_token_uri: string;
-								/** @description Start of the presale: UTC without an offset, to seconds; null: no presale. */
+								/** @description Start of the presale, in UTC without an offset, to seconds; null if there is no presale. */
 								presale_mint_start: string | null;
-								/** @description Presale list, as it was sent and without repeats. */
+								/** @description Presale list, as sent, without duplicates. */
 								presale_whitelisted_addresses: string[];
-								/** @description Merkle root of the presale list, 64 hex digits without `0x`; null: an empty list. */
+								/** @description Merkle root of the presale list, 64 hex digits without `0x`; null if the list is empty. */
 								presale_merkle_root: string | null;
-								/** @description Royalty of a sale in basis points: 500 is 5 %. */
+								/** @description Royalty on a sale in basis points: 500 is 5 %. */
 								royalties_share: number;
-								/** @description Address that royalties are paid to. */
+								/** @description Address that receives royalties. */
 								royalties_address: string;
-								/** @description With `include=merkle_proofs`: the proof of each wallet of the presale list, by its address in lower case, with checksum and as it was sent. */
+								/** @description With `include=merkle_proofs`: the Merkle proof of each wallet of the presale list, keyed by its address in lower case, with checksum and as sent. */
 								merkle_proofs?: {
 									[key: string]: string[];
 								};
 							}[];
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
@@ -1892,8 +1892,8 @@ export interface paths {
 			cookie?: never;
 		};
 		/**
-		 * ABI of a collection of the account
-		 * @description Has the ABI of a confirmed collection of the account; prices are in its runtime configuration (`getInfo`). Counts as one read.
+		 * Get the ABI of a collection of the account
+		 * @description Returns the ABI of a confirmed collection of the account; prices are in its runtime configuration (`getInfo`). Counts as one read.
 		 */
 		get: {
 			parameters: {
@@ -1918,15 +1918,15 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
-							/** @description Solidity ABI; each function and event has its selector or topic as `signature`. */
+							/** @description The ABI in Solidity's JSON format. Each function has its selector and each event its topic as `signature`. */
 							abi: {
 								[key: string]: unknown;
 							}[];
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
@@ -2012,8 +2012,8 @@ export interface paths {
 			cookie?: never;
 		};
 		/**
-		 * Find the contract that a transaction made or changed
-		 * @description Has the address of the contract that a transaction of the account made or changed: 404 `transaction_pending` until it is confirmed, 404 `transaction_failed` when nothing came of it. Ask again every few seconds; each time counts as one read.
+		 * Find the contract that a transaction created or changed
+		 * @description Returns the address of the contract that a transaction of the account created or changed: 404 `transaction_pending` until it is confirmed, 404 `transaction_failed` if it had no effect. Poll every few seconds; each call counts as one read.
 		 */
 		get: {
 			parameters: {
@@ -2038,17 +2038,17 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
-							/** @description Name of the chain, as the request spelled it. */
+							/** @description Name of the chain, as spelled in the request. */
 							chain: string;
 							/** @description Address of the contract. */
 							contract_address: string;
 							/** @description Hash of the transaction: `0x` and 64 hex digits. */
 							transaction_hash: string;
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
@@ -2143,23 +2143,23 @@ export interface paths {
 			cookie?: never;
 		};
 		/**
-		 * NFTs of an account
-		 * @description Lists the NFTs that an account holds. Counts as one read; in the rate of a second a page number deeper than 10,000 items counts as more, a `continuation` never.
+		 * List the NFTs of an account
+		 * @description Lists the NFTs of an account. Counts as one read. In the per-second limit, a page number beyond 10,000 items counts as more; a `continuation` never does.
 		 */
 		get: {
 			parameters: {
 				query: {
 					/** @description Name of the chain: `ethereum`, `polygon`, `goerli` (also `rinkeby`), or another chain of this installation. */
 					chain: string;
-					/** @description Page of the list, counted from 1. */
+					/** @description Page number, from 1. */
 					page_number?: number;
 					/** @description Items per page, 1 to 50; the default is 50. */
 					page_size?: number;
-					/** @description `continuation` of the previous answer, for the page after it; it wins over `page_number`, and belongs to one list and its filters. */
+					/** @description The `continuation` of the previous answer, to get the next page. It takes precedence over `page_number`, and is valid only for the same list and filters. */
 					continuation?: string;
-					/** @description Parts to show as well: repeat the parameter, or separate the words by commas; `default` adds nothing. */
+					/** @description Additional parts to return. Repeat the parameter, or separate the values with commas; `default` adds nothing. */
 					include?: ("default" | "metadata" | "contract_information")[];
-					/** @description Token standards to leave out; the default is none. */
+					/** @description Token standards to exclude; none by default. */
 					exclude?: ("erc721" | "erc1155")[];
 					/** @description Only NFTs of this contract. */
 					contract_address?: string;
@@ -2181,85 +2181,85 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
-							/** @description The NFTs of this page. */
+							/** @description The NFTs on this page. */
 							nfts: {
-								/** @description The name of its chain, as the request spelled it. */
+								/** @description The name of the chain, as spelled in the request. */
 								chain: string;
 								/** @description The address of the contract. */
 								contract_address: string;
-								/** @description The token's id in its contract. */
+								/** @description The id of the token in its contract. */
 								token_id: string;
-								/** @description The token's name in its metadata; null where it has none. */
+								/** @description The token's name in its metadata. Null if it has none. */
 								name: string | null;
-								/** @description The token's description in its metadata; null where it has none. */
+								/** @description The token's description in its metadata. Null if it has none. */
 								description: string | null;
-								/** @description The link of the picture in the metadata: an ipfs:, https: or data: URI. */
+								/** @description The URI of the image in the metadata: ipfs:, https: or data:. */
 								file_url: string | null;
-								/** @description The link of a video, a model or a page in the metadata (`animation_url`). */
+								/** @description The URI of a video, a 3D model or a page in the metadata (`animation_url`). */
 								animation_url: string | null;
-								/** @description The URL of this service's own copy of the picture; null when it holds none. */
+								/** @description The URL of this service's own copy of the image. Null if it has none. */
 								cached_file_url: string | null;
-								/** @description The URL of this service's own copy of `animation_url`; null when it holds none. */
+								/** @description The URL of this service's own copy of `animation_url`. Null if it has none. */
 								cached_animation_url: string | null;
-								/** @description Sender of the transaction that minted it; in a contract that this service deployed to mint in, the owner it was deployed for. Null where the index does not have the mint. */
+								/** @description The sender of the transaction that minted the token. In a contract that this service deployed to mint in, the owner it was deployed for. Null if the mint is not indexed. */
 								creator_address: string | null;
-								/** @description The metadata URI as the contract returns it (`tokenURI` or `uri`), such as ipfs://…/1. */
+								/** @description The metadata URI as returned by the contract (`tokenURI` or `uri`), such as ipfs://…/1. */
 								metadata_url?: string | null;
-								/** @description The JSON object behind `metadata_url`, every number as it was written; null until it was read, and in lists when it is over 64 KB. */
+								/** @description The JSON object at `metadata_url`, with every number as it was written. Null until it has been read, and in lists if it is over 64 KB. */
 								metadata?: {
 									[key: string]: unknown;
 								} | null;
 								/**
-								 * @description Whether the metadata has been read. `PENDING`: not yet, or it is read again; `FRESH`: read; `FAILED`: the last try failed.
+								 * @description Whether the metadata has been read. `PENDING`: waiting to be read, for the first time or again; `FRESH`: read; `FAILED`: the last attempt failed.
 								 * @enum {string}
 								 */
 								metadata_status?: "PENDING" | "FRESH" | "FAILED";
-								/** @description A code for why the last reading failed, such as http_404; the metadata of an earlier one is still shown. Null unless it failed. */
+								/** @description A code for why the last attempt to read the metadata failed, such as http_404; metadata of an earlier attempt is still returned. Null unless it failed. */
 								metadata_error?: string | null;
-								/** @description What could not be read of the metadata that is shown, as MEMBER:REASON: `attributes:not_a_list`, `image:http_404`. */
+								/** @description Which parts of the returned metadata could not be read, as MEMBER:REASON: `attributes:not_a_list`, `image:http_404`. */
 								metadata_warnings?: string[];
-								/** @description The contract, with what it says of itself. */
+								/** @description The contract and its metadata. */
 								contract?: {
-									/** @description The name that the contract gives itself; null where it has none. */
+									/** @description The name that the contract returns. Null if it has none. */
 									name: string | null;
-									/** @description The symbol that the contract gives itself; null where it has none. */
+									/** @description The symbol that the contract returns. Null if it has none. */
 									symbol: string | null;
 									/**
 									 * @description The token standard of the contract: ERC-721 or ERC-1155.
 									 * @enum {string}
 									 */
 									type: "ERC721" | "ERC1155";
-									/** @description What the contract says of itself beyond its name. */
+									/** @description Contract-level metadata. */
 									metadata: {
-										/** @description The description in the contract's own metadata (`contractURI`, ERC-7572). */
+										/** @description The description in the contract-level metadata (`contractURI`, ERC-7572). */
 										description: string | null;
-										/** @description The link of the picture in the contract's own metadata. */
+										/** @description The URL of the image in the contract-level metadata. */
 										thumbnail_url: string | null;
-										/** @description The URL of this service's own copy of the thumbnail; null when it holds none. */
+										/** @description The URL of this service's own copy of the thumbnail. Null if it has none. */
 										cached_thumbnail_url: string | null;
-										/** @description The link of the banner in the contract's own metadata. */
+										/** @description The URL of the banner in the contract-level metadata. */
 										banner_url: string | null;
-										/** @description The URL of this service's own copy of the banner; null when it holds none. */
+										/** @description The URL of this service's own copy of the banner. Null if it has none. */
 										cached_banner_url: string | null;
-										/** @description The royalty in basis points of a sale's price, by ERC-2981: 500 is 5 %; null where the contract has none. */
+										/** @description The royalty on a sale in basis points (ERC-2981): 500 is 5 %. Null if the contract has none. */
 										royalty_bps: number | null;
 									};
 								};
 							}[];
-							/** @description Items on all pages. */
+							/** @description Number of items on all pages. */
 							total: number;
-							/** @description Where the next page begins: send it as the parameter `continuation`; null on the last page. */
+							/** @description Cursor of the next page: send it as the parameter `continuation`. Null on the last page. */
 							continuation: string | null;
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
 				};
-				/** @description The answer is still the one that If-None-Match names */
+				/** @description The answer has not changed since the one that If-None-Match names */
 				304: {
 					headers: {
 						[name: string]: unknown;
@@ -2338,21 +2338,21 @@ export interface paths {
 			cookie?: never;
 		};
 		/**
-		 * All NFTs of a chain, newest mint first
-		 * @description Lists all NFTs of a chain that the index has, newest mint first. Counts as one read; in the rate of a second a page number deeper than 10,000 items counts as more, a `continuation` never.
+		 * List all NFTs of a chain, newest mint first
+		 * @description Lists all indexed NFTs of a chain, newest mint first. Counts as one read. In the per-second limit, a page number beyond 10,000 items counts as more; a `continuation` never does.
 		 */
 		get: {
 			parameters: {
 				query: {
 					/** @description Name of the chain: `ethereum`, `polygon`, `goerli` (also `rinkeby`), or another chain of this installation. */
 					chain: string;
-					/** @description Page of the list, counted from 1. */
+					/** @description Page number, from 1. */
 					page_number?: number;
 					/** @description Items per page, 1 to 50; the default is 50. */
 					page_size?: number;
-					/** @description `continuation` of the previous answer, for the page after it; it wins over `page_number`, and belongs to one list and its filters. */
+					/** @description The `continuation` of the previous answer, to get the next page. It takes precedence over `page_number`, and is valid only for the same list and filters. */
 					continuation?: string;
-					/** @description Parts to show as well: repeat the parameter, or separate the words by commas; `default` adds nothing. */
+					/** @description Additional parts to return. Repeat the parameter, or separate the values with commas; `default` adds nothing. */
 					include?: ("default" | "metadata" | "file_information" | "contract_information" | "all")[];
 				};
 				header?: never;
@@ -2369,42 +2369,42 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
-							/** @description The NFTs of this page. */
+							/** @description The NFTs on this page. */
 							nfts: {
-								/** @description The name of its chain, as the request spelled it. */
+								/** @description The name of the chain, as spelled in the request. */
 								chain: string;
 								/** @description The address of the contract. */
 								contract_address: string;
-								/** @description The token's id in its contract. */
+								/** @description The id of the token in its contract. */
 								token_id: string;
-								/** @description The metadata URI as the contract returns it (`tokenURI` or `uri`), such as ipfs://…/1. */
+								/** @description The metadata URI as returned by the contract (`tokenURI` or `uri`), such as ipfs://…/1. */
 								metadata_url?: string | null;
-								/** @description The JSON object behind `metadata_url`, every number as it was written; null until it was read, and in lists when it is over 64 KB. */
+								/** @description The JSON object at `metadata_url`, with every number as it was written. Null until it has been read, and in lists if it is over 64 KB. */
 								metadata?: {
 									[key: string]: unknown;
 								} | null;
 								/**
-								 * @description Whether the metadata has been read. `PENDING`: not yet, or it is read again; `FRESH`: read; `FAILED`: the last try failed.
+								 * @description Whether the metadata has been read. `PENDING`: waiting to be read, for the first time or again; `FRESH`: read; `FAILED`: the last attempt failed.
 								 * @enum {string}
 								 */
 								metadata_status?: "PENDING" | "FRESH" | "FAILED";
-								/** @description A code for why the last reading failed, such as http_404; the metadata of an earlier one is still shown. Null unless it failed. */
+								/** @description A code for why the last attempt to read the metadata failed, such as http_404; metadata of an earlier attempt is still returned. Null unless it failed. */
 								metadata_error?: string | null;
-								/** @description What could not be read of the metadata that is shown, as MEMBER:REASON: `attributes:not_a_list`, `image:http_404`. */
+								/** @description Which parts of the returned metadata could not be read, as MEMBER:REASON: `attributes:not_a_list`, `image:http_404`. */
 								metadata_warnings?: string[];
-								/** @description The link of the picture in the metadata: an ipfs:, https: or data: URI. */
+								/** @description The URI of the image in the metadata: ipfs:, https: or data:. */
 								file_url?: string | null;
-								/** @description The link of a video, a model or a page in the metadata (`animation_url`). */
+								/** @description The URI of a video, a 3D model or a page in the metadata (`animation_url`). */
 								animation_url?: string | null;
-								/** @description The URL of this service's own copy of the picture; null when it holds none. */
+								/** @description The URL of this service's own copy of the image. Null if it has none. */
 								cached_file_url?: string | null;
-								/** @description The URL of this service's own copy of `animation_url`; null when it holds none. */
+								/** @description The URL of this service's own copy of `animation_url`. Null if it has none. */
 								cached_animation_url?: string | null;
-								/** @description Measures of the image; null when they are not known. */
+								/** @description Dimensions and size of the image; null if they are not known. */
 								file_information?: {
 									/** @description Height in pixels. */
 									height: number;
@@ -2413,46 +2413,46 @@ export interface paths {
 									/** @description Size in bytes. */
 									file_size: number;
 								} | null;
-								/** @description Time of the block that it was minted in: UTC without an offset, to seconds; null when not known. */
+								/** @description Time of the block in which the token was minted, in UTC without an offset, to seconds; null if it is not known. */
 								mint_date?: string | null;
-								/** @description When the metadata was read last: UTC without an offset, to microseconds; null: not yet. */
+								/** @description When the metadata was last read, in UTC without an offset, to microseconds; null if it has not been read. */
 								updated_date?: string | null;
-								/** @description The contract, with what it says of itself. */
+								/** @description The contract and its metadata. */
 								contract?: {
-									/** @description The name that the contract gives itself; null where it has none. */
+									/** @description The name that the contract returns. Null if it has none. */
 									name: string | null;
-									/** @description The symbol that the contract gives itself; null where it has none. */
+									/** @description The symbol that the contract returns. Null if it has none. */
 									symbol: string | null;
 									/**
 									 * @description The token standard of the contract: ERC-721 or ERC-1155.
 									 * @enum {string}
 									 */
 									type: "ERC721" | "ERC1155";
-									/** @description What the contract says of itself beyond its name. */
+									/** @description Contract-level metadata. */
 									metadata: {
-										/** @description The description in the contract's own metadata (`contractURI`, ERC-7572). */
+										/** @description The description in the contract-level metadata (`contractURI`, ERC-7572). */
 										description: string | null;
-										/** @description The link of the picture in the contract's own metadata. */
+										/** @description The URL of the image in the contract-level metadata. */
 										thumbnail_url: string | null;
-										/** @description The URL of this service's own copy of the thumbnail; null when it holds none. */
+										/** @description The URL of this service's own copy of the thumbnail. Null if it has none. */
 										cached_thumbnail_url: string | null;
-										/** @description The link of the banner in the contract's own metadata. */
+										/** @description The URL of the banner in the contract-level metadata. */
 										banner_url: string | null;
-										/** @description The URL of this service's own copy of the banner; null when it holds none. */
+										/** @description The URL of this service's own copy of the banner. Null if it has none. */
 										cached_banner_url: string | null;
-										/** @description The royalty in basis points of a sale's price, by ERC-2981: 500 is 5 %; null where the contract has none. */
+										/** @description The royalty on a sale in basis points (ERC-2981): 500 is 5 %. Null if the contract has none. */
 										royalty_bps: number | null;
 									};
 								};
 							}[];
-							/** @description Where the next page begins: send it as the parameter `continuation`; null on the last page. */
+							/** @description Cursor of the next page: send it as the parameter `continuation`. Null on the last page. */
 							continuation: string | null;
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
 				};
-				/** @description The answer is still the one that If-None-Match names */
+				/** @description The answer has not changed since the one that If-None-Match names */
 				304: {
 					headers: {
 						[name: string]: unknown;
@@ -2531,23 +2531,23 @@ export interface paths {
 			cookie?: never;
 		};
 		/**
-		 * NFTs of a contract
-		 * @description Lists the NFTs of a contract, with the contract; one that the index has never seen is 404. `refresh_metadata` counts as all tokens of the contract against the 200 that a free account may have read again in a day. Counts as one read; in the rate of a second a page number deeper than 10,000 items counts as more, a `continuation` never.
+		 * List the NFTs of a contract
+		 * @description Lists the NFTs of a contract, along with the contract itself; a contract that was never indexed returns 404. `refresh_metadata` counts all tokens of the contract towards the 200 per day that a free account can refresh. Counts as one read. In the per-second limit, a page number beyond 10,000 items counts as more; a `continuation` never does.
 		 */
 		get: {
 			parameters: {
 				query: {
 					/** @description Name of the chain: `ethereum`, `polygon`, `goerli` (also `rinkeby`), or another chain of this installation. */
 					chain: string;
-					/** @description Page of the list, counted from 1. */
+					/** @description Page number, from 1. */
 					page_number?: number;
 					/** @description Items per page, 1 to 50; the default is 50. */
 					page_size?: number;
-					/** @description `continuation` of the previous answer, for the page after it; it wins over `page_number`, and belongs to one list and its filters. */
+					/** @description The `continuation` of the previous answer, to get the next page. It takes precedence over `page_number`, and is valid only for the same list and filters. */
 					continuation?: string;
-					/** @description Parts to show as well: repeat the parameter, or separate the words by commas; `default` adds nothing. */
+					/** @description Additional parts to return. Repeat the parameter, or separate the values with commas; `default` adds nothing. */
 					include?: ("default" | "metadata" | "file_information" | "all")[];
-					/** @description `true` has the metadata read again in the background; of a contract that of all its tokens. */
+					/** @description `true` queues the metadata to be read again; for a contract, that of all its tokens. */
 					refresh_metadata?: boolean;
 				};
 				header?: never;
@@ -2567,42 +2567,42 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
-							/** @description The NFTs of this page. */
+							/** @description The NFTs on this page. */
 							nfts: {
-								/** @description The name of its chain, as the request spelled it. */
+								/** @description The name of the chain, as spelled in the request. */
 								chain: string;
 								/** @description The address of the contract. */
 								contract_address: string;
-								/** @description The token's id in its contract. */
+								/** @description The id of the token in its contract. */
 								token_id: string;
-								/** @description The metadata URI as the contract returns it (`tokenURI` or `uri`), such as ipfs://…/1. */
+								/** @description The metadata URI as returned by the contract (`tokenURI` or `uri`), such as ipfs://…/1. */
 								metadata_url?: string | null;
-								/** @description The JSON object behind `metadata_url`, every number as it was written; null until it was read, and in lists when it is over 64 KB. */
+								/** @description The JSON object at `metadata_url`, with every number as it was written. Null until it has been read, and in lists if it is over 64 KB. */
 								metadata?: {
 									[key: string]: unknown;
 								} | null;
 								/**
-								 * @description Whether the metadata has been read. `PENDING`: not yet, or it is read again; `FRESH`: read; `FAILED`: the last try failed.
+								 * @description Whether the metadata has been read. `PENDING`: waiting to be read, for the first time or again; `FRESH`: read; `FAILED`: the last attempt failed.
 								 * @enum {string}
 								 */
 								metadata_status?: "PENDING" | "FRESH" | "FAILED";
-								/** @description A code for why the last reading failed, such as http_404; the metadata of an earlier one is still shown. Null unless it failed. */
+								/** @description A code for why the last attempt to read the metadata failed, such as http_404; metadata of an earlier attempt is still returned. Null unless it failed. */
 								metadata_error?: string | null;
-								/** @description What could not be read of the metadata that is shown, as MEMBER:REASON: `attributes:not_a_list`, `image:http_404`. */
+								/** @description Which parts of the returned metadata could not be read, as MEMBER:REASON: `attributes:not_a_list`, `image:http_404`. */
 								metadata_warnings?: string[];
-								/** @description The link of the picture in the metadata: an ipfs:, https: or data: URI. */
+								/** @description The URI of the image in the metadata: ipfs:, https: or data:. */
 								file_url?: string | null;
-								/** @description The link of a video, a model or a page in the metadata (`animation_url`). */
+								/** @description The URI of a video, a 3D model or a page in the metadata (`animation_url`). */
 								animation_url?: string | null;
-								/** @description The URL of this service's own copy of the picture; null when it holds none. */
+								/** @description The URL of this service's own copy of the image. Null if it has none. */
 								cached_file_url?: string | null;
-								/** @description The URL of this service's own copy of `animation_url`; null when it holds none. */
+								/** @description The URL of this service's own copy of `animation_url`. Null if it has none. */
 								cached_animation_url?: string | null;
-								/** @description Measures of the image; null when they are not known. */
+								/** @description Dimensions and size of the image; null if they are not known. */
 								file_information?: {
 									/** @description Height in pixels. */
 									height: number;
@@ -2611,82 +2611,82 @@ export interface paths {
 									/** @description Size in bytes. */
 									file_size: number;
 								} | null;
-								/** @description Time of the block that it was minted in: UTC without an offset, to seconds; null when not known. */
+								/** @description Time of the block in which the token was minted, in UTC without an offset, to seconds; null if it is not known. */
 								mint_date?: string | null;
-								/** @description When the metadata was read last: UTC without an offset, to microseconds; null: not yet. */
+								/** @description When the metadata was last read, in UTC without an offset, to microseconds; null if it has not been read. */
 								updated_date?: string | null;
-								/** @description The contract, with what it says of itself. */
+								/** @description The contract and its metadata. */
 								contract?: {
-									/** @description The name that the contract gives itself; null where it has none. */
+									/** @description The name that the contract returns. Null if it has none. */
 									name: string | null;
-									/** @description The symbol that the contract gives itself; null where it has none. */
+									/** @description The symbol that the contract returns. Null if it has none. */
 									symbol: string | null;
 									/**
 									 * @description The token standard of the contract: ERC-721 or ERC-1155.
 									 * @enum {string}
 									 */
 									type: "ERC721" | "ERC1155";
-									/** @description What the contract says of itself beyond its name. */
+									/** @description Contract-level metadata. */
 									metadata: {
-										/** @description The description in the contract's own metadata (`contractURI`, ERC-7572). */
+										/** @description The description in the contract-level metadata (`contractURI`, ERC-7572). */
 										description: string | null;
-										/** @description The link of the picture in the contract's own metadata. */
+										/** @description The URL of the image in the contract-level metadata. */
 										thumbnail_url: string | null;
-										/** @description The URL of this service's own copy of the thumbnail; null when it holds none. */
+										/** @description The URL of this service's own copy of the thumbnail. Null if it has none. */
 										cached_thumbnail_url: string | null;
-										/** @description The link of the banner in the contract's own metadata. */
+										/** @description The URL of the banner in the contract-level metadata. */
 										banner_url: string | null;
-										/** @description The URL of this service's own copy of the banner; null when it holds none. */
+										/** @description The URL of this service's own copy of the banner. Null if it has none. */
 										cached_banner_url: string | null;
-										/** @description The royalty in basis points of a sale's price, by ERC-2981: 500 is 5 %; null where the contract has none. */
+										/** @description The royalty on a sale in basis points (ERC-2981): 500 is 5 %. Null if the contract has none. */
 										royalty_bps: number | null;
 									};
 								};
 							}[];
-							/** @description The contract, with what it says of itself. */
+							/** @description The contract and its metadata. */
 							contract: {
-								/** @description The name that the contract gives itself; null where it has none. */
+								/** @description The name that the contract returns. Null if it has none. */
 								name: string | null;
-								/** @description The symbol that the contract gives itself; null where it has none. */
+								/** @description The symbol that the contract returns. Null if it has none. */
 								symbol: string | null;
 								/**
 								 * @description The token standard of the contract: ERC-721 or ERC-1155.
 								 * @enum {string}
 								 */
 								type: "ERC721" | "ERC1155";
-								/** @description What the contract says of itself beyond its name. */
+								/** @description Contract-level metadata. */
 								metadata: {
-									/** @description The description in the contract's own metadata (`contractURI`, ERC-7572). */
+									/** @description The description in the contract-level metadata (`contractURI`, ERC-7572). */
 									description: string | null;
-									/** @description The link of the picture in the contract's own metadata. */
+									/** @description The URL of the image in the contract-level metadata. */
 									thumbnail_url: string | null;
-									/** @description The URL of this service's own copy of the thumbnail; null when it holds none. */
+									/** @description The URL of this service's own copy of the thumbnail. Null if it has none. */
 									cached_thumbnail_url: string | null;
-									/** @description The link of the banner in the contract's own metadata. */
+									/** @description The URL of the banner in the contract-level metadata. */
 									banner_url: string | null;
-									/** @description The URL of this service's own copy of the banner; null when it holds none. */
+									/** @description The URL of this service's own copy of the banner. Null if it has none. */
 									cached_banner_url: string | null;
-									/** @description The royalty in basis points of a sale's price, by ERC-2981: 500 is 5 %; null where the contract has none. */
+									/** @description The royalty on a sale in basis points (ERC-2981): 500 is 5 %. Null if the contract has none. */
 									royalty_bps: number | null;
 								};
 							};
-							/** @description Items on all pages. */
+							/** @description Number of items on all pages. */
 							total: number;
-							/** @description Where the next page begins: send it as the parameter `continuation`; null on the last page. */
+							/** @description Cursor of the next page: send it as the parameter `continuation`. Null on the last page. */
 							continuation: string | null;
 							/**
-							 * @description With `refresh_metadata`: `ADDED`: queued now; `PENDING`: it was queued already; `PROCESSING`: it is being read; `REFRESHED_RECENTLY`: it was read in the last five minutes.
+							 * @description With `refresh_metadata`: `ADDED`: queued now; `PENDING`: already queued; `PROCESSING`: being read; `REFRESHED_RECENTLY`: read within the last five minutes.
 							 * @enum {string}
 							 */
 							status?: "ADDED" | "PROCESSING" | "PENDING" | "REFRESHED_RECENTLY";
-							/** @description The same in words. */
+							/** @description The status in English. */
 							status_message?: string;
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
 				};
-				/** @description The answer is still the one that If-None-Match names */
+				/** @description The answer has not changed since the one that If-None-Match names */
 				304: {
 					headers: {
 						[name: string]: unknown;
@@ -2774,15 +2774,15 @@ export interface paths {
 			cookie?: never;
 		};
 		/**
-		 * One NFT
-		 * @description Has one NFT with all that is known of it, whatever `include` asks for; one that the index has never seen is 404. Counts as one read; `refresh_metadata` as one of the 200 tokens that a free account may have read again in a day.
+		 * Get one NFT
+		 * @description Returns one NFT with all its data, regardless of `include`; one that was never indexed returns 404. Counts as one read; `refresh_metadata` counts as one of the 200 tokens per day that a free account can refresh.
 		 */
 		get: {
 			parameters: {
 				query: {
 					/** @description Name of the chain: `ethereum`, `polygon`, `goerli` (also `rinkeby`), or another chain of this installation. */
 					chain: string;
-					/** @description `true` has the metadata read again in the background; of a contract that of all its tokens. */
+					/** @description `true` queues the metadata to be read again; for a contract, that of all its tokens. */
 					refresh_metadata?: boolean;
 				};
 				header?: never;
@@ -2804,34 +2804,34 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
 							/** @description The NFT. */
 							nft: {
-								/** @description The name of its chain, as the request spelled it. */
+								/** @description The name of the chain, as spelled in the request. */
 								chain: string;
 								/** @description The address of the contract. */
 								contract_address: string;
-								/** @description The token's id in its contract. */
+								/** @description The id of the token in its contract. */
 								token_id: string;
-								/** @description The metadata URI as the contract returns it (`tokenURI` or `uri`), such as ipfs://…/1. */
+								/** @description The metadata URI as returned by the contract (`tokenURI` or `uri`), such as ipfs://…/1. */
 								metadata_url: string | null;
-								/** @description The JSON object behind `metadata_url`, every number as it was written; null until it was read, and in lists when it is over 64 KB. */
+								/** @description The JSON object at `metadata_url`, with every number as it was written. Null until it has been read, and in lists if it is over 64 KB. */
 								metadata: {
 									[key: string]: unknown;
 								} | null;
 								/**
-								 * @description Whether the metadata has been read. `PENDING`: not yet, or it is read again; `FRESH`: read; `FAILED`: the last try failed.
+								 * @description Whether the metadata has been read. `PENDING`: waiting to be read, for the first time or again; `FRESH`: read; `FAILED`: the last attempt failed.
 								 * @enum {string}
 								 */
 								metadata_status: "PENDING" | "FRESH" | "FAILED";
-								/** @description A code for why the last reading failed, such as http_404; the metadata of an earlier one is still shown. Null unless it failed. */
+								/** @description A code for why the last attempt to read the metadata failed, such as http_404; metadata of an earlier attempt is still returned. Null unless it failed. */
 								metadata_error: string | null;
-								/** @description What could not be read of the metadata that is shown, as MEMBER:REASON: `attributes:not_a_list`, `image:http_404`. */
+								/** @description Which parts of the returned metadata could not be read, as MEMBER:REASON: `attributes:not_a_list`, `image:http_404`. */
 								metadata_warnings: string[];
-								/** @description Measures of the image; null when they are not known. */
+								/** @description Dimensions and size of the image; null if they are not known. */
 								file_information: {
 									/** @description Height in pixels. */
 									height: number;
@@ -2840,69 +2840,69 @@ export interface paths {
 									/** @description Size in bytes. */
 									file_size: number;
 								} | null;
-								/** @description The link of the picture in the metadata: an ipfs:, https: or data: URI. */
+								/** @description The URI of the image in the metadata: ipfs:, https: or data:. */
 								file_url: string | null;
-								/** @description The link of a video, a model or a page in the metadata (`animation_url`). */
+								/** @description The URI of a video, a 3D model or a page in the metadata (`animation_url`). */
 								animation_url: string | null;
-								/** @description The URL of this service's own copy of the picture; null when it holds none. */
+								/** @description The URL of this service's own copy of the image. Null if it has none. */
 								cached_file_url: string | null;
-								/** @description The URL of this service's own copy of `animation_url`; null when it holds none. */
+								/** @description The URL of this service's own copy of `animation_url`. Null if it has none. */
 								cached_animation_url: string | null;
-								/** @description Sender of the transaction that minted it; in a contract that this service deployed to mint in, the owner it was deployed for. Null where the index does not have the mint. */
+								/** @description The sender of the transaction that minted the token. In a contract that this service deployed to mint in, the owner it was deployed for. Null if the mint is not indexed. */
 								creator_address: string | null;
-								/** @description Time of the block that it was minted in: UTC without an offset, to seconds; null when not known. */
+								/** @description Time of the block in which the token was minted, in UTC without an offset, to seconds; null if it is not known. */
 								mint_date: string | null;
-								/** @description When the metadata was read last: UTC without an offset, to microseconds; null: not yet. */
+								/** @description When the metadata was last read, in UTC without an offset, to microseconds; null if it has not been read. */
 								updated_date: string | null;
 								/** @description Always null: rarity is not computed. */
 								rarity: {
 									[key: string]: unknown;
 								} | null;
-								/** @description Holder of a live ERC-721 token; null for ERC-1155 and for a burned token. */
+								/** @description The owner of an ERC-721 token. Null for ERC-1155 and for a burned token. */
 								owner: string | null;
 							};
 							/** @description The same as `nft.owner`. */
 							owner: string | null;
-							/** @description The contract, with what it says of itself. */
+							/** @description The contract and its metadata. */
 							contract: {
-								/** @description The name that the contract gives itself; null where it has none. */
+								/** @description The name that the contract returns. Null if it has none. */
 								name: string | null;
-								/** @description The symbol that the contract gives itself; null where it has none. */
+								/** @description The symbol that the contract returns. Null if it has none. */
 								symbol: string | null;
 								/**
 								 * @description The token standard of the contract: ERC-721 or ERC-1155.
 								 * @enum {string}
 								 */
 								type: "ERC721" | "ERC1155";
-								/** @description What the contract says of itself beyond its name. */
+								/** @description Contract-level metadata. */
 								metadata: {
-									/** @description The description in the contract's own metadata (`contractURI`, ERC-7572). */
+									/** @description The description in the contract-level metadata (`contractURI`, ERC-7572). */
 									description: string | null;
-									/** @description The link of the picture in the contract's own metadata. */
+									/** @description The URL of the image in the contract-level metadata. */
 									thumbnail_url: string | null;
-									/** @description The URL of this service's own copy of the thumbnail; null when it holds none. */
+									/** @description The URL of this service's own copy of the thumbnail. Null if it has none. */
 									cached_thumbnail_url: string | null;
-									/** @description The link of the banner in the contract's own metadata. */
+									/** @description The URL of the banner in the contract-level metadata. */
 									banner_url: string | null;
-									/** @description The URL of this service's own copy of the banner; null when it holds none. */
+									/** @description The URL of this service's own copy of the banner. Null if it has none. */
 									cached_banner_url: string | null;
-									/** @description The royalty in basis points of a sale's price, by ERC-2981: 500 is 5 %; null where the contract has none. */
+									/** @description The royalty on a sale in basis points (ERC-2981): 500 is 5 %. Null if the contract has none. */
 									royalty_bps: number | null;
 								};
 							};
 							/**
-							 * @description With `refresh_metadata`: `ADDED`: queued now; `PENDING`: it was queued already; `PROCESSING`: it is being read; `REFRESHED_RECENTLY`: it was read in the last five minutes.
+							 * @description With `refresh_metadata`: `ADDED`: queued now; `PENDING`: already queued; `PROCESSING`: being read; `REFRESHED_RECENTLY`: read within the last five minutes.
 							 * @enum {string}
 							 */
 							status?: "ADDED" | "PROCESSING" | "PENDING" | "REFRESHED_RECENTLY";
-							/** @description The same in words. */
+							/** @description The status in English. */
 							status_message?: string;
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
 				};
-				/** @description The answer is still the one that If-None-Match names */
+				/** @description The answer has not changed since the one that If-None-Match names */
 				304: {
 					headers: {
 						[name: string]: unknown;
@@ -2990,21 +2990,21 @@ export interface paths {
 			cookie?: never;
 		};
 		/**
-		 * Contracts of which an account holds NFTs
-		 * @description Lists the contracts of which an account holds NFTs, with how many token ids of each. Counts as one read of the month, and as two in the rate of a second; a page number deeper than 10,000 items counts as more.
+		 * List the contracts of which an account owns NFTs
+		 * @description Lists the contracts of which an account owns NFTs, with the number of token ids of each. Counts as one read of the month, and as two reads in the per-second limit; a page number beyond 10,000 items counts as more.
 		 */
 		get: {
 			parameters: {
 				query: {
 					/** @description Name of the chain: `ethereum`, `polygon`, `goerli` (also `rinkeby`), or another chain of this installation. */
 					chain: string;
-					/** @description What the account has to do with them: `owns_contract_nfts` is the only word and the default. */
+					/** @description The account's relation to the contracts; `owns_contract_nfts` is the only value and the default. */
 					type?: "owns_contract_nfts";
-					/** @description Page of the list, counted from 1. */
+					/** @description Page number, from 1. */
 					page_number?: number;
 					/** @description Items per page, 1 to 50; the default is 50. */
 					page_size?: number;
-					/** @description `continuation` of the previous answer, for the page after it; it wins over `page_number`, and belongs to one list and its filters. */
+					/** @description The `continuation` of the previous answer, to get the next page. It takes precedence over `page_number`, and is valid only for the same list and filters. */
 					continuation?: string;
 				};
 				header?: never;
@@ -3024,51 +3024,51 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
-							/** @description The contracts of this page. */
+							/** @description The contracts on this page. */
 							contracts: {
-								/** @description The name that the contract gives itself; null where it has none. */
+								/** @description The name that the contract returns. Null if it has none. */
 								name: string | null;
-								/** @description The symbol that the contract gives itself; null where it has none. */
+								/** @description The symbol that the contract returns. Null if it has none. */
 								symbol: string | null;
 								/**
 								 * @description The token standard of the contract: ERC-721 or ERC-1155.
 								 * @enum {string}
 								 */
 								type: "ERC721" | "ERC1155";
-								/** @description What the contract says of itself beyond its name. */
+								/** @description Contract-level metadata. */
 								metadata: {
-									/** @description The description in the contract's own metadata (`contractURI`, ERC-7572). */
+									/** @description The description in the contract-level metadata (`contractURI`, ERC-7572). */
 									description: string | null;
-									/** @description The link of the picture in the contract's own metadata. */
+									/** @description The URL of the image in the contract-level metadata. */
 									thumbnail_url: string | null;
-									/** @description The URL of this service's own copy of the thumbnail; null when it holds none. */
+									/** @description The URL of this service's own copy of the thumbnail. Null if it has none. */
 									cached_thumbnail_url: string | null;
-									/** @description The link of the banner in the contract's own metadata. */
+									/** @description The URL of the banner in the contract-level metadata. */
 									banner_url: string | null;
-									/** @description The URL of this service's own copy of the banner; null when it holds none. */
+									/** @description The URL of this service's own copy of the banner. Null if it has none. */
 									cached_banner_url: string | null;
-									/** @description The royalty in basis points of a sale's price, by ERC-2981: 500 is 5 %; null where the contract has none. */
+									/** @description The royalty on a sale in basis points (ERC-2981): 500 is 5 %. Null if the contract has none. */
 									royalty_bps: number | null;
 								};
-								/** @description Address of the contract, lower case. */
+								/** @description Address of the contract, in lower case. */
 								address: string;
-								/** @description How many token ids of the contract the account holds. */
+								/** @description Number of token ids of the contract that the account owns. */
 								num_nfts_owned: number;
 							}[];
-							/** @description Items on all pages. */
+							/** @description Number of items on all pages. */
 							total: number;
-							/** @description Where the next page begins: send it as the parameter `continuation`; null on the last page. */
+							/** @description Cursor of the next page: send it as the parameter `continuation`. Null on the last page. */
 							continuation: string | null;
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
 				};
-				/** @description The answer is still the one that If-None-Match names */
+				/** @description The answer has not changed since the one that If-None-Match names */
 				304: {
 					headers: {
 						[name: string]: unknown;
@@ -3147,21 +3147,21 @@ export interface paths {
 			cookie?: never;
 		};
 		/**
-		 * NFTs whose minting transaction an account sent, newest mint first
-		 * @description Lists the NFTs whose minting transaction an account sent, newest mint first. In contracts of `POST /v0/contracts` the creator is the `owner_address` that was given there, and a later owner does not change it. Counts as one read; in the rate of a second a page number deeper than 10,000 items counts as more, a `continuation` never.
+		 * List the NFTs whose minting transaction an account sent, newest mint first
+		 * @description Lists the NFTs whose minting transaction an account sent, newest mint first. In contracts of `POST /v0/contracts` the creator is the `owner_address` that was given there; a later change of owner does not change it. Counts as one read. In the per-second limit, a page number beyond 10,000 items counts as more; a `continuation` never does.
 		 */
 		get: {
 			parameters: {
 				query: {
 					/** @description Name of the chain: `ethereum`, `polygon`, `goerli` (also `rinkeby`), or another chain of this installation. */
 					chain: string;
-					/** @description Page of the list, counted from 1. */
+					/** @description Page number, from 1. */
 					page_number?: number;
 					/** @description Items per page, 1 to 50; the default is 50. */
 					page_size?: number;
-					/** @description `continuation` of the previous answer, for the page after it; it wins over `page_number`, and belongs to one list and its filters. */
+					/** @description The `continuation` of the previous answer, to get the next page. It takes precedence over `page_number`, and is valid only for the same list and filters. */
 					continuation?: string;
-					/** @description Parts to show as well: repeat the parameter, or separate the words by commas; `default` adds nothing. */
+					/** @description Additional parts to return. Repeat the parameter, or separate the values with commas; `default` adds nothing. */
 					include?: ("default" | "metadata" | "contract_information")[];
 				};
 				header?: never;
@@ -3181,83 +3181,83 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
-							/** @description The NFTs of this page. */
+							/** @description The NFTs on this page. */
 							nfts: {
-								/** @description The name of its chain, as the request spelled it. */
+								/** @description The name of the chain, as spelled in the request. */
 								chain: string;
 								/** @description The address of the contract. */
 								contract_address: string;
-								/** @description The token's id in its contract. */
+								/** @description The id of the token in its contract. */
 								token_id: string;
-								/** @description The token's name in its metadata; null where it has none. */
+								/** @description The token's name in its metadata. Null if it has none. */
 								name: string | null;
-								/** @description The token's description in its metadata; null where it has none. */
+								/** @description The token's description in its metadata. Null if it has none. */
 								description: string | null;
-								/** @description The metadata URI as the contract returns it (`tokenURI` or `uri`), such as ipfs://…/1. */
+								/** @description The metadata URI as returned by the contract (`tokenURI` or `uri`), such as ipfs://…/1. */
 								metadata_url?: string | null;
-								/** @description The JSON object behind `metadata_url`, every number as it was written; null until it was read, and in lists when it is over 64 KB. */
+								/** @description The JSON object at `metadata_url`, with every number as it was written. Null until it has been read, and in lists if it is over 64 KB. */
 								metadata?: {
 									[key: string]: unknown;
 								} | null;
 								/**
-								 * @description Whether the metadata has been read. `PENDING`: not yet, or it is read again; `FRESH`: read; `FAILED`: the last try failed.
+								 * @description Whether the metadata has been read. `PENDING`: waiting to be read, for the first time or again; `FRESH`: read; `FAILED`: the last attempt failed.
 								 * @enum {string}
 								 */
 								metadata_status?: "PENDING" | "FRESH" | "FAILED";
-								/** @description A code for why the last reading failed, such as http_404; the metadata of an earlier one is still shown. Null unless it failed. */
+								/** @description A code for why the last attempt to read the metadata failed, such as http_404; metadata of an earlier attempt is still returned. Null unless it failed. */
 								metadata_error?: string | null;
-								/** @description What could not be read of the metadata that is shown, as MEMBER:REASON: `attributes:not_a_list`, `image:http_404`. */
+								/** @description Which parts of the returned metadata could not be read, as MEMBER:REASON: `attributes:not_a_list`, `image:http_404`. */
 								metadata_warnings?: string[];
-								/** @description The link of the picture in the metadata: an ipfs:, https: or data: URI. */
+								/** @description The URI of the image in the metadata: ipfs:, https: or data:. */
 								file_url: string | null;
-								/** @description The link of a video, a model or a page in the metadata (`animation_url`). */
+								/** @description The URI of a video, a 3D model or a page in the metadata (`animation_url`). */
 								animation_url: string | null;
-								/** @description The URL of this service's own copy of the picture; null when it holds none. */
+								/** @description The URL of this service's own copy of the image. Null if it has none. */
 								cached_file_url: string | null;
-								/** @description The URL of this service's own copy of `animation_url`; null when it holds none. */
+								/** @description The URL of this service's own copy of `animation_url`. Null if it has none. */
 								cached_animation_url: string | null;
-								/** @description The contract, with what it says of itself. */
+								/** @description The contract and its metadata. */
 								contract?: {
-									/** @description The name that the contract gives itself; null where it has none. */
+									/** @description The name that the contract returns. Null if it has none. */
 									name: string | null;
-									/** @description The symbol that the contract gives itself; null where it has none. */
+									/** @description The symbol that the contract returns. Null if it has none. */
 									symbol: string | null;
 									/**
 									 * @description The token standard of the contract: ERC-721 or ERC-1155.
 									 * @enum {string}
 									 */
 									type: "ERC721" | "ERC1155";
-									/** @description What the contract says of itself beyond its name. */
+									/** @description Contract-level metadata. */
 									metadata: {
-										/** @description The description in the contract's own metadata (`contractURI`, ERC-7572). */
+										/** @description The description in the contract-level metadata (`contractURI`, ERC-7572). */
 										description: string | null;
-										/** @description The link of the picture in the contract's own metadata. */
+										/** @description The URL of the image in the contract-level metadata. */
 										thumbnail_url: string | null;
-										/** @description The URL of this service's own copy of the thumbnail; null when it holds none. */
+										/** @description The URL of this service's own copy of the thumbnail. Null if it has none. */
 										cached_thumbnail_url: string | null;
-										/** @description The link of the banner in the contract's own metadata. */
+										/** @description The URL of the banner in the contract-level metadata. */
 										banner_url: string | null;
-										/** @description The URL of this service's own copy of the banner; null when it holds none. */
+										/** @description The URL of this service's own copy of the banner. Null if it has none. */
 										cached_banner_url: string | null;
-										/** @description The royalty in basis points of a sale's price, by ERC-2981: 500 is 5 %; null where the contract has none. */
+										/** @description The royalty on a sale in basis points (ERC-2981): 500 is 5 %. Null if the contract has none. */
 										royalty_bps: number | null;
 									};
 								};
-								/** @description Holders now, 100 at most; empty for a burned token. */
+								/** @description Current owners, up to 100; empty for a burned token. */
 								owner_addresses: string[];
 							}[];
-							/** @description Where the next page begins: send it as the parameter `continuation`; null on the last page. */
+							/** @description Cursor of the next page: send it as the parameter `continuation`. Null on the last page. */
 							continuation: string | null;
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
 				};
-				/** @description The answer is still the one that If-None-Match names */
+				/** @description The answer has not changed since the one that If-None-Match names */
 				304: {
 					headers: {
 						[name: string]: unknown;
@@ -3336,25 +3336,25 @@ export interface paths {
 			cookie?: never;
 		};
 		/**
-		 * Movements of NFTs on a whole chain, newest first
-		 * @description Lists the movements of NFTs on a chain, newest first. Counts as one read; in the rate of a second a page number deeper than 10,000 items counts as more, a `continuation` never.
+		 * List transfers, mints and burns on a chain, newest first
+		 * @description Lists the transfers, mints and burns of NFTs on a chain, newest first. Counts as one read. In the per-second limit, a page number beyond 10,000 items counts as more; a `continuation` never does.
 		 */
 		get: {
 			parameters: {
 				query: {
-					/** @description Only movements of this block and later ones. */
+					/** @description Only from this block on. */
 					from_block?: number;
-					/** @description Only movements of this block and earlier ones. */
+					/** @description Only up to and including this block. */
 					to_block?: number;
 					/** @description Name of the chain: `ethereum`, `polygon`, `goerli` (also `rinkeby`), or another chain of this installation. */
 					chain: string;
-					/** @description Kinds of movements, all by default: repeat the parameter, or separate the words by commas; words of markets match nothing. */
+					/** @description Kinds to list, all by default. Repeat the parameter, or separate the values with commas. Market kinds match nothing. */
 					type?: ("transfer" | "transfer_from" | "transfer_to" | "mint" | "burn" | "all" | "buy" | "sell" | "sale" | "list" | "make_bid" | "get_bid")[];
-					/** @description Page of the list, counted from 1. */
+					/** @description Page number, from 1. */
 					page_number?: number;
 					/** @description Items per page, 1 to 50; the default is 50. */
 					page_size?: number;
-					/** @description `continuation` of the previous answer, for the page after it; it wins over `page_number`, and belongs to one list and its filters. */
+					/** @description The `continuation` of the previous answer, to get the next page. It takes precedence over `page_number`, and is valid only for the same list and filters. */
 					continuation?: string;
 				};
 				header?: never;
@@ -3371,28 +3371,28 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
-							/** @description Movements of this page, newest first. */
+							/** @description Transfers, mints and burns on this page, newest first. */
 							transactions: {
 								/**
-								 * @description Whether the token was moved, minted or burned.
+								 * @description Whether the token was transferred, minted or burned.
 								 * @enum {string}
 								 */
 								type: "transfer" | "mint" | "burn";
 								/** @description Sender of a transfer. */
 								transfer_from?: string;
-								/** @description Receiver of a transfer. */
+								/** @description Recipient of a transfer. */
 								transfer_to?: string;
-								/** @description Receiver of a mint, or last owner of a burned token. */
+								/** @description Recipient of a mint, or last owner of a burned token. */
 								owner_address?: string;
-								/** @description Address of the token's contract, lower case. */
+								/** @description Address of the token's contract, in lower case. */
 								contract_address: string;
-								/** @description Id of the token, a decimal number as text. */
+								/** @description Id of the token, a decimal number as a string. */
 								token_id: string;
-								/** @description How many of the token, of any size; 1 for ERC-721. */
+								/** @description Number of units, of any size; 1 for ERC-721. */
 								quantity: number;
 								/** @description Hash of the transaction: `0x` and 64 hex digits. */
 								transaction_hash: string;
@@ -3400,17 +3400,17 @@ export interface paths {
 								block_hash: string;
 								/** @description Number of the block. */
 								block_number: number;
-								/** @description Time of the block: UTC without an offset, to seconds. */
+								/** @description Time of the block, in UTC without an offset, to seconds. */
 								transaction_date: string;
 							}[];
-							/** @description Where the next page begins: send it as the parameter `continuation`; null on the last page. */
+							/** @description Cursor of the next page: send it as the parameter `continuation`. Null on the last page. */
 							continuation: string | null;
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
 				};
-				/** @description The answer is still the one that If-None-Match names */
+				/** @description The answer has not changed since the one that If-None-Match names */
 				304: {
 					headers: {
 						[name: string]: unknown;
@@ -3489,21 +3489,21 @@ export interface paths {
 			cookie?: never;
 		};
 		/**
-		 * Movements of NFTs from and to an account, newest first
-		 * @description Lists the movements of NFTs from and to an account, newest first. Counts as one read; in the rate of a second a page number deeper than 10,000 items counts as more, a `continuation` never.
+		 * List transfers, mints and burns of an account, newest first
+		 * @description Lists the transfers, mints and burns of NFTs from and to an account, newest first. Counts as one read. In the per-second limit, a page number beyond 10,000 items counts as more; a `continuation` never does.
 		 */
 		get: {
 			parameters: {
 				query: {
 					/** @description Name of the chain: `ethereum`, `polygon`, `goerli` (also `rinkeby`), or another chain of this installation. */
 					chain: string;
-					/** @description Kinds of movements, all by default: repeat the parameter, or separate the words by commas; words of markets match nothing. */
+					/** @description Kinds to list, all by default. Repeat the parameter, or separate the values with commas. Market kinds match nothing. */
 					type?: ("transfer" | "transfer_from" | "transfer_to" | "mint" | "burn" | "all" | "buy" | "sell" | "sale" | "list" | "make_bid" | "get_bid")[];
-					/** @description Page of the list, counted from 1. */
+					/** @description Page number, from 1. */
 					page_number?: number;
 					/** @description Items per page, 1 to 50; the default is 50. */
 					page_size?: number;
-					/** @description `continuation` of the previous answer, for the page after it; it wins over `page_number`, and belongs to one list and its filters. */
+					/** @description The `continuation` of the previous answer, to get the next page. It takes precedence over `page_number`, and is valid only for the same list and filters. */
 					continuation?: string;
 				};
 				header?: never;
@@ -3523,28 +3523,28 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
-							/** @description Movements of this page, newest first. */
+							/** @description Transfers, mints and burns on this page, newest first. */
 							transactions: {
 								/**
-								 * @description Whether the token was moved, minted or burned.
+								 * @description Whether the token was transferred, minted or burned.
 								 * @enum {string}
 								 */
 								type: "transfer" | "mint" | "burn";
 								/** @description Sender of a transfer. */
 								transfer_from?: string;
-								/** @description Receiver of a transfer. */
+								/** @description Recipient of a transfer. */
 								transfer_to?: string;
-								/** @description Receiver of a mint, or last owner of a burned token. */
+								/** @description Recipient of a mint, or last owner of a burned token. */
 								owner_address?: string;
-								/** @description Address of the token's contract, lower case. */
+								/** @description Address of the token's contract, in lower case. */
 								contract_address: string;
-								/** @description Id of the token, a decimal number as text. */
+								/** @description Id of the token, a decimal number as a string. */
 								token_id: string;
-								/** @description How many of the token, of any size; 1 for ERC-721. */
+								/** @description Number of units, of any size; 1 for ERC-721. */
 								quantity: number;
 								/** @description Hash of the transaction: `0x` and 64 hex digits. */
 								transaction_hash: string;
@@ -3552,17 +3552,17 @@ export interface paths {
 								block_hash: string;
 								/** @description Number of the block. */
 								block_number: number;
-								/** @description Time of the block: UTC without an offset, to seconds. */
+								/** @description Time of the block, in UTC without an offset, to seconds. */
 								transaction_date: string;
 							}[];
-							/** @description Where the next page begins: send it as the parameter `continuation`; null on the last page. */
+							/** @description Cursor of the next page: send it as the parameter `continuation`. Null on the last page. */
 							continuation: string | null;
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
 				};
-				/** @description The answer is still the one that If-None-Match names */
+				/** @description The answer has not changed since the one that If-None-Match names */
 				304: {
 					headers: {
 						[name: string]: unknown;
@@ -3641,21 +3641,21 @@ export interface paths {
 			cookie?: never;
 		};
 		/**
-		 * Movements of a contract's NFTs, newest first
-		 * @description Lists the movements of a contract's NFTs, newest first. Counts as one read; in the rate of a second a page number deeper than 10,000 items counts as more, a `continuation` never.
+		 * List transfers, mints and burns of a contract, newest first
+		 * @description Lists the transfers, mints and burns of a contract's NFTs, newest first. Counts as one read. In the per-second limit, a page number beyond 10,000 items counts as more; a `continuation` never does.
 		 */
 		get: {
 			parameters: {
 				query: {
 					/** @description Name of the chain: `ethereum`, `polygon`, `goerli` (also `rinkeby`), or another chain of this installation. */
 					chain: string;
-					/** @description Kinds of movements, all by default: repeat the parameter, or separate the words by commas; words of markets match nothing. */
+					/** @description Kinds to list, all by default. Repeat the parameter, or separate the values with commas. Market kinds match nothing. */
 					type?: ("transfer" | "transfer_from" | "transfer_to" | "mint" | "burn" | "all" | "buy" | "sell" | "sale" | "list" | "make_bid" | "get_bid")[];
-					/** @description Page of the list, counted from 1. */
+					/** @description Page number, from 1. */
 					page_number?: number;
 					/** @description Items per page, 1 to 50; the default is 50. */
 					page_size?: number;
-					/** @description `continuation` of the previous answer, for the page after it; it wins over `page_number`, and belongs to one list and its filters. */
+					/** @description The `continuation` of the previous answer, to get the next page. It takes precedence over `page_number`, and is valid only for the same list and filters. */
 					continuation?: string;
 				};
 				header?: never;
@@ -3675,28 +3675,28 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
-							/** @description Movements of this page, newest first. */
+							/** @description Transfers, mints and burns on this page, newest first. */
 							transactions: {
 								/**
-								 * @description Whether the token was moved, minted or burned.
+								 * @description Whether the token was transferred, minted or burned.
 								 * @enum {string}
 								 */
 								type: "transfer" | "mint" | "burn";
 								/** @description Sender of a transfer. */
 								transfer_from?: string;
-								/** @description Receiver of a transfer. */
+								/** @description Recipient of a transfer. */
 								transfer_to?: string;
-								/** @description Receiver of a mint, or last owner of a burned token. */
+								/** @description Recipient of a mint, or last owner of a burned token. */
 								owner_address?: string;
-								/** @description Address of the token's contract, lower case. */
+								/** @description Address of the token's contract, in lower case. */
 								contract_address: string;
-								/** @description Id of the token, a decimal number as text. */
+								/** @description Id of the token, a decimal number as a string. */
 								token_id: string;
-								/** @description How many of the token, of any size; 1 for ERC-721. */
+								/** @description Number of units, of any size; 1 for ERC-721. */
 								quantity: number;
 								/** @description Hash of the transaction: `0x` and 64 hex digits. */
 								transaction_hash: string;
@@ -3704,17 +3704,17 @@ export interface paths {
 								block_hash: string;
 								/** @description Number of the block. */
 								block_number: number;
-								/** @description Time of the block: UTC without an offset, to seconds. */
+								/** @description Time of the block, in UTC without an offset, to seconds. */
 								transaction_date: string;
 							}[];
-							/** @description Where the next page begins: send it as the parameter `continuation`; null on the last page. */
+							/** @description Cursor of the next page: send it as the parameter `continuation`. Null on the last page. */
 							continuation: string | null;
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
 				};
-				/** @description The answer is still the one that If-None-Match names */
+				/** @description The answer has not changed since the one that If-None-Match names */
 				304: {
 					headers: {
 						[name: string]: unknown;
@@ -3793,21 +3793,21 @@ export interface paths {
 			cookie?: never;
 		};
 		/**
-		 * Movements of one NFT, newest first
-		 * @description Lists the movements of one NFT, newest first. Counts as one read; in the rate of a second a page number deeper than 10,000 items counts as more, a `continuation` never.
+		 * List transfers, mints and burns of one NFT, newest first
+		 * @description Lists the transfers of one NFT with its mints and burns, newest first. Counts as one read. In the per-second limit, a page number beyond 10,000 items counts as more; a `continuation` never does.
 		 */
 		get: {
 			parameters: {
 				query: {
 					/** @description Name of the chain: `ethereum`, `polygon`, `goerli` (also `rinkeby`), or another chain of this installation. */
 					chain: string;
-					/** @description Kinds of movements, all by default: repeat the parameter, or separate the words by commas; words of markets match nothing. */
+					/** @description Kinds to list, all by default. Repeat the parameter, or separate the values with commas. Market kinds match nothing. */
 					type?: ("transfer" | "transfer_from" | "transfer_to" | "mint" | "burn" | "all" | "buy" | "sell" | "sale" | "list" | "make_bid" | "get_bid")[];
-					/** @description Page of the list, counted from 1. */
+					/** @description Page number, from 1. */
 					page_number?: number;
 					/** @description Items per page, 1 to 50; the default is 50. */
 					page_size?: number;
-					/** @description `continuation` of the previous answer, for the page after it; it wins over `page_number`, and belongs to one list and its filters. */
+					/** @description The `continuation` of the previous answer, to get the next page. It takes precedence over `page_number`, and is valid only for the same list and filters. */
 					continuation?: string;
 				};
 				header?: never;
@@ -3829,28 +3829,28 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
-							/** @description Movements of this page, newest first. */
+							/** @description Transfers, mints and burns on this page, newest first. */
 							transactions: {
 								/**
-								 * @description Whether the token was moved, minted or burned.
+								 * @description Whether the token was transferred, minted or burned.
 								 * @enum {string}
 								 */
 								type: "transfer" | "mint" | "burn";
 								/** @description Sender of a transfer. */
 								transfer_from?: string;
-								/** @description Receiver of a transfer. */
+								/** @description Recipient of a transfer. */
 								transfer_to?: string;
-								/** @description Receiver of a mint, or last owner of a burned token. */
+								/** @description Recipient of a mint, or last owner of a burned token. */
 								owner_address?: string;
-								/** @description Address of the token's contract, lower case. */
+								/** @description Address of the token's contract, in lower case. */
 								contract_address: string;
-								/** @description Id of the token, a decimal number as text. */
+								/** @description Id of the token, a decimal number as a string. */
 								token_id: string;
-								/** @description How many of the token, of any size; 1 for ERC-721. */
+								/** @description Number of units, of any size; 1 for ERC-721. */
 								quantity: number;
 								/** @description Hash of the transaction: `0x` and 64 hex digits. */
 								transaction_hash: string;
@@ -3858,17 +3858,17 @@ export interface paths {
 								block_hash: string;
 								/** @description Number of the block. */
 								block_number: number;
-								/** @description Time of the block: UTC without an offset, to seconds. */
+								/** @description Time of the block, in UTC without an offset, to seconds. */
 								transaction_date: string;
 							}[];
-							/** @description Where the next page begins: send it as the parameter `continuation`; null on the last page. */
+							/** @description Cursor of the next page: send it as the parameter `continuation`. Null on the last page. */
 							continuation: string | null;
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
 				};
-				/** @description The answer is still the one that If-None-Match names */
+				/** @description The answer has not changed since the one that If-None-Match names */
 				304: {
 					headers: {
 						[name: string]: unknown;
@@ -3947,8 +3947,8 @@ export interface paths {
 			cookie?: never;
 		};
 		/**
-		 * Supply and holders of a contract
-		 * @description Counts supply, mints and holders of a contract; members of a market are always null. Counts as one read of the month, and as two in the rate of a second.
+		 * Get supply and owner counts of a contract
+		 * @description Counts the supply, mints and owners of a contract; market members are always null. Counts as one read of the month, and as two reads in the per-second limit.
 		 */
 		get: {
 			parameters: {
@@ -3973,67 +3973,67 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
-							/** @description What the chain alone says of the contract. */
+							/** @description Figures from the chain alone. */
 							statistics: {
-								/** @description Always null: no market is indexed. */
+								/** @description Always null, because markets are not indexed. */
 								one_day_volume: number | null;
-								/** @description Always null: no market is indexed. */
+								/** @description Always null, because markets are not indexed. */
 								one_day_change: number | null;
-								/** @description Always null: no market is indexed. */
+								/** @description Always null, because markets are not indexed. */
 								one_day_sales: number | null;
-								/** @description Always null: no market is indexed. */
+								/** @description Always null, because markets are not indexed. */
 								one_day_average_price: number | null;
-								/** @description Always null: no market is indexed. */
+								/** @description Always null, because markets are not indexed. */
 								seven_day_volume: number | null;
-								/** @description Always null: no market is indexed. */
+								/** @description Always null, because markets are not indexed. */
 								seven_day_change: number | null;
-								/** @description Always null: no market is indexed. */
+								/** @description Always null, because markets are not indexed. */
 								seven_day_sales: number | null;
-								/** @description Always null: no market is indexed. */
+								/** @description Always null, because markets are not indexed. */
 								seven_day_average_price: number | null;
-								/** @description Always null: no market is indexed. */
+								/** @description Always null, because markets are not indexed. */
 								thirty_day_volume: number | null;
-								/** @description Always null: no market is indexed. */
+								/** @description Always null, because markets are not indexed. */
 								thirty_day_change: number | null;
-								/** @description Always null: no market is indexed. */
+								/** @description Always null, because markets are not indexed. */
 								thirty_day_sales: number | null;
-								/** @description Always null: no market is indexed. */
+								/** @description Always null, because markets are not indexed. */
 								thirty_day_average_price: number | null;
-								/** @description Always null: no market is indexed. */
+								/** @description Always null, because markets are not indexed. */
 								total_volume: number | null;
-								/** @description Always null: no market is indexed. */
+								/** @description Always null, because markets are not indexed. */
 								total_sales: number | null;
-								/** @description What was minted and not burned: of ERC-721 tokens, of ERC-1155 amounts. */
+								/** @description Minted minus burned: tokens for ERC-721, units for ERC-1155. */
 								total_supply: number;
-								/** @description What was ever minted, in the same unit. */
+								/** @description Ever minted, in the same unit. */
 								total_minted: number;
-								/** @description How many different addresses hold something of it now. */
+								/** @description Number of distinct addresses that own a token now. */
 								num_owners: number;
-								/** @description Always null: no market is indexed. */
+								/** @description Always null, because markets are not indexed. */
 								average_price: number | null;
-								/** @description Always null: no market is indexed. */
+								/** @description Always null, because markets are not indexed. */
 								market_cap: number | null;
-								/** @description Always null: no market is indexed. */
+								/** @description Always null, because markets are not indexed. */
 								floor_price: number | null;
-								/** @description Always null: no market is indexed. */
+								/** @description Always null, because markets are not indexed. */
 								floor_price_historic_one_day: number | null;
-								/** @description Always null: no market is indexed. */
+								/** @description Always null, because markets are not indexed. */
 								floor_price_historic_seven_day: number | null;
-								/** @description Always null: no market is indexed. */
+								/** @description Always null, because markets are not indexed. */
 								floor_price_historic_thirty_day: number | null;
-								/** @description When this was counted: UTC without an offset, to microseconds. */
+								/** @description When this was counted, in UTC without an offset, to microseconds. */
 								updated_date: string;
 							};
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
 				};
-				/** @description The answer is still the one that If-None-Match names */
+				/** @description The answer has not changed since the one that If-None-Match names */
 				304: {
 					headers: {
 						[name: string]: unknown;
@@ -4121,23 +4121,23 @@ export interface paths {
 			cookie?: never;
 		};
 		/**
-		 * NFTs whose name or description has all words of a text
-		 * @description Has live NFTs whose name or description has all words of the text; at most 1,000 matches can be paged through. Counts as one read of the month, and as two in the rate of a second.
+		 * Search NFTs by name and description
+		 * @description Finds NFTs that are not burned and whose name or description contains all words of the text; only the first 1,000 matches can be reached. Counts as one read of the month, and as two reads in the per-second limit.
 		 */
 		get: {
 			parameters: {
 				query: {
-					/** @description Words to look for, in any letter case and with or without accents; one of three letters or more also matches the beginning of a word. */
+					/** @description Words to search for, in any letter case and with or without accents. A word of three letters or more also matches longer words that begin with it. */
 					text: string;
-					/** @description Name of the chain; `all`, the default, is every chain but the test chain. */
+					/** @description Name of the chain; `all`, the default, stands for every chain except the test chain. */
 					chain?: string;
-					/** @description Page of the list, counted from 1. */
+					/** @description Page number, from 1. */
 					page_number?: number;
 					/** @description Items per page, 1 to 50; the default is 50. */
 					page_size?: number;
-					/** @description What decides the order; the default is `relevance`. */
+					/** @description What to order by; `relevance` by default. */
 					order_by?: "relevance" | "mint_date";
-					/** @description Direction of the order; the default is `desc`, the best or newest first. */
+					/** @description Direction of the order; `desc` by default, the best or newest first. */
 					sort_order?: "desc" | "asc";
 					/** @description Only NFTs of this contract. */
 					filter_by_contract_address?: string;
@@ -4156,33 +4156,33 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
-							/** @description The NFTs of this page. */
+							/** @description The NFTs on this page. */
 							search_results: {
-								/** @description The name of its chain, as the request spelled it. */
+								/** @description The name of the chain, as spelled in the request. */
 								chain: string;
 								/** @description The address of the contract. */
 								contract_address: string;
-								/** @description The token's id in its contract. */
+								/** @description The id of the token in its contract. */
 								token_id: string;
-								/** @description URL of this service's own copy of the image, else of the image at its own place or at the IPFS gateway; null when there is none. */
+								/** @description URL of this service's own copy of the image; if there is no copy, the image's own URL or its URL at the IPFS gateway. Null if there is no image. */
 								cached_file_url: string | null;
-								/** @description Name in the token's metadata; empty when it has none. */
+								/** @description Name in the token's metadata; empty if it has none. */
 								name: string;
-								/** @description Description in the token's metadata; empty when it has none. */
+								/** @description Description in the token's metadata; empty if it has none. */
 								description: string;
-								/** @description Time of the block that it was minted in: UTC without an offset, to seconds; null when not known. */
+								/** @description Time of the block in which the token was minted, in UTC without an offset, to seconds; null if it is not known. */
 								mint_date: string | null;
 							}[];
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
 				};
-				/** @description The answer is still the one that If-None-Match names */
+				/** @description The answer has not changed since the one that If-None-Match names */
 				304: {
 					headers: {
 						[name: string]: unknown;
@@ -4261,25 +4261,25 @@ export interface paths {
 			cookie?: never;
 		};
 		/**
-		 * A stream of events (text/event-stream); the id of each is a place to resume from
-		 * @description Streams events as server-sent events until you leave; the `id` of each is a place to resume from, and events are kept for a week unless the operator set another time. A hundred events count as one read; an account may have 20 streams open in one process.
+		 * Stream events (text/event-stream), resumable from the id of any event
+		 * @description Streams server-sent events until the client disconnects. A stream can be resumed from the `id` of any event; events are kept for a week unless the operator set another time. A hundred events count as one read; an account can have 20 open streams per process.
 		 */
 		get: {
 			parameters: {
 				query?: {
-					/** @description Types of events, or beginnings of their names: repeat the parameter, or separate them by commas. */
+					/** @description Event types, or prefixes of them. Repeat the parameter, or separate the values with commas. */
 					types?: string[];
-					/** @description Names of chains: repeat the parameter, or separate them by commas. */
+					/** @description Names of chains. Repeat the parameter, or separate the values with commas. */
 					chain?: string[];
-					/** @description Addresses of contracts: repeat the parameter, or separate them by commas. */
+					/** @description Addresses of contracts. Repeat the parameter, or separate the values with commas. */
 					contract?: string[];
-					/** @description Addresses that send or receive: repeat the parameter, or separate them by commas. */
+					/** @description Addresses of senders or recipients of transfers. Repeat the parameter, or separate the values with commas. */
 					account?: string[];
-					/** @description Token ids, decimal numbers: repeat the parameter, or separate them by commas. */
+					/** @description Token ids, decimal numbers. Repeat the parameter, or separate the values with commas. */
 					tokenId?: string[];
-					/** @description When a transfer is sent: latest (at once, and retracted if the chain takes it back; the default of a new endpoint or stream), safe (when its block is safe), finalized (when its block is final; it is never retracted). */
+					/** @description When a transfer is sent: latest (at once, and retracted if a reorganisation removes it; the default of a new endpoint or stream), safe (once its block is safe), finalized (once its block is finalized; it is never retracted). */
 					finality?: "latest" | "safe" | "finalized";
-					/** @description Id of the last event that you have: the stream goes on after it; the header `Last-Event-ID` does the same and wins. */
+					/** @description Id of the last event you have; the stream resumes after it. The header `Last-Event-ID` does the same and takes precedence. */
 					after?: string;
 				};
 				header?: never;
@@ -4288,7 +4288,7 @@ export interface paths {
 			};
 			requestBody?: never;
 			responses: {
-				/** @description Events until you leave */
+				/** @description Events until the client disconnects */
 				200: {
 					headers: {
 						[name: string]: unknown;
@@ -4324,7 +4324,7 @@ export interface paths {
 			cookie?: never;
 		};
 		/**
-		 * Endpoints of the account
+		 * List the endpoints
 		 * @description Lists the endpoints of the account. Counts as one read.
 		 */
 		get: {
@@ -4344,7 +4344,7 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
@@ -4352,81 +4352,81 @@ export interface paths {
 							webhooks: {
 								/** @description The id of the endpoint: `wh_` and 32 hex digits. */
 								id: string;
-								/** @description The URL that messages are posted to. */
+								/** @description The URL that messages are sent to, by POST. */
 								url: string;
-								/** @description A note of yours; empty where there is none. */
+								/** @description Your note about the endpoint; may be empty. */
 								description: string;
-								/** @description Types of events that it gets, or beginnings of their names; empty: all. */
+								/** @description The event types that the endpoint receives, or prefixes of them. Empty for all. */
 								types: string[];
-								/** @description Names of chains whose events it gets; empty: all. */
+								/** @description The chains whose events the endpoint receives, by name. Empty for all. */
 								chains: string[];
-								/** @description Addresses of contracts whose events it gets; empty: all. */
+								/** @description The contracts whose events the endpoint receives, by address. Empty for all. */
 								contracts: string[];
-								/** @description Addresses of accounts whose transfers it gets; empty: all. */
+								/** @description The accounts whose transfers the endpoint receives, by address. Empty for all. */
 								accounts: string[];
-								/** @description Token ids, decimal, whose events it gets; empty: all. */
+								/** @description The token ids whose events the endpoint receives, decimal. Empty for all. */
 								tokenIds: string[];
 								/**
-								 * @description When a transfer is sent: `latest` (at once, with a retraction where the chain takes it back), `safe` or `finalized` (when its block is).
+								 * @description When a transfer is sent: `latest` (at once, and retracted if a reorganisation removes it), `safe` or `finalized` (once its block is).
 								 * @enum {string}
 								 */
 								finality: "latest" | "safe" | "finalized";
 								/**
-								 * @description The state of the endpoint: `enabled`, `paused`, `disabled`, or `unverified` (it has not answered its challenge yet, and is sent nothing else).
+								 * @description The state of the endpoint: `enabled`, `paused`, `disabled`, or `unverified` (it has not answered its challenge, and receives nothing else until it does).
 								 * @enum {string}
 								 */
 								state: "enabled" | "unverified" | "paused" | "disabled";
-								/** @description Why it was disabled: `gone` (it answered 410) or `failing` (no success for five days); null while it is not. */
+								/** @description Why the endpoint was disabled: `gone` (it answered 410) or `failing` (no success for five days). Null unless it is disabled. */
 								disabledReason: string | null;
 								/**
 								 * Format: date-time
-								 * @description When it was disabled last; null: never.
+								 * @description When the endpoint was last disabled. Null if it never was.
 								 */
 								disabledAt: string | null;
-								/** @description Why messages wait although it is enabled: `failed` (1,000 failed messages wait), `tries` (the plan's messages of the day are used), `rate` (its host gets no more in a second), `storage` (the service's disk is nearly full) or `verification` (it has not answered its challenge); null otherwise. */
+								/** @description Why messages wait although the endpoint is enabled: `failed` (1,000 failed messages wait), `tries` (the plan's messages of the day are used up), `rate` (the service's rate limit for its host is reached), `storage` (the service's disk is nearly full) or `verification` (it has not answered its challenge). Null otherwise. */
 								waiting: string | null;
 								/**
 								 * Format: date-time
-								 * @description When it answered its challenge; null: not yet, and it is sent nothing else until then.
+								 * @description When the endpoint answered its challenge. Null if it has not; until then it receives nothing else.
 								 */
 								verifiedAt: string | null;
 								/**
 								 * Format: date-time
-								 * @description When the next challenge is sent; null: none is, until you ask to verify it.
+								 * @description When the next challenge is sent. Null if none is scheduled; you can request one.
 								 */
 								verificationAt: string | null;
 								/**
 								 * Format: date-time
-								 * @description When its messages began to fail; null: the last one did not.
+								 * @description When messages to the endpoint began to fail. Null if the last one did not fail.
 								 */
 								failingSince: string | null;
 								/** @description The public key of the `v1a` (ed25519) signatures, `whpk_…`. */
 								publicKey: string;
 								/**
 								 * Format: date-time
-								 * @description When the endpoint was made.
+								 * @description When the endpoint was created.
 								 */
 								createdAt: string;
-								/** @description The last challenge that was sent to it; null: none was. */
+								/** @description The last attempt to send the challenge; null if there was none. */
 								verificationTry: {
-									/** @description The number of the try to send this message, from 1. */
+									/** @description The number of the attempt to deliver this message, from 1. */
 									attempt: number;
 									/**
 									 * Format: date-time
-									 * @description When the try was made.
+									 * @description When the attempt was made.
 									 */
 									at: string;
-									/** @description The HTTP status of the answer; null where there was none. */
+									/** @description The HTTP status of the answer. Null if there was no answer. */
 									status: number | null;
-									/** @description A code for what went wrong where it is not the status, such as `no_challenge` (the answer did not repeat the challenge); null otherwise. */
+									/** @description A code for a failure that the status does not show, such as `no_challenge` (the answer did not repeat the challenge). Null otherwise. */
 									fault: string | null;
-									/** @description How long the try took, in milliseconds. */
+									/** @description How long the attempt took, in milliseconds. */
 									milliseconds: number;
-									/** @description The first kilobyte of the answer; null where there was none. */
+									/** @description The first kilobyte of the answer. Null if there was no answer. */
 									answer: string | null;
 								} | null;
 							}[];
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
@@ -4489,8 +4489,8 @@ export interface paths {
 		};
 		put?: never;
 		/**
-		 * Make an endpoint; needs the scope admin
-		 * @description Makes an endpoint for events from now on; it is `unverified`, and gets nothing else, until it has answered its challenge. A free plan needs `contracts`, or only types of the account's own requests; members that are not listed are refused. Needs the scope `admin` and counts as a request that may deploy.
+		 * Create an endpoint; requires the scope admin
+		 * @description Creates an endpoint for events from now on. It is `unverified`, and receives nothing else, until it has answered its challenge. A free plan must give `contracts`, or only types of the account's own requests. Unknown members are refused. Requires the scope `admin`. Counts as a deploy request.
 		 */
 		post: {
 			parameters: {
@@ -4502,22 +4502,22 @@ export interface paths {
 			requestBody: {
 				content: {
 					"application/json": {
-						/** @description The http or https URL that messages are posted to, up to 2,000 characters; at a public host and at port 80 or 443 unless the operator allows others. */
+						/** @description The http or https URL that receives the messages, up to 2,000 characters. It must have a public host and port 80 or 443 unless the operator allows others. */
 						url: string;
-						/** @description A note of yours, up to 500 characters. */
+						/** @description A note for yourself, up to 500 characters. */
 						description?: string;
-						/** @description Types of events, whole or by their beginning (nft.transfer includes its retractions): nft.transfer, nft.transfer.retracted, chain.finalized, metadata.updated, metadata.failed, deployment, update, contract, contract_update, mint, token_update, burn, transfer, webhook.test, webhook.verification, wallet.low_balance, wallet.halted, index.stalled, up to 20; an empty list lets all through. */
+						/** @description Event types, or prefixes of them (nft.transfer includes its retractions): nft.transfer, nft.transfer.retracted, chain.finalized, metadata.updated, metadata.failed, deployment, update, contract, contract_update, mint, token_update, burn, transfer, webhook.test, webhook.verification, wallet.low_balance, wallet.halted, index.stalled. Up to 20; an empty list matches all. */
 						types?: string[];
-						/** @description Only events of these chains, up to 20; an empty list lets all through. */
+						/** @description Only events of these chains. Up to 20; an empty list matches all. */
 						chains?: string[];
-						/** @description Only events of these contracts, up to 100; an empty list lets all through. */
+						/** @description Only events of these contracts. Up to 100; an empty list matches all. */
 						contracts?: string[];
-						/** @description Only transfers from or to these accounts, up to 100; an empty list lets all through. */
+						/** @description Only transfers from or to these accounts. Up to 100; an empty list matches all. */
 						accounts?: string[];
-						/** @description Only events of tokens with these ids, whole numbers, up to 100; an empty list lets all through. */
+						/** @description Only events of tokens with these ids, whole numbers. Up to 100; an empty list matches all. */
 						tokenIds?: string[];
 						/**
-						 * @description When a transfer is sent: latest (at once, and retracted if the chain takes it back; the default of a new endpoint or stream), safe (when its block is safe), finalized (when its block is final; it is never retracted).
+						 * @description When a transfer is sent: latest (at once, and retracted if a reorganisation removes it; the default of a new endpoint or stream), safe (once its block is safe), finalized (once its block is finalized; it is never retracted).
 						 * @enum {string}
 						 */
 						finality?: "latest" | "safe" | "finalized";
@@ -4533,7 +4533,7 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
@@ -4541,83 +4541,83 @@ export interface paths {
 							webhook: {
 								/** @description The id of the endpoint: `wh_` and 32 hex digits. */
 								id: string;
-								/** @description The URL that messages are posted to. */
+								/** @description The URL that messages are sent to, by POST. */
 								url: string;
-								/** @description A note of yours; empty where there is none. */
+								/** @description Your note about the endpoint; may be empty. */
 								description: string;
-								/** @description Types of events that it gets, or beginnings of their names; empty: all. */
+								/** @description The event types that the endpoint receives, or prefixes of them. Empty for all. */
 								types: string[];
-								/** @description Names of chains whose events it gets; empty: all. */
+								/** @description The chains whose events the endpoint receives, by name. Empty for all. */
 								chains: string[];
-								/** @description Addresses of contracts whose events it gets; empty: all. */
+								/** @description The contracts whose events the endpoint receives, by address. Empty for all. */
 								contracts: string[];
-								/** @description Addresses of accounts whose transfers it gets; empty: all. */
+								/** @description The accounts whose transfers the endpoint receives, by address. Empty for all. */
 								accounts: string[];
-								/** @description Token ids, decimal, whose events it gets; empty: all. */
+								/** @description The token ids whose events the endpoint receives, decimal. Empty for all. */
 								tokenIds: string[];
 								/**
-								 * @description When a transfer is sent: `latest` (at once, with a retraction where the chain takes it back), `safe` or `finalized` (when its block is).
+								 * @description When a transfer is sent: `latest` (at once, and retracted if a reorganisation removes it), `safe` or `finalized` (once its block is).
 								 * @enum {string}
 								 */
 								finality: "latest" | "safe" | "finalized";
 								/**
-								 * @description The state of the endpoint: `enabled`, `paused`, `disabled`, or `unverified` (it has not answered its challenge yet, and is sent nothing else).
+								 * @description The state of the endpoint: `enabled`, `paused`, `disabled`, or `unverified` (it has not answered its challenge, and receives nothing else until it does).
 								 * @enum {string}
 								 */
 								state: "enabled" | "unverified" | "paused" | "disabled";
-								/** @description Why it was disabled: `gone` (it answered 410) or `failing` (no success for five days); null while it is not. */
+								/** @description Why the endpoint was disabled: `gone` (it answered 410) or `failing` (no success for five days). Null unless it is disabled. */
 								disabledReason: string | null;
 								/**
 								 * Format: date-time
-								 * @description When it was disabled last; null: never.
+								 * @description When the endpoint was last disabled. Null if it never was.
 								 */
 								disabledAt: string | null;
-								/** @description Why messages wait although it is enabled: `failed` (1,000 failed messages wait), `tries` (the plan's messages of the day are used), `rate` (its host gets no more in a second), `storage` (the service's disk is nearly full) or `verification` (it has not answered its challenge); null otherwise. */
+								/** @description Why messages wait although the endpoint is enabled: `failed` (1,000 failed messages wait), `tries` (the plan's messages of the day are used up), `rate` (the service's rate limit for its host is reached), `storage` (the service's disk is nearly full) or `verification` (it has not answered its challenge). Null otherwise. */
 								waiting: string | null;
 								/**
 								 * Format: date-time
-								 * @description When it answered its challenge; null: not yet, and it is sent nothing else until then.
+								 * @description When the endpoint answered its challenge. Null if it has not; until then it receives nothing else.
 								 */
 								verifiedAt: string | null;
 								/**
 								 * Format: date-time
-								 * @description When the next challenge is sent; null: none is, until you ask to verify it.
+								 * @description When the next challenge is sent. Null if none is scheduled; you can request one.
 								 */
 								verificationAt: string | null;
 								/**
 								 * Format: date-time
-								 * @description When its messages began to fail; null: the last one did not.
+								 * @description When messages to the endpoint began to fail. Null if the last one did not fail.
 								 */
 								failingSince: string | null;
 								/** @description The public key of the `v1a` (ed25519) signatures, `whpk_…`. */
 								publicKey: string;
 								/**
 								 * Format: date-time
-								 * @description When the endpoint was made.
+								 * @description When the endpoint was created.
 								 */
 								createdAt: string;
-								/** @description The last challenge that was sent to it; null: none was. */
+								/** @description The last attempt to send the challenge; null if there was none. */
 								verificationTry: {
-									/** @description The number of the try to send this message, from 1. */
+									/** @description The number of the attempt to deliver this message, from 1. */
 									attempt: number;
 									/**
 									 * Format: date-time
-									 * @description When the try was made.
+									 * @description When the attempt was made.
 									 */
 									at: string;
-									/** @description The HTTP status of the answer; null where there was none. */
+									/** @description The HTTP status of the answer. Null if there was no answer. */
 									status: number | null;
-									/** @description A code for what went wrong where it is not the status, such as `no_challenge` (the answer did not repeat the challenge); null otherwise. */
+									/** @description A code for a failure that the status does not show, such as `no_challenge` (the answer did not repeat the challenge). Null otherwise. */
 									fault: string | null;
-									/** @description How long the try took, in milliseconds. */
+									/** @description How long the attempt took, in milliseconds. */
 									milliseconds: number;
-									/** @description The first kilobyte of the answer; null where there was none. */
+									/** @description The first kilobyte of the answer. Null if there was no answer. */
 									answer: string | null;
 								} | null;
 							};
-							/** @description Secret, `whsec_…`, that verifies `v1` signatures; it is shown in this answer only. */
+							/** @description Secret, `whsec_…`, that verifies `v1` signatures. It is shown only in this answer. */
 							secret: string;
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
@@ -4692,8 +4692,8 @@ export interface paths {
 			cookie?: never;
 		};
 		/**
-		 * One endpoint
-		 * @description Has one endpoint with its state. Counts as one read.
+		 * Get an endpoint
+		 * @description Returns one endpoint with its state. Counts as one read.
 		 */
 		get: {
 			parameters: {
@@ -4715,7 +4715,7 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
@@ -4723,81 +4723,81 @@ export interface paths {
 							webhook: {
 								/** @description The id of the endpoint: `wh_` and 32 hex digits. */
 								id: string;
-								/** @description The URL that messages are posted to. */
+								/** @description The URL that messages are sent to, by POST. */
 								url: string;
-								/** @description A note of yours; empty where there is none. */
+								/** @description Your note about the endpoint; may be empty. */
 								description: string;
-								/** @description Types of events that it gets, or beginnings of their names; empty: all. */
+								/** @description The event types that the endpoint receives, or prefixes of them. Empty for all. */
 								types: string[];
-								/** @description Names of chains whose events it gets; empty: all. */
+								/** @description The chains whose events the endpoint receives, by name. Empty for all. */
 								chains: string[];
-								/** @description Addresses of contracts whose events it gets; empty: all. */
+								/** @description The contracts whose events the endpoint receives, by address. Empty for all. */
 								contracts: string[];
-								/** @description Addresses of accounts whose transfers it gets; empty: all. */
+								/** @description The accounts whose transfers the endpoint receives, by address. Empty for all. */
 								accounts: string[];
-								/** @description Token ids, decimal, whose events it gets; empty: all. */
+								/** @description The token ids whose events the endpoint receives, decimal. Empty for all. */
 								tokenIds: string[];
 								/**
-								 * @description When a transfer is sent: `latest` (at once, with a retraction where the chain takes it back), `safe` or `finalized` (when its block is).
+								 * @description When a transfer is sent: `latest` (at once, and retracted if a reorganisation removes it), `safe` or `finalized` (once its block is).
 								 * @enum {string}
 								 */
 								finality: "latest" | "safe" | "finalized";
 								/**
-								 * @description The state of the endpoint: `enabled`, `paused`, `disabled`, or `unverified` (it has not answered its challenge yet, and is sent nothing else).
+								 * @description The state of the endpoint: `enabled`, `paused`, `disabled`, or `unverified` (it has not answered its challenge, and receives nothing else until it does).
 								 * @enum {string}
 								 */
 								state: "enabled" | "unverified" | "paused" | "disabled";
-								/** @description Why it was disabled: `gone` (it answered 410) or `failing` (no success for five days); null while it is not. */
+								/** @description Why the endpoint was disabled: `gone` (it answered 410) or `failing` (no success for five days). Null unless it is disabled. */
 								disabledReason: string | null;
 								/**
 								 * Format: date-time
-								 * @description When it was disabled last; null: never.
+								 * @description When the endpoint was last disabled. Null if it never was.
 								 */
 								disabledAt: string | null;
-								/** @description Why messages wait although it is enabled: `failed` (1,000 failed messages wait), `tries` (the plan's messages of the day are used), `rate` (its host gets no more in a second), `storage` (the service's disk is nearly full) or `verification` (it has not answered its challenge); null otherwise. */
+								/** @description Why messages wait although the endpoint is enabled: `failed` (1,000 failed messages wait), `tries` (the plan's messages of the day are used up), `rate` (the service's rate limit for its host is reached), `storage` (the service's disk is nearly full) or `verification` (it has not answered its challenge). Null otherwise. */
 								waiting: string | null;
 								/**
 								 * Format: date-time
-								 * @description When it answered its challenge; null: not yet, and it is sent nothing else until then.
+								 * @description When the endpoint answered its challenge. Null if it has not; until then it receives nothing else.
 								 */
 								verifiedAt: string | null;
 								/**
 								 * Format: date-time
-								 * @description When the next challenge is sent; null: none is, until you ask to verify it.
+								 * @description When the next challenge is sent. Null if none is scheduled; you can request one.
 								 */
 								verificationAt: string | null;
 								/**
 								 * Format: date-time
-								 * @description When its messages began to fail; null: the last one did not.
+								 * @description When messages to the endpoint began to fail. Null if the last one did not fail.
 								 */
 								failingSince: string | null;
 								/** @description The public key of the `v1a` (ed25519) signatures, `whpk_…`. */
 								publicKey: string;
 								/**
 								 * Format: date-time
-								 * @description When the endpoint was made.
+								 * @description When the endpoint was created.
 								 */
 								createdAt: string;
-								/** @description The last challenge that was sent to it; null: none was. */
+								/** @description The last attempt to send the challenge; null if there was none. */
 								verificationTry: {
-									/** @description The number of the try to send this message, from 1. */
+									/** @description The number of the attempt to deliver this message, from 1. */
 									attempt: number;
 									/**
 									 * Format: date-time
-									 * @description When the try was made.
+									 * @description When the attempt was made.
 									 */
 									at: string;
-									/** @description The HTTP status of the answer; null where there was none. */
+									/** @description The HTTP status of the answer. Null if there was no answer. */
 									status: number | null;
-									/** @description A code for what went wrong where it is not the status, such as `no_challenge` (the answer did not repeat the challenge); null otherwise. */
+									/** @description A code for a failure that the status does not show, such as `no_challenge` (the answer did not repeat the challenge). Null otherwise. */
 									fault: string | null;
-									/** @description How long the try took, in milliseconds. */
+									/** @description How long the attempt took, in milliseconds. */
 									milliseconds: number;
-									/** @description The first kilobyte of the answer; null where there was none. */
+									/** @description The first kilobyte of the answer. Null if there was no answer. */
 									answer: string | null;
 								} | null;
 							};
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
@@ -4870,8 +4870,8 @@ export interface paths {
 		put?: never;
 		post?: never;
 		/**
-		 * Delete it with what waits for it
-		 * @description Deletes the endpoint with all messages that wait for it. Needs the scope `admin` and counts as a request that may deploy.
+		 * Delete an endpoint and its waiting messages
+		 * @description Deletes the endpoint and all its waiting messages. Requires the scope `admin`. Counts as a deploy request.
 		 */
 		delete: {
 			parameters: {
@@ -4893,7 +4893,7 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
@@ -4901,81 +4901,81 @@ export interface paths {
 							webhook: {
 								/** @description The id of the endpoint: `wh_` and 32 hex digits. */
 								id: string;
-								/** @description The URL that messages are posted to. */
+								/** @description The URL that messages are sent to, by POST. */
 								url: string;
-								/** @description A note of yours; empty where there is none. */
+								/** @description Your note about the endpoint; may be empty. */
 								description: string;
-								/** @description Types of events that it gets, or beginnings of their names; empty: all. */
+								/** @description The event types that the endpoint receives, or prefixes of them. Empty for all. */
 								types: string[];
-								/** @description Names of chains whose events it gets; empty: all. */
+								/** @description The chains whose events the endpoint receives, by name. Empty for all. */
 								chains: string[];
-								/** @description Addresses of contracts whose events it gets; empty: all. */
+								/** @description The contracts whose events the endpoint receives, by address. Empty for all. */
 								contracts: string[];
-								/** @description Addresses of accounts whose transfers it gets; empty: all. */
+								/** @description The accounts whose transfers the endpoint receives, by address. Empty for all. */
 								accounts: string[];
-								/** @description Token ids, decimal, whose events it gets; empty: all. */
+								/** @description The token ids whose events the endpoint receives, decimal. Empty for all. */
 								tokenIds: string[];
 								/**
-								 * @description When a transfer is sent: `latest` (at once, with a retraction where the chain takes it back), `safe` or `finalized` (when its block is).
+								 * @description When a transfer is sent: `latest` (at once, and retracted if a reorganisation removes it), `safe` or `finalized` (once its block is).
 								 * @enum {string}
 								 */
 								finality: "latest" | "safe" | "finalized";
 								/**
-								 * @description The state of the endpoint: `enabled`, `paused`, `disabled`, or `unverified` (it has not answered its challenge yet, and is sent nothing else).
+								 * @description The state of the endpoint: `enabled`, `paused`, `disabled`, or `unverified` (it has not answered its challenge, and receives nothing else until it does).
 								 * @enum {string}
 								 */
 								state: "enabled" | "unverified" | "paused" | "disabled";
-								/** @description Why it was disabled: `gone` (it answered 410) or `failing` (no success for five days); null while it is not. */
+								/** @description Why the endpoint was disabled: `gone` (it answered 410) or `failing` (no success for five days). Null unless it is disabled. */
 								disabledReason: string | null;
 								/**
 								 * Format: date-time
-								 * @description When it was disabled last; null: never.
+								 * @description When the endpoint was last disabled. Null if it never was.
 								 */
 								disabledAt: string | null;
-								/** @description Why messages wait although it is enabled: `failed` (1,000 failed messages wait), `tries` (the plan's messages of the day are used), `rate` (its host gets no more in a second), `storage` (the service's disk is nearly full) or `verification` (it has not answered its challenge); null otherwise. */
+								/** @description Why messages wait although the endpoint is enabled: `failed` (1,000 failed messages wait), `tries` (the plan's messages of the day are used up), `rate` (the service's rate limit for its host is reached), `storage` (the service's disk is nearly full) or `verification` (it has not answered its challenge). Null otherwise. */
 								waiting: string | null;
 								/**
 								 * Format: date-time
-								 * @description When it answered its challenge; null: not yet, and it is sent nothing else until then.
+								 * @description When the endpoint answered its challenge. Null if it has not; until then it receives nothing else.
 								 */
 								verifiedAt: string | null;
 								/**
 								 * Format: date-time
-								 * @description When the next challenge is sent; null: none is, until you ask to verify it.
+								 * @description When the next challenge is sent. Null if none is scheduled; you can request one.
 								 */
 								verificationAt: string | null;
 								/**
 								 * Format: date-time
-								 * @description When its messages began to fail; null: the last one did not.
+								 * @description When messages to the endpoint began to fail. Null if the last one did not fail.
 								 */
 								failingSince: string | null;
 								/** @description The public key of the `v1a` (ed25519) signatures, `whpk_…`. */
 								publicKey: string;
 								/**
 								 * Format: date-time
-								 * @description When the endpoint was made.
+								 * @description When the endpoint was created.
 								 */
 								createdAt: string;
-								/** @description The last challenge that was sent to it; null: none was. */
+								/** @description The last attempt to send the challenge; null if there was none. */
 								verificationTry: {
-									/** @description The number of the try to send this message, from 1. */
+									/** @description The number of the attempt to deliver this message, from 1. */
 									attempt: number;
 									/**
 									 * Format: date-time
-									 * @description When the try was made.
+									 * @description When the attempt was made.
 									 */
 									at: string;
-									/** @description The HTTP status of the answer; null where there was none. */
+									/** @description The HTTP status of the answer. Null if there was no answer. */
 									status: number | null;
-									/** @description A code for what went wrong where it is not the status, such as `no_challenge` (the answer did not repeat the challenge); null otherwise. */
+									/** @description A code for a failure that the status does not show, such as `no_challenge` (the answer did not repeat the challenge). Null otherwise. */
 									fault: string | null;
-									/** @description How long the try took, in milliseconds. */
+									/** @description How long the attempt took, in milliseconds. */
 									milliseconds: number;
-									/** @description The first kilobyte of the answer; null where there was none. */
+									/** @description The first kilobyte of the answer. Null if there was no answer. */
 									answer: string | null;
 								} | null;
 							};
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
@@ -5048,8 +5048,8 @@ export interface paths {
 		options?: never;
 		head?: never;
 		/**
-		 * Change what is given; a list replaces a list
-		 * @description Changes the members that are given, and a list replaces a list; another `url` has to answer a challenge anew. A changed filter holds for what waits, too. Needs the scope `admin` and counts as a request that may deploy.
+		 * Change the given settings; a list replaces a list
+		 * @description Changes only the given members; a list replaces the whole list, and a new `url` must answer a new challenge. A changed filter also applies to waiting messages. Requires the scope `admin`. Counts as a deploy request.
 		 */
 		patch: {
 			parameters: {
@@ -5064,22 +5064,22 @@ export interface paths {
 			requestBody: {
 				content: {
 					"application/json": {
-						/** @description The http or https URL that messages are posted to, up to 2,000 characters; at a public host and at port 80 or 443 unless the operator allows others. */
+						/** @description The http or https URL that receives the messages, up to 2,000 characters. It must have a public host and port 80 or 443 unless the operator allows others. */
 						url?: string;
-						/** @description A note of yours, up to 500 characters. */
+						/** @description A note for yourself, up to 500 characters. */
 						description?: string;
-						/** @description Types of events, whole or by their beginning (nft.transfer includes its retractions): nft.transfer, nft.transfer.retracted, chain.finalized, metadata.updated, metadata.failed, deployment, update, contract, contract_update, mint, token_update, burn, transfer, webhook.test, webhook.verification, wallet.low_balance, wallet.halted, index.stalled, up to 20; an empty list lets all through. */
+						/** @description Event types, or prefixes of them (nft.transfer includes its retractions): nft.transfer, nft.transfer.retracted, chain.finalized, metadata.updated, metadata.failed, deployment, update, contract, contract_update, mint, token_update, burn, transfer, webhook.test, webhook.verification, wallet.low_balance, wallet.halted, index.stalled. Up to 20; an empty list matches all. */
 						types?: string[];
-						/** @description Only events of these chains, up to 20; an empty list lets all through. */
+						/** @description Only events of these chains. Up to 20; an empty list matches all. */
 						chains?: string[];
-						/** @description Only events of these contracts, up to 100; an empty list lets all through. */
+						/** @description Only events of these contracts. Up to 100; an empty list matches all. */
 						contracts?: string[];
-						/** @description Only transfers from or to these accounts, up to 100; an empty list lets all through. */
+						/** @description Only transfers from or to these accounts. Up to 100; an empty list matches all. */
 						accounts?: string[];
-						/** @description Only events of tokens with these ids, whole numbers, up to 100; an empty list lets all through. */
+						/** @description Only events of tokens with these ids, whole numbers. Up to 100; an empty list matches all. */
 						tokenIds?: string[];
 						/**
-						 * @description When a transfer is sent: latest (at once, and retracted if the chain takes it back; the default of a new endpoint or stream), safe (when its block is safe), finalized (when its block is final; it is never retracted).
+						 * @description When a transfer is sent: latest (at once, and retracted if a reorganisation removes it; the default of a new endpoint or stream), safe (once its block is safe), finalized (once its block is finalized; it is never retracted).
 						 * @enum {string}
 						 */
 						finality?: "latest" | "safe" | "finalized";
@@ -5095,7 +5095,7 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
@@ -5103,81 +5103,81 @@ export interface paths {
 							webhook: {
 								/** @description The id of the endpoint: `wh_` and 32 hex digits. */
 								id: string;
-								/** @description The URL that messages are posted to. */
+								/** @description The URL that messages are sent to, by POST. */
 								url: string;
-								/** @description A note of yours; empty where there is none. */
+								/** @description Your note about the endpoint; may be empty. */
 								description: string;
-								/** @description Types of events that it gets, or beginnings of their names; empty: all. */
+								/** @description The event types that the endpoint receives, or prefixes of them. Empty for all. */
 								types: string[];
-								/** @description Names of chains whose events it gets; empty: all. */
+								/** @description The chains whose events the endpoint receives, by name. Empty for all. */
 								chains: string[];
-								/** @description Addresses of contracts whose events it gets; empty: all. */
+								/** @description The contracts whose events the endpoint receives, by address. Empty for all. */
 								contracts: string[];
-								/** @description Addresses of accounts whose transfers it gets; empty: all. */
+								/** @description The accounts whose transfers the endpoint receives, by address. Empty for all. */
 								accounts: string[];
-								/** @description Token ids, decimal, whose events it gets; empty: all. */
+								/** @description The token ids whose events the endpoint receives, decimal. Empty for all. */
 								tokenIds: string[];
 								/**
-								 * @description When a transfer is sent: `latest` (at once, with a retraction where the chain takes it back), `safe` or `finalized` (when its block is).
+								 * @description When a transfer is sent: `latest` (at once, and retracted if a reorganisation removes it), `safe` or `finalized` (once its block is).
 								 * @enum {string}
 								 */
 								finality: "latest" | "safe" | "finalized";
 								/**
-								 * @description The state of the endpoint: `enabled`, `paused`, `disabled`, or `unverified` (it has not answered its challenge yet, and is sent nothing else).
+								 * @description The state of the endpoint: `enabled`, `paused`, `disabled`, or `unverified` (it has not answered its challenge, and receives nothing else until it does).
 								 * @enum {string}
 								 */
 								state: "enabled" | "unverified" | "paused" | "disabled";
-								/** @description Why it was disabled: `gone` (it answered 410) or `failing` (no success for five days); null while it is not. */
+								/** @description Why the endpoint was disabled: `gone` (it answered 410) or `failing` (no success for five days). Null unless it is disabled. */
 								disabledReason: string | null;
 								/**
 								 * Format: date-time
-								 * @description When it was disabled last; null: never.
+								 * @description When the endpoint was last disabled. Null if it never was.
 								 */
 								disabledAt: string | null;
-								/** @description Why messages wait although it is enabled: `failed` (1,000 failed messages wait), `tries` (the plan's messages of the day are used), `rate` (its host gets no more in a second), `storage` (the service's disk is nearly full) or `verification` (it has not answered its challenge); null otherwise. */
+								/** @description Why messages wait although the endpoint is enabled: `failed` (1,000 failed messages wait), `tries` (the plan's messages of the day are used up), `rate` (the service's rate limit for its host is reached), `storage` (the service's disk is nearly full) or `verification` (it has not answered its challenge). Null otherwise. */
 								waiting: string | null;
 								/**
 								 * Format: date-time
-								 * @description When it answered its challenge; null: not yet, and it is sent nothing else until then.
+								 * @description When the endpoint answered its challenge. Null if it has not; until then it receives nothing else.
 								 */
 								verifiedAt: string | null;
 								/**
 								 * Format: date-time
-								 * @description When the next challenge is sent; null: none is, until you ask to verify it.
+								 * @description When the next challenge is sent. Null if none is scheduled; you can request one.
 								 */
 								verificationAt: string | null;
 								/**
 								 * Format: date-time
-								 * @description When its messages began to fail; null: the last one did not.
+								 * @description When messages to the endpoint began to fail. Null if the last one did not fail.
 								 */
 								failingSince: string | null;
 								/** @description The public key of the `v1a` (ed25519) signatures, `whpk_…`. */
 								publicKey: string;
 								/**
 								 * Format: date-time
-								 * @description When the endpoint was made.
+								 * @description When the endpoint was created.
 								 */
 								createdAt: string;
-								/** @description The last challenge that was sent to it; null: none was. */
+								/** @description The last attempt to send the challenge; null if there was none. */
 								verificationTry: {
-									/** @description The number of the try to send this message, from 1. */
+									/** @description The number of the attempt to deliver this message, from 1. */
 									attempt: number;
 									/**
 									 * Format: date-time
-									 * @description When the try was made.
+									 * @description When the attempt was made.
 									 */
 									at: string;
-									/** @description The HTTP status of the answer; null where there was none. */
+									/** @description The HTTP status of the answer. Null if there was no answer. */
 									status: number | null;
-									/** @description A code for what went wrong where it is not the status, such as `no_challenge` (the answer did not repeat the challenge); null otherwise. */
+									/** @description A code for a failure that the status does not show, such as `no_challenge` (the answer did not repeat the challenge). Null otherwise. */
 									fault: string | null;
-									/** @description How long the try took, in milliseconds. */
+									/** @description How long the attempt took, in milliseconds. */
 									milliseconds: number;
-									/** @description The first kilobyte of the answer; null where there was none. */
+									/** @description The first kilobyte of the answer. Null if there was no answer. */
 									answer: string | null;
 								} | null;
 							};
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
@@ -5259,8 +5259,8 @@ export interface paths {
 		get?: never;
 		put?: never;
 		/**
-		 * Stop sending; events wait
-		 * @description Stops sending; events wait as long as they are kept. Needs the scope `admin` and counts as a request that may deploy.
+		 * Pause an endpoint; its events wait
+		 * @description Pauses the endpoint; events wait as long as they are kept. Requires the scope `admin`. Counts as a deploy request.
 		 */
 		post: {
 			parameters: {
@@ -5282,7 +5282,7 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
@@ -5290,81 +5290,81 @@ export interface paths {
 							webhook: {
 								/** @description The id of the endpoint: `wh_` and 32 hex digits. */
 								id: string;
-								/** @description The URL that messages are posted to. */
+								/** @description The URL that messages are sent to, by POST. */
 								url: string;
-								/** @description A note of yours; empty where there is none. */
+								/** @description Your note about the endpoint; may be empty. */
 								description: string;
-								/** @description Types of events that it gets, or beginnings of their names; empty: all. */
+								/** @description The event types that the endpoint receives, or prefixes of them. Empty for all. */
 								types: string[];
-								/** @description Names of chains whose events it gets; empty: all. */
+								/** @description The chains whose events the endpoint receives, by name. Empty for all. */
 								chains: string[];
-								/** @description Addresses of contracts whose events it gets; empty: all. */
+								/** @description The contracts whose events the endpoint receives, by address. Empty for all. */
 								contracts: string[];
-								/** @description Addresses of accounts whose transfers it gets; empty: all. */
+								/** @description The accounts whose transfers the endpoint receives, by address. Empty for all. */
 								accounts: string[];
-								/** @description Token ids, decimal, whose events it gets; empty: all. */
+								/** @description The token ids whose events the endpoint receives, decimal. Empty for all. */
 								tokenIds: string[];
 								/**
-								 * @description When a transfer is sent: `latest` (at once, with a retraction where the chain takes it back), `safe` or `finalized` (when its block is).
+								 * @description When a transfer is sent: `latest` (at once, and retracted if a reorganisation removes it), `safe` or `finalized` (once its block is).
 								 * @enum {string}
 								 */
 								finality: "latest" | "safe" | "finalized";
 								/**
-								 * @description The state of the endpoint: `enabled`, `paused`, `disabled`, or `unverified` (it has not answered its challenge yet, and is sent nothing else).
+								 * @description The state of the endpoint: `enabled`, `paused`, `disabled`, or `unverified` (it has not answered its challenge, and receives nothing else until it does).
 								 * @enum {string}
 								 */
 								state: "enabled" | "unverified" | "paused" | "disabled";
-								/** @description Why it was disabled: `gone` (it answered 410) or `failing` (no success for five days); null while it is not. */
+								/** @description Why the endpoint was disabled: `gone` (it answered 410) or `failing` (no success for five days). Null unless it is disabled. */
 								disabledReason: string | null;
 								/**
 								 * Format: date-time
-								 * @description When it was disabled last; null: never.
+								 * @description When the endpoint was last disabled. Null if it never was.
 								 */
 								disabledAt: string | null;
-								/** @description Why messages wait although it is enabled: `failed` (1,000 failed messages wait), `tries` (the plan's messages of the day are used), `rate` (its host gets no more in a second), `storage` (the service's disk is nearly full) or `verification` (it has not answered its challenge); null otherwise. */
+								/** @description Why messages wait although the endpoint is enabled: `failed` (1,000 failed messages wait), `tries` (the plan's messages of the day are used up), `rate` (the service's rate limit for its host is reached), `storage` (the service's disk is nearly full) or `verification` (it has not answered its challenge). Null otherwise. */
 								waiting: string | null;
 								/**
 								 * Format: date-time
-								 * @description When it answered its challenge; null: not yet, and it is sent nothing else until then.
+								 * @description When the endpoint answered its challenge. Null if it has not; until then it receives nothing else.
 								 */
 								verifiedAt: string | null;
 								/**
 								 * Format: date-time
-								 * @description When the next challenge is sent; null: none is, until you ask to verify it.
+								 * @description When the next challenge is sent. Null if none is scheduled; you can request one.
 								 */
 								verificationAt: string | null;
 								/**
 								 * Format: date-time
-								 * @description When its messages began to fail; null: the last one did not.
+								 * @description When messages to the endpoint began to fail. Null if the last one did not fail.
 								 */
 								failingSince: string | null;
 								/** @description The public key of the `v1a` (ed25519) signatures, `whpk_…`. */
 								publicKey: string;
 								/**
 								 * Format: date-time
-								 * @description When the endpoint was made.
+								 * @description When the endpoint was created.
 								 */
 								createdAt: string;
-								/** @description The last challenge that was sent to it; null: none was. */
+								/** @description The last attempt to send the challenge; null if there was none. */
 								verificationTry: {
-									/** @description The number of the try to send this message, from 1. */
+									/** @description The number of the attempt to deliver this message, from 1. */
 									attempt: number;
 									/**
 									 * Format: date-time
-									 * @description When the try was made.
+									 * @description When the attempt was made.
 									 */
 									at: string;
-									/** @description The HTTP status of the answer; null where there was none. */
+									/** @description The HTTP status of the answer. Null if there was no answer. */
 									status: number | null;
-									/** @description A code for what went wrong where it is not the status, such as `no_challenge` (the answer did not repeat the challenge); null otherwise. */
+									/** @description A code for a failure that the status does not show, such as `no_challenge` (the answer did not repeat the challenge). Null otherwise. */
 									fault: string | null;
-									/** @description How long the try took, in milliseconds. */
+									/** @description How long the attempt took, in milliseconds. */
 									milliseconds: number;
-									/** @description The first kilobyte of the answer; null where there was none. */
+									/** @description The first kilobyte of the answer. Null if there was no answer. */
 									answer: string | null;
 								} | null;
 							};
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
@@ -5450,8 +5450,8 @@ export interface paths {
 		get?: never;
 		put?: never;
 		/**
-		 * Go on sending, also after it was disabled
-		 * @description Goes on where sending stopped, also after the endpoint was disabled, as far as events are kept. Needs the scope `admin` and counts as a request that may deploy.
+		 * Resume a paused or disabled endpoint
+		 * @description Resumes a paused or disabled endpoint where it stopped, with the events that are still kept. Requires the scope `admin`. Counts as a deploy request.
 		 */
 		post: {
 			parameters: {
@@ -5473,7 +5473,7 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
@@ -5481,81 +5481,81 @@ export interface paths {
 							webhook: {
 								/** @description The id of the endpoint: `wh_` and 32 hex digits. */
 								id: string;
-								/** @description The URL that messages are posted to. */
+								/** @description The URL that messages are sent to, by POST. */
 								url: string;
-								/** @description A note of yours; empty where there is none. */
+								/** @description Your note about the endpoint; may be empty. */
 								description: string;
-								/** @description Types of events that it gets, or beginnings of their names; empty: all. */
+								/** @description The event types that the endpoint receives, or prefixes of them. Empty for all. */
 								types: string[];
-								/** @description Names of chains whose events it gets; empty: all. */
+								/** @description The chains whose events the endpoint receives, by name. Empty for all. */
 								chains: string[];
-								/** @description Addresses of contracts whose events it gets; empty: all. */
+								/** @description The contracts whose events the endpoint receives, by address. Empty for all. */
 								contracts: string[];
-								/** @description Addresses of accounts whose transfers it gets; empty: all. */
+								/** @description The accounts whose transfers the endpoint receives, by address. Empty for all. */
 								accounts: string[];
-								/** @description Token ids, decimal, whose events it gets; empty: all. */
+								/** @description The token ids whose events the endpoint receives, decimal. Empty for all. */
 								tokenIds: string[];
 								/**
-								 * @description When a transfer is sent: `latest` (at once, with a retraction where the chain takes it back), `safe` or `finalized` (when its block is).
+								 * @description When a transfer is sent: `latest` (at once, and retracted if a reorganisation removes it), `safe` or `finalized` (once its block is).
 								 * @enum {string}
 								 */
 								finality: "latest" | "safe" | "finalized";
 								/**
-								 * @description The state of the endpoint: `enabled`, `paused`, `disabled`, or `unverified` (it has not answered its challenge yet, and is sent nothing else).
+								 * @description The state of the endpoint: `enabled`, `paused`, `disabled`, or `unverified` (it has not answered its challenge, and receives nothing else until it does).
 								 * @enum {string}
 								 */
 								state: "enabled" | "unverified" | "paused" | "disabled";
-								/** @description Why it was disabled: `gone` (it answered 410) or `failing` (no success for five days); null while it is not. */
+								/** @description Why the endpoint was disabled: `gone` (it answered 410) or `failing` (no success for five days). Null unless it is disabled. */
 								disabledReason: string | null;
 								/**
 								 * Format: date-time
-								 * @description When it was disabled last; null: never.
+								 * @description When the endpoint was last disabled. Null if it never was.
 								 */
 								disabledAt: string | null;
-								/** @description Why messages wait although it is enabled: `failed` (1,000 failed messages wait), `tries` (the plan's messages of the day are used), `rate` (its host gets no more in a second), `storage` (the service's disk is nearly full) or `verification` (it has not answered its challenge); null otherwise. */
+								/** @description Why messages wait although the endpoint is enabled: `failed` (1,000 failed messages wait), `tries` (the plan's messages of the day are used up), `rate` (the service's rate limit for its host is reached), `storage` (the service's disk is nearly full) or `verification` (it has not answered its challenge). Null otherwise. */
 								waiting: string | null;
 								/**
 								 * Format: date-time
-								 * @description When it answered its challenge; null: not yet, and it is sent nothing else until then.
+								 * @description When the endpoint answered its challenge. Null if it has not; until then it receives nothing else.
 								 */
 								verifiedAt: string | null;
 								/**
 								 * Format: date-time
-								 * @description When the next challenge is sent; null: none is, until you ask to verify it.
+								 * @description When the next challenge is sent. Null if none is scheduled; you can request one.
 								 */
 								verificationAt: string | null;
 								/**
 								 * Format: date-time
-								 * @description When its messages began to fail; null: the last one did not.
+								 * @description When messages to the endpoint began to fail. Null if the last one did not fail.
 								 */
 								failingSince: string | null;
 								/** @description The public key of the `v1a` (ed25519) signatures, `whpk_…`. */
 								publicKey: string;
 								/**
 								 * Format: date-time
-								 * @description When the endpoint was made.
+								 * @description When the endpoint was created.
 								 */
 								createdAt: string;
-								/** @description The last challenge that was sent to it; null: none was. */
+								/** @description The last attempt to send the challenge; null if there was none. */
 								verificationTry: {
-									/** @description The number of the try to send this message, from 1. */
+									/** @description The number of the attempt to deliver this message, from 1. */
 									attempt: number;
 									/**
 									 * Format: date-time
-									 * @description When the try was made.
+									 * @description When the attempt was made.
 									 */
 									at: string;
-									/** @description The HTTP status of the answer; null where there was none. */
+									/** @description The HTTP status of the answer. Null if there was no answer. */
 									status: number | null;
-									/** @description A code for what went wrong where it is not the status, such as `no_challenge` (the answer did not repeat the challenge); null otherwise. */
+									/** @description A code for a failure that the status does not show, such as `no_challenge` (the answer did not repeat the challenge). Null otherwise. */
 									fault: string | null;
-									/** @description How long the try took, in milliseconds. */
+									/** @description How long the attempt took, in milliseconds. */
 									milliseconds: number;
-									/** @description The first kilobyte of the answer; null where there was none. */
+									/** @description The first kilobyte of the answer. Null if there was no answer. */
 									answer: string | null;
 								} | null;
 							};
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
@@ -5641,8 +5641,8 @@ export interface paths {
 		get?: never;
 		put?: never;
 		/**
-		 * Ask it anew whether it wants messages, by a challenge
-		 * @description Sends a new challenge to an endpoint that has not answered one; a verified endpoint stays as it is. Needs the scope `admin` and counts as a request that may deploy.
+		 * Send the challenge again
+		 * @description Sends a new challenge to an endpoint that has not answered one; a verified endpoint does not change. Requires the scope `admin`. Counts as a deploy request.
 		 */
 		post: {
 			parameters: {
@@ -5664,7 +5664,7 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
@@ -5672,81 +5672,81 @@ export interface paths {
 							webhook: {
 								/** @description The id of the endpoint: `wh_` and 32 hex digits. */
 								id: string;
-								/** @description The URL that messages are posted to. */
+								/** @description The URL that messages are sent to, by POST. */
 								url: string;
-								/** @description A note of yours; empty where there is none. */
+								/** @description Your note about the endpoint; may be empty. */
 								description: string;
-								/** @description Types of events that it gets, or beginnings of their names; empty: all. */
+								/** @description The event types that the endpoint receives, or prefixes of them. Empty for all. */
 								types: string[];
-								/** @description Names of chains whose events it gets; empty: all. */
+								/** @description The chains whose events the endpoint receives, by name. Empty for all. */
 								chains: string[];
-								/** @description Addresses of contracts whose events it gets; empty: all. */
+								/** @description The contracts whose events the endpoint receives, by address. Empty for all. */
 								contracts: string[];
-								/** @description Addresses of accounts whose transfers it gets; empty: all. */
+								/** @description The accounts whose transfers the endpoint receives, by address. Empty for all. */
 								accounts: string[];
-								/** @description Token ids, decimal, whose events it gets; empty: all. */
+								/** @description The token ids whose events the endpoint receives, decimal. Empty for all. */
 								tokenIds: string[];
 								/**
-								 * @description When a transfer is sent: `latest` (at once, with a retraction where the chain takes it back), `safe` or `finalized` (when its block is).
+								 * @description When a transfer is sent: `latest` (at once, and retracted if a reorganisation removes it), `safe` or `finalized` (once its block is).
 								 * @enum {string}
 								 */
 								finality: "latest" | "safe" | "finalized";
 								/**
-								 * @description The state of the endpoint: `enabled`, `paused`, `disabled`, or `unverified` (it has not answered its challenge yet, and is sent nothing else).
+								 * @description The state of the endpoint: `enabled`, `paused`, `disabled`, or `unverified` (it has not answered its challenge, and receives nothing else until it does).
 								 * @enum {string}
 								 */
 								state: "enabled" | "unverified" | "paused" | "disabled";
-								/** @description Why it was disabled: `gone` (it answered 410) or `failing` (no success for five days); null while it is not. */
+								/** @description Why the endpoint was disabled: `gone` (it answered 410) or `failing` (no success for five days). Null unless it is disabled. */
 								disabledReason: string | null;
 								/**
 								 * Format: date-time
-								 * @description When it was disabled last; null: never.
+								 * @description When the endpoint was last disabled. Null if it never was.
 								 */
 								disabledAt: string | null;
-								/** @description Why messages wait although it is enabled: `failed` (1,000 failed messages wait), `tries` (the plan's messages of the day are used), `rate` (its host gets no more in a second), `storage` (the service's disk is nearly full) or `verification` (it has not answered its challenge); null otherwise. */
+								/** @description Why messages wait although the endpoint is enabled: `failed` (1,000 failed messages wait), `tries` (the plan's messages of the day are used up), `rate` (the service's rate limit for its host is reached), `storage` (the service's disk is nearly full) or `verification` (it has not answered its challenge). Null otherwise. */
 								waiting: string | null;
 								/**
 								 * Format: date-time
-								 * @description When it answered its challenge; null: not yet, and it is sent nothing else until then.
+								 * @description When the endpoint answered its challenge. Null if it has not; until then it receives nothing else.
 								 */
 								verifiedAt: string | null;
 								/**
 								 * Format: date-time
-								 * @description When the next challenge is sent; null: none is, until you ask to verify it.
+								 * @description When the next challenge is sent. Null if none is scheduled; you can request one.
 								 */
 								verificationAt: string | null;
 								/**
 								 * Format: date-time
-								 * @description When its messages began to fail; null: the last one did not.
+								 * @description When messages to the endpoint began to fail. Null if the last one did not fail.
 								 */
 								failingSince: string | null;
 								/** @description The public key of the `v1a` (ed25519) signatures, `whpk_…`. */
 								publicKey: string;
 								/**
 								 * Format: date-time
-								 * @description When the endpoint was made.
+								 * @description When the endpoint was created.
 								 */
 								createdAt: string;
-								/** @description The last challenge that was sent to it; null: none was. */
+								/** @description The last attempt to send the challenge; null if there was none. */
 								verificationTry: {
-									/** @description The number of the try to send this message, from 1. */
+									/** @description The number of the attempt to deliver this message, from 1. */
 									attempt: number;
 									/**
 									 * Format: date-time
-									 * @description When the try was made.
+									 * @description When the attempt was made.
 									 */
 									at: string;
-									/** @description The HTTP status of the answer; null where there was none. */
+									/** @description The HTTP status of the answer. Null if there was no answer. */
 									status: number | null;
-									/** @description A code for what went wrong where it is not the status, such as `no_challenge` (the answer did not repeat the challenge); null otherwise. */
+									/** @description A code for a failure that the status does not show, such as `no_challenge` (the answer did not repeat the challenge). Null otherwise. */
 									fault: string | null;
-									/** @description How long the try took, in milliseconds. */
+									/** @description How long the attempt took, in milliseconds. */
 									milliseconds: number;
-									/** @description The first kilobyte of the answer; null where there was none. */
+									/** @description The first kilobyte of the answer. Null if there was no answer. */
 									answer: string | null;
 								} | null;
 							};
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
@@ -5832,8 +5832,8 @@ export interface paths {
 		get?: never;
 		put?: never;
 		/**
-		 * A new secret; both are valid for a while
-		 * @description Makes a new secret and shows it only once; messages are signed with both until the old one ends. Needs the scope `admin` and counts as a request that may deploy.
+		 * Create a new secret; both are valid for a while
+		 * @description Creates a new secret and shows it only once; messages are signed with both secrets until the old one ends. Requires the scope `admin`. Counts as a deploy request.
 		 */
 		post: {
 			parameters: {
@@ -5849,7 +5849,7 @@ export interface paths {
 				content: {
 					"application/json": {
 						/**
-						 * @description How long the old secret still signs, in seconds: 0 to 604800; a day by default.
+						 * @description How long messages are also signed with the old secret, in seconds: 0 to 604800 (7 days), one day by default.
 						 * @default 86400
 						 */
 						overlapSeconds?: number;
@@ -5865,7 +5865,7 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
@@ -5873,83 +5873,83 @@ export interface paths {
 							webhook: {
 								/** @description The id of the endpoint: `wh_` and 32 hex digits. */
 								id: string;
-								/** @description The URL that messages are posted to. */
+								/** @description The URL that messages are sent to, by POST. */
 								url: string;
-								/** @description A note of yours; empty where there is none. */
+								/** @description Your note about the endpoint; may be empty. */
 								description: string;
-								/** @description Types of events that it gets, or beginnings of their names; empty: all. */
+								/** @description The event types that the endpoint receives, or prefixes of them. Empty for all. */
 								types: string[];
-								/** @description Names of chains whose events it gets; empty: all. */
+								/** @description The chains whose events the endpoint receives, by name. Empty for all. */
 								chains: string[];
-								/** @description Addresses of contracts whose events it gets; empty: all. */
+								/** @description The contracts whose events the endpoint receives, by address. Empty for all. */
 								contracts: string[];
-								/** @description Addresses of accounts whose transfers it gets; empty: all. */
+								/** @description The accounts whose transfers the endpoint receives, by address. Empty for all. */
 								accounts: string[];
-								/** @description Token ids, decimal, whose events it gets; empty: all. */
+								/** @description The token ids whose events the endpoint receives, decimal. Empty for all. */
 								tokenIds: string[];
 								/**
-								 * @description When a transfer is sent: `latest` (at once, with a retraction where the chain takes it back), `safe` or `finalized` (when its block is).
+								 * @description When a transfer is sent: `latest` (at once, and retracted if a reorganisation removes it), `safe` or `finalized` (once its block is).
 								 * @enum {string}
 								 */
 								finality: "latest" | "safe" | "finalized";
 								/**
-								 * @description The state of the endpoint: `enabled`, `paused`, `disabled`, or `unverified` (it has not answered its challenge yet, and is sent nothing else).
+								 * @description The state of the endpoint: `enabled`, `paused`, `disabled`, or `unverified` (it has not answered its challenge, and receives nothing else until it does).
 								 * @enum {string}
 								 */
 								state: "enabled" | "unverified" | "paused" | "disabled";
-								/** @description Why it was disabled: `gone` (it answered 410) or `failing` (no success for five days); null while it is not. */
+								/** @description Why the endpoint was disabled: `gone` (it answered 410) or `failing` (no success for five days). Null unless it is disabled. */
 								disabledReason: string | null;
 								/**
 								 * Format: date-time
-								 * @description When it was disabled last; null: never.
+								 * @description When the endpoint was last disabled. Null if it never was.
 								 */
 								disabledAt: string | null;
-								/** @description Why messages wait although it is enabled: `failed` (1,000 failed messages wait), `tries` (the plan's messages of the day are used), `rate` (its host gets no more in a second), `storage` (the service's disk is nearly full) or `verification` (it has not answered its challenge); null otherwise. */
+								/** @description Why messages wait although the endpoint is enabled: `failed` (1,000 failed messages wait), `tries` (the plan's messages of the day are used up), `rate` (the service's rate limit for its host is reached), `storage` (the service's disk is nearly full) or `verification` (it has not answered its challenge). Null otherwise. */
 								waiting: string | null;
 								/**
 								 * Format: date-time
-								 * @description When it answered its challenge; null: not yet, and it is sent nothing else until then.
+								 * @description When the endpoint answered its challenge. Null if it has not; until then it receives nothing else.
 								 */
 								verifiedAt: string | null;
 								/**
 								 * Format: date-time
-								 * @description When the next challenge is sent; null: none is, until you ask to verify it.
+								 * @description When the next challenge is sent. Null if none is scheduled; you can request one.
 								 */
 								verificationAt: string | null;
 								/**
 								 * Format: date-time
-								 * @description When its messages began to fail; null: the last one did not.
+								 * @description When messages to the endpoint began to fail. Null if the last one did not fail.
 								 */
 								failingSince: string | null;
 								/** @description The public key of the `v1a` (ed25519) signatures, `whpk_…`. */
 								publicKey: string;
 								/**
 								 * Format: date-time
-								 * @description When the endpoint was made.
+								 * @description When the endpoint was created.
 								 */
 								createdAt: string;
-								/** @description The last challenge that was sent to it; null: none was. */
+								/** @description The last attempt to send the challenge; null if there was none. */
 								verificationTry: {
-									/** @description The number of the try to send this message, from 1. */
+									/** @description The number of the attempt to deliver this message, from 1. */
 									attempt: number;
 									/**
 									 * Format: date-time
-									 * @description When the try was made.
+									 * @description When the attempt was made.
 									 */
 									at: string;
-									/** @description The HTTP status of the answer; null where there was none. */
+									/** @description The HTTP status of the answer. Null if there was no answer. */
 									status: number | null;
-									/** @description A code for what went wrong where it is not the status, such as `no_challenge` (the answer did not repeat the challenge); null otherwise. */
+									/** @description A code for a failure that the status does not show, such as `no_challenge` (the answer did not repeat the challenge). Null otherwise. */
 									fault: string | null;
-									/** @description How long the try took, in milliseconds. */
+									/** @description How long the attempt took, in milliseconds. */
 									milliseconds: number;
-									/** @description The first kilobyte of the answer; null where there was none. */
+									/** @description The first kilobyte of the answer. Null if there was no answer. */
 									answer: string | null;
 								} | null;
 							};
-							/** @description Secret, `whsec_…`, that verifies `v1` signatures; it is shown in this answer only. */
+							/** @description Secret, `whsec_…`, that verifies `v1` signatures. It is shown only in this answer. */
 							secret: string;
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
@@ -6035,8 +6035,8 @@ export interface paths {
 		get?: never;
 		put?: never;
 		/**
-		 * Send an invented event, with test: true
-		 * @description Sends one invented event with `"test": true` in its data to the endpoint. An endpoint that has not answered its challenge, as often as it was asked, is 409 `webhook_unverified`. Needs the scope `admin` and counts as a request that may deploy.
+		 * Send a test event, with test: true
+		 * @description Sends one test event with `"test": true` in its data to the endpoint. If the endpoint has left all its challenges unanswered, and none is scheduled, it returns 409 `webhook_unverified`. Requires the scope `admin`. Counts as a deploy request.
 		 */
 		post: {
 			parameters: {
@@ -6068,13 +6068,13 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
-							/** @description Id of the invented event. */
+							/** @description Id of the test event. */
 							eventId: string;
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
@@ -6167,15 +6167,15 @@ export interface paths {
 			cookie?: never;
 		};
 		/**
-		 * The newest 50 deliveries with their tries
-		 * @description Lists 50 deliveries with their tries, newest first: all that failed, and of the others the newest. Counts as one read.
+		 * List the newest 50 deliveries with their attempts
+		 * @description Lists 50 deliveries with their attempts, newest first. Failed deliveries are kept as long as events; of the successful ones, only the newest. Counts as one read.
 		 */
 		get: {
 			parameters: {
 				query?: {
 					/** @description Only deliveries in this state. */
 					state?: "pending" | "delivered" | "dead";
-					/** @description Id of the last delivery of the previous page: the list goes on after it. */
+					/** @description Id of the last delivery of the previous page, to get older ones. */
 					before?: string;
 				};
 				header?: never;
@@ -6195,57 +6195,57 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
-							/** @description Deliveries, newest first; 50 at most. */
+							/** @description Deliveries, newest first; up to 50. */
 							deliveries: {
 								/** @description The id of the delivery. */
 								id: string;
-								/** @description The id of the event, the `webhook-id` of the message; all tries and replays have it. */
+								/** @description The id of the event, sent as the header `webhook-id`. All attempts and replays have the same id. */
 								eventId: string;
 								/** @description The type of the event, such as `nft.transfer`. */
 								type: string;
-								/** @description The place of the event in the order of all events, decimal; null for one that is not in it, such as a test. */
+								/** @description The sequence number of the event among all events, decimal. Null for an event outside the sequence, such as a test. */
 								sequence: string | null;
 								/**
-								 * @description The state of the delivery: `pending` (it waits for its next try), `delivered` (it was answered with 200 to 299) or `dead` (it was given up).
+								 * @description The state of the delivery: `pending` (waiting for its next attempt), `delivered` (answered with 200 to 299) or `dead` (given up).
 								 * @enum {string}
 								 */
 								state: "pending" | "delivered" | "dead";
-								/** @description How many tries were made. */
+								/** @description The number of attempts since the delivery was created or last replayed. */
 								attempts: number;
 								/**
 								 * Format: date-time
-								 * @description When the next try is due; null unless it is pending.
+								 * @description When the next attempt is due. Null unless the delivery is pending.
 								 */
 								nextAt: string | null;
 								/**
 								 * Format: date-time
-								 * @description When the delivery was made.
+								 * @description When the delivery was created.
 								 */
 								createdAt: string;
-								/** @description The tries, oldest first. */
+								/** @description The delivery attempts, oldest first. */
 								tries: {
-									/** @description The number of the try to send this message, from 1. */
+									/** @description The number of the attempt to deliver this message, from 1. */
 									attempt: number;
 									/**
 									 * Format: date-time
-									 * @description When the try was made.
+									 * @description When the attempt was made.
 									 */
 									at: string;
-									/** @description The HTTP status of the answer; null where there was none. */
+									/** @description The HTTP status of the answer. Null if there was no answer. */
 									status: number | null;
-									/** @description A code for what went wrong where it is not the status, such as `no_challenge` (the answer did not repeat the challenge); null otherwise. */
+									/** @description A code for a failure that the status does not show, such as `no_challenge` (the answer did not repeat the challenge). Null otherwise. */
 									fault: string | null;
-									/** @description How long the try took, in milliseconds. */
+									/** @description How long the attempt took, in milliseconds. */
 									milliseconds: number;
-									/** @description The first kilobyte of the answer; null where there was none. */
+									/** @description The first kilobyte of the answer. Null if there was no answer. */
 									answer: string | null;
 								}[];
 							}[];
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
@@ -6333,8 +6333,8 @@ export interface paths {
 		get?: never;
 		put?: never;
 		/**
-		 * Send events again, with their ids
-		 * @description Sends events again with the same ids and bodies: one of `eventId`, `since`, `fromBlock` with `toBlock`, or `failed`. It takes 10,000 events at most, and three replays of many events may be under way at once. Needs the scope `admin` and counts as a request that may deploy.
+		 * Send events again, with the same ids
+		 * @description Sends events again with the same ids and bodies: give one of `eventId`, `since`, `fromBlock` with `toBlock`, or `failed`. Up to 10,000 events are sent; up to three replays of many events can run at once. Requires the scope `admin`. Counts as a deploy request.
 		 */
 		post: {
 			parameters: {
@@ -6351,15 +6351,15 @@ export interface paths {
 					"application/json": {
 						/** @description The id of one event, `evt_…`. */
 						eventId?: string;
-						/** @description Events from this time on. In ISO 8601, UTC where it has no offset. */
+						/** @description Events from this time on. In ISO 8601, UTC if it has no offset. */
 						since?: string;
-						/** @description Events before this time; only with `since`. In ISO 8601, UTC where it has no offset. */
+						/** @description Events before this time. Requires `since`. In ISO 8601, UTC if it has no offset. */
 						until?: string;
-						/** @description Transfers from this block on, of every chain of the endpoint; only with `toBlock`. */
+						/** @description Transfers from this block on, of every chain of the endpoint. Requires `toBlock`. */
 						fromBlock?: number;
-						/** @description Transfers up to this block, itself included; only with `fromBlock`. */
+						/** @description Transfers up to and including this block. Requires `fromBlock`. */
 						toBlock?: number;
-						/** @description True: all deliveries that were given up (dead); the other members do not count then. */
+						/** @description True replays all deliveries that were given up (dead); the other members are then ignored. */
 						failed?: boolean;
 					};
 				};
@@ -6373,13 +6373,13 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
-							/** @description How many events are sent again; those that wait already are not counted. */
+							/** @description Number of events that are sent again, without those that already wait. */
 							replayed: number;
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
@@ -6474,7 +6474,7 @@ export interface paths {
 		get?: never;
 		/**
 		 * Change a product contract
-		 * @description Changes the members that it names; updates of one contract run one after another, each once the one before is in a block. `roles` and `exit_nftport` answer 422 on networks where the operator has not set `SIGN_ROLES_<CHAIN>=on`. Needs the scope `deploy`; counts as a request that may deploy, and as one transaction of the plan's day and month for each 500,000 gas that it begins.
+		 * @description Changes only the given members. Updates of one contract run one after another, each once the previous one is in a block. `roles` and `exit_nftport` return 422 on networks where the operator has not set `SIGN_ROLES_<CHAIN>=on`. Requires the scope `deploy`. Counts as a deploy request, and as one transaction of the plan's day and month per 500,000 gas or part of it.
 		 */
 		put: {
 			parameters: {
@@ -6486,35 +6486,35 @@ export interface paths {
 			requestBody: {
 				content: {
 					"application/json": {
-						/** @description `true` freezes the metadata of all tokens for good; `false` changes nothing. */
+						/** @description `true` permanently freezes the metadata of all tokens; `false` changes nothing. */
 						freeze_metadata?: boolean;
 						/** @description Name of the chain: `ethereum`, `polygon`, `goerli` (also `rinkeby`), or another chain of this installation. */
 						chain: string;
 						/** @description The address of the contract, in any letter case. */
 						contract_address: string;
-						/** @description A text that the contract puts before the URI of each token, such as ipfs://; empty by default, 2,048 bytes at most. */
+						/** @description A prefix that the contract puts before the URI of each token, such as ipfs://; empty by default, up to 2,048 bytes. */
 						base_uri?: string;
-						/** @description The royalty share in basis points, 0 to 10000: 500 is 5 %. */
+						/** @description The royalty in basis points, 0 to 10000: 500 is 5 %. */
 						royalties_share?: number;
 						/** @description Older spelling of `royalties_share`. */
 						royalty_share?: number;
-						/** @description The address that gets royalties. */
+						/** @description The address that receives royalties. */
 						royalties_address?: string;
 						/** @description Older spelling of `royalties_address`. */
 						royalty_address?: string;
-						/** @description Lists of roles, 20 at most; each replaces the list of its role, and others stay. */
+						/** @description Lists of roles, up to 20. Each replaces the list of its role; other roles do not change. */
 						roles?: {
 							/**
-							 * @description The role; each may come once in a request.
+							 * @description The role. Each role can occur once per request.
 							 * @enum {string}
 							 */
 							role: "mint" | "update_contract" | "update_token" | "burn" | "transfer";
-							/** @description The accounts that get it; 100 for all roles of the contract at most. */
+							/** @description The accounts that receive the role. All roles of the contract can have 100 accounts in total. */
 							addresses?: string[];
-							/** @description Whether the list never changes again; false by default. */
+							/** @description Whether to permanently freeze the role's list; false by default. */
 							freeze?: boolean;
 						}[];
-						/** @description `true`: the service gives up its rights in the contract, for good. */
+						/** @description `true` permanently gives up the service's rights in the contract. */
 						exit_nftport?: boolean;
 					};
 				};
@@ -6528,19 +6528,19 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
-							/** @description Name of the chain, as the request spelled it. */
+							/** @description Name of the chain, as spelled in the request. */
 							chain: string;
 							/** @description Hash of the transaction: `0x` and 64 hex digits. */
 							transaction_hash: string;
-							/** @description Page of the transaction in the chain's block explorer. */
+							/** @description URL of the transaction in the chain's block explorer. */
 							transaction_external_url: string;
-							/** @description As it was sent; null when it was not. */
+							/** @description As sent; null if it was omitted. */
 							freeze_metadata: boolean | null;
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
@@ -6611,8 +6611,8 @@ export interface paths {
 			};
 		};
 		/**
-		 * Deploy a contract in which the service mints for its account
-		 * @description Deploys a contract in which only the owner, the service and holders of roles mint; `GET /v0/contracts/{transaction_hash}` has its address once it is confirmed. The same body within ten minutes, or the same header `Idempotency-Key` at any time, is the same request and answers with the same hash. Needs the scope `deploy`; counts as a request that may deploy, and as one transaction of the plan's day and month for each 500,000 gas that it begins.
+		 * Deploy a contract in which the service mints for the account
+		 * @description Deploys a contract in which only the owner, the service and accounts with a role can mint; `GET /v0/contracts/{transaction_hash}` returns its address once it is confirmed. A repeated request (the same body within ten minutes, or the same header `Idempotency-Key` at any time) has no second effect and returns the same hash. Requires the scope `deploy`. Counts as a deploy request, and as one transaction of the plan's day and month per 500,000 gas or part of it.
 		 */
 		post: {
 			parameters: {
@@ -6626,11 +6626,11 @@ export interface paths {
 					"application/json": {
 						/** @description Name of the chain: `ethereum`, `polygon`, `goerli` (also `rinkeby`), or another chain of this installation. */
 						chain: string;
-						/** @description The name of the contract, not empty; it cannot be changed later. */
+						/** @description The name of the contract, not empty. It cannot be changed later. */
 						name: string;
-						/** @description The symbol of the contract, such as TIX; it cannot be changed later. */
+						/** @description The symbol of the contract, such as TIX. It cannot be changed later. */
 						symbol: string;
-						/** @description The wallet that will own the contract and may do everything in it. */
+						/** @description The wallet that will own the contract and have all rights in it. */
 						owner_address: string;
 						/**
 						 * @description The token standard of the contract.
@@ -6639,33 +6639,33 @@ export interface paths {
 						 */
 						type?: "erc721" | "erc1155";
 						/**
-						 * @description Whether metadata URIs of its tokens can be changed later.
+						 * @description Whether the metadata URIs of tokens can be changed later.
 						 * @default false
 						 */
 						metadata_updatable?: boolean;
-						/** @description A text that the contract puts before the URI of each token, such as ipfs://; empty by default, 2,048 bytes at most. */
+						/** @description A prefix that the contract puts before the URI of each token, such as ipfs://; empty by default, up to 2,048 bytes. */
 						base_uri?: string;
 						/**
-						 * @description The royalty share in basis points, 0 to 10000: 500 is 5 %.
+						 * @description The royalty in basis points, 0 to 10000: 500 is 5 %.
 						 * @default 0
 						 */
 						royalties_share?: number;
 						/** @description Older spelling of `royalties_share`. */
 						royalty_share?: number;
-						/** @description The address that gets royalties; the owner by default. */
+						/** @description The address that receives royalties; the owner by default. */
 						royalties_address?: string;
 						/** @description Older spelling of `royalties_address`. */
 						royalty_address?: string;
-						/** @description Accounts that get roles in the contract; none by default. */
+						/** @description Accounts that receive roles in the contract; none by default. */
 						roles?: {
 							/**
-							 * @description The role; each may come once in a request.
+							 * @description The role. Each role can occur once per request.
 							 * @enum {string}
 							 */
 							role: "mint" | "update_contract" | "update_token" | "burn" | "transfer";
-							/** @description The accounts that get it; 100 for all roles of the contract at most. */
+							/** @description The accounts that receive the role. All roles of the contract can have 100 accounts in total. */
 							addresses?: string[];
-							/** @description Whether the list never changes again; false by default. */
+							/** @description Whether to permanently freeze the role's list; false by default. */
 							freeze?: boolean;
 						}[];
 					};
@@ -6680,17 +6680,17 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
-							/** @description Name of the chain, as the request spelled it. */
+							/** @description Name of the chain, as spelled in the request. */
 							chain: string;
 							/** @description Hash of the transaction: `0x` and 64 hex digits. */
 							transaction_hash: string;
-							/** @description Page of the transaction in the chain's block explorer. */
+							/** @description URL of the transaction in the chain's block explorer. */
 							transaction_external_url: string;
-							/** @description Owner that the contract was deployed for, as it was sent. */
+							/** @description Owner that the contract was deployed for, as sent. */
 							owner_address: string;
 							/**
 							 * @description Token standard of the contract.
@@ -6701,7 +6701,7 @@ export interface paths {
 							name: string;
 							/** @description Symbol of the contract. */
 							symbol: string;
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
@@ -6778,7 +6778,7 @@ export interface paths {
 		get?: never;
 		/**
 		 * Change or freeze the metadata URI of a token
-		 * @description Sets another metadata URI of a token, freezes it for good, or both. The same body within ten minutes, or the same header `Idempotency-Key` at any time, is the same request and answers with the same hash. Needs the scope `deploy`; counts as a request that may deploy, and as one transaction of the plan's day and month for each 500,000 gas that it begins.
+		 * @description Changes the metadata URI of a token, permanently freezes it, or both. A repeated request (the same body within ten minutes, or the same header `Idempotency-Key` at any time) has no second effect and returns the same hash. Requires the scope `deploy`. Counts as a deploy request, and as one transaction of the plan's day and month per 500,000 gas or part of it.
 		 */
 		put: {
 			parameters: {
@@ -6794,11 +6794,11 @@ export interface paths {
 						chain: string;
 						/** @description The address of the contract, in any letter case. */
 						contract_address: string;
-						/** @description The id of the token, 0 to 2^256 - 1, as a text or a number; send large ones as text. */
+						/** @description The id of the token, 0 to 2^256 - 1, as a string or a number. Send large ids as strings. */
 						token_id: string | number;
-						/** @description The new metadata URI, such as ipfs://…, up to 2,048 bytes; absent: it stays, and `freeze_metadata` is needed. */
+						/** @description The new metadata URI, such as ipfs://…, up to 2,048 bytes. If omitted, it does not change and `freeze_metadata` is required. */
 						metadata_uri?: string;
-						/** @description True freezes the metadata URI for good. */
+						/** @description True permanently freezes the metadata URI. */
 						freeze_metadata?: boolean;
 					};
 				};
@@ -6812,19 +6812,19 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
-							/** @description Name of the chain, as the request spelled it. */
+							/** @description Name of the chain, as spelled in the request. */
 							chain: string;
 							/** @description Address of the contract. */
 							contract_address: string;
 							/** @description Hash of the transaction: `0x` and 64 hex digits. */
 							transaction_hash: string;
-							/** @description Page of the transaction in the chain's block explorer. */
+							/** @description URL of the transaction in the chain's block explorer. */
 							transaction_external_url: string;
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
@@ -6896,7 +6896,7 @@ export interface paths {
 		};
 		/**
 		 * Mint a token to any recipient, exactly once
-		 * @description Mints one token of an ERC-721 or ERC-1155 contract of the account, exactly once. The same body within ten minutes, or the same header `Idempotency-Key` at any time, is the same request and answers with the same hash. What the contract would refuse is 422 `value_error` and costs nothing. Needs the scope `deploy`; counts as a request that may deploy, and each token as one of the plan's `max_mints` on the chain, or more when it takes much gas.
+		 * @description Mints one token of an ERC-721 or ERC-1155 contract of the account, exactly once. A repeated request (the same body within ten minutes, or the same header `Idempotency-Key` at any time) has no second effect and returns the same hash. A mint that the contract would refuse returns 422 `value_error` and costs nothing. Requires the scope `deploy`. Counts as a deploy request; each token counts towards the plan's `max_mints` on the chain, and a request that uses much gas counts as more.
 		 */
 		post: {
 			parameters: {
@@ -6912,11 +6912,11 @@ export interface paths {
 						chain: string;
 						/** @description The address of the contract, in any letter case. */
 						contract_address: string;
-						/** @description The URI of the token's metadata, 2,048 bytes at most; `ipfs://` and a CID takes the least gas. */
+						/** @description The URI of the token's metadata, up to 2,048 bytes. `ipfs://` with a CID takes the least gas. */
 						metadata_uri: string;
-						/** @description The account that gets the token, in any letter case, not the zero address. */
+						/** @description The account that receives the token, in any letter case, not the zero address. */
 						mint_to_address: string;
-						/** @description The id of the token, 0 to 2^256 - 1, as a text or a number; without it a random one of 128 bits is drawn. */
+						/** @description The id of the token, 0 to 2^256 - 1, as a string or a number. If omitted, a random 128-bit id is generated. */
 						token_id?: string | number;
 					};
 				};
@@ -6930,23 +6930,23 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
-							/** @description Name of the chain, as the request spelled it. */
+							/** @description Name of the chain, as spelled in the request. */
 							chain: string;
 							/** @description Address of the contract. */
 							contract_address: string;
 							/** @description Hash of the transaction: `0x` and 64 hex digits. */
 							transaction_hash: string;
-							/** @description Page of the transaction in the chain's block explorer. */
+							/** @description URL of the transaction in the chain's block explorer. */
 							transaction_external_url: string;
-							/** @description URI of the token's metadata, as it was sent. */
+							/** @description URI of the token's metadata, as sent. */
 							metadata_uri: string;
-							/** @description Receiver of the token, as it was sent. */
+							/** @description Recipient of the token, as sent. */
 							mint_to_address: string;
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
@@ -7017,8 +7017,8 @@ export interface paths {
 			};
 		};
 		/**
-		 * Burn a token that the contract's owner holds
-		 * @description Burns one token that the contract's owner holds; a token that another wallet holds is 422. The same body within ten minutes, or the same header `Idempotency-Key` at any time, is the same request and answers with the same hash. Needs the scope `deploy`; counts as a request that may deploy, and each token as one of the plan's `max_mints` on the chain, or more when it takes much gas.
+		 * Burn a token owned by the contract's owner
+		 * @description Burns one token owned by the contract's owner; a token of another wallet returns 422. A repeated request (the same body within ten minutes, or the same header `Idempotency-Key` at any time) has no second effect and returns the same hash. Requires the scope `deploy`. Counts as a deploy request; each token counts towards the plan's `max_mints` on the chain, and a request that uses much gas counts as more.
 		 */
 		delete: {
 			parameters: {
@@ -7034,7 +7034,7 @@ export interface paths {
 						chain: string;
 						/** @description The address of the contract, in any letter case. */
 						contract_address: string;
-						/** @description The id of the token, 0 to 2^256 - 1, as a text or a number; send large ones as text. */
+						/** @description The id of the token, 0 to 2^256 - 1, as a string or a number. Send large ids as strings. */
 						token_id: string | number;
 					};
 				};
@@ -7048,19 +7048,19 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
-							/** @description Name of the chain, as the request spelled it. */
+							/** @description Name of the chain, as spelled in the request. */
 							chain: string;
 							/** @description Address of the contract. */
 							contract_address: string;
 							/** @description Hash of the transaction: `0x` and 64 hex digits. */
 							transaction_hash: string;
-							/** @description Page of the transaction in the chain's block explorer. */
+							/** @description URL of the transaction in the chain's block explorer. */
 							transaction_external_url: string;
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
@@ -7146,7 +7146,7 @@ export interface paths {
 		put?: never;
 		/**
 		 * Mint tokens of an ERC-1155 contract in one transaction
-		 * @description Mints 1 to 50 tokens of an ERC-1155 contract in one transaction; an ERC-721 contract takes one token. The same body within ten minutes, or the same header `Idempotency-Key` at any time, is the same request and answers with the same hash. Needs the scope `deploy`; counts as a request that may deploy, and each token as one of the plan's `max_mints` on the chain, or more when it takes much gas.
+		 * @description Mints 1 to 50 tokens of an ERC-1155 contract in one transaction; an ERC-721 contract takes one token. A repeated request (the same body within ten minutes, or the same header `Idempotency-Key` at any time) has no second effect and returns the same hash. Requires the scope `deploy`. Counts as a deploy request; each token counts towards the plan's `max_mints` on the chain, and a request that uses much gas counts as more.
 		 */
 		post: {
 			parameters: {
@@ -7164,13 +7164,13 @@ export interface paths {
 						contract_address: string;
 						/** @description The tokens, 1 to 50. */
 						tokens: {
-							/** @description The account that gets the token, in any letter case, not the zero address. */
+							/** @description The account that receives the token, in any letter case, not the zero address. */
 							mint_to_address: string;
-							/** @description The id of the token, 0 to 2^256 - 1, as a text or a number; without it a random one of 128 bits is drawn. */
+							/** @description The id of the token, 0 to 2^256 - 1, as a string or a number. If omitted, a random 128-bit id is generated. */
 							token_id?: string | number;
-							/** @description The URI of the token's metadata, 2,048 bytes at most; `ipfs://` and a CID takes the least gas. */
+							/** @description The URI of the token's metadata, up to 2,048 bytes. `ipfs://` with a CID takes the least gas. */
 							metadata_uri: string;
-							/** @description How many units of the token, 1 or more, as a text or a number. */
+							/** @description The number of units of the token, at least 1, as a string or a number. */
 							quantity: string | number;
 						}[];
 					};
@@ -7185,23 +7185,23 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
-							/** @description Name of the chain, as the request spelled it. */
+							/** @description Name of the chain, as spelled in the request. */
 							chain: string;
 							/** @description Address of the contract. */
 							contract_address: string;
 							/** @description Hash of the transaction: `0x` and 64 hex digits. */
 							transaction_hash: string;
-							/** @description Page of the transaction in the chain's block explorer. */
+							/** @description URL of the transaction in the chain's block explorer. */
 							transaction_external_url: string;
-							/** @description The tokens, as they were sent. */
+							/** @description The tokens, as sent. */
 							tokens: {
 								[key: string]: unknown;
 							}[];
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
@@ -7272,8 +7272,8 @@ export interface paths {
 			};
 		};
 		/**
-		 * Burn tokens that the contract's owner holds
-		 * @description Burns 1 to 50 tokens that the contract's owner holds in one transaction; an ERC-721 contract takes one token. The same body within ten minutes, or the same header `Idempotency-Key` at any time, is the same request and answers with the same hash. Needs the scope `deploy`; counts as a request that may deploy, and each token as one of the plan's `max_mints` on the chain, or more when it takes much gas.
+		 * Burn tokens owned by the contract's owner
+		 * @description Burns 1 to 50 tokens owned by the contract's owner in one transaction; an ERC-721 contract takes one token. A repeated request (the same body within ten minutes, or the same header `Idempotency-Key` at any time) has no second effect and returns the same hash. Requires the scope `deploy`. Counts as a deploy request; each token counts towards the plan's `max_mints` on the chain, and a request that uses much gas counts as more.
 		 */
 		delete: {
 			parameters: {
@@ -7291,9 +7291,9 @@ export interface paths {
 						contract_address: string;
 						/** @description The tokens, 1 to 50. */
 						tokens: {
-							/** @description The id of the token, 0 to 2^256 - 1, as a text or a number; send large ones as text. */
+							/** @description The id of the token, 0 to 2^256 - 1, as a string or a number. Send large ids as strings. */
 							token_id: string | number;
-							/** @description How many units of the token, 1 or more, as a text or a number. */
+							/** @description The number of units of the token, at least 1, as a string or a number. */
 							quantity: string | number;
 						}[];
 					};
@@ -7308,19 +7308,19 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
-							/** @description Name of the chain, as the request spelled it. */
+							/** @description Name of the chain, as spelled in the request. */
 							chain: string;
 							/** @description Address of the contract. */
 							contract_address: string;
 							/** @description Hash of the transaction: `0x` and 64 hex digits. */
 							transaction_hash: string;
-							/** @description Page of the transaction in the chain's block explorer. */
+							/** @description URL of the transaction in the chain's block explorer. */
 							transaction_external_url: string;
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
@@ -7405,8 +7405,8 @@ export interface paths {
 		get?: never;
 		put?: never;
 		/**
-		 * Transfer a token that the contract's owner holds
-		 * @description Transfers one token that the contract's owner holds. Without an `Idempotency-Key` two equal transfers of ERC-1155 tokens within ten minutes are one: send a key with each. Needs the scope `deploy`; counts as a request that may deploy, and each token as one of the plan's `max_mints` on the chain, or more when it takes much gas.
+		 * Transfer a token owned by the contract's owner
+		 * @description Transfers one token owned by the contract's owner. Send an `Idempotency-Key` with each transfer: without one, two identical transfers of ERC-1155 tokens within ten minutes are one. Requires the scope `deploy`. Counts as a deploy request; each token counts towards the plan's `max_mints` on the chain, and a request that uses much gas counts as more.
 		 */
 		post: {
 			parameters: {
@@ -7422,9 +7422,9 @@ export interface paths {
 						chain: string;
 						/** @description The address of the contract, in any letter case. */
 						contract_address: string;
-						/** @description The id of the token, 0 to 2^256 - 1, as a text or a number; send large ones as text. */
+						/** @description The id of the token, 0 to 2^256 - 1, as a string or a number. Send large ids as strings. */
 						token_id: string | number;
-						/** @description The account that gets the token, in any letter case, not the zero address. */
+						/** @description The account that receives the token, in any letter case, not the zero address. */
 						transfer_to_address: string;
 					};
 				};
@@ -7438,19 +7438,19 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
-							/** @description Name of the chain, as the request spelled it. */
+							/** @description Name of the chain, as spelled in the request. */
 							chain: string;
 							/** @description Address of the contract. */
 							contract_address: string;
 							/** @description Hash of the transaction: `0x` and 64 hex digits. */
 							transaction_hash: string;
-							/** @description Page of the transaction in the chain's block explorer. */
+							/** @description URL of the transaction in the chain's block explorer. */
 							transaction_external_url: string;
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
@@ -7536,8 +7536,8 @@ export interface paths {
 		get?: never;
 		put?: never;
 		/**
-		 * Transfer tokens of an ERC-1155 contract that its owner holds
-		 * @description Transfers 1 to 50 tokens that the contract's owner holds in one transaction; an ERC-721 contract takes one token. Without an `Idempotency-Key` two equal requests within ten minutes are one: send a key with each. Needs the scope `deploy`; counts as a request that may deploy, and each token as one of the plan's `max_mints` on the chain, or more when it takes much gas.
+		 * Transfer tokens of an ERC-1155 contract owned by the contract's owner
+		 * @description Transfers 1 to 50 tokens owned by the contract's owner in one transaction; an ERC-721 contract takes one token. Send an `Idempotency-Key` with each request: without one, two identical requests within ten minutes are one. Requires the scope `deploy`. Counts as a deploy request; each token counts towards the plan's `max_mints` on the chain, and a request that uses much gas counts as more.
 		 */
 		post: {
 			parameters: {
@@ -7555,11 +7555,11 @@ export interface paths {
 						contract_address: string;
 						/** @description The tokens, 1 to 50. */
 						tokens: {
-							/** @description The id of the token, 0 to 2^256 - 1, as a text or a number; send large ones as text. */
+							/** @description The id of the token, 0 to 2^256 - 1, as a string or a number. Send large ids as strings. */
 							token_id: string | number;
-							/** @description How many units of the token, 1 or more, as a text or a number. */
+							/** @description The number of units of the token, at least 1, as a string or a number. */
 							quantity: string | number;
-							/** @description The account that gets the token, in any letter case, not the zero address. */
+							/** @description The account that receives the token, in any letter case, not the zero address. */
 							transfer_to_address: string;
 						}[];
 					};
@@ -7574,19 +7574,19 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
-							/** @description Name of the chain, as the request spelled it. */
+							/** @description Name of the chain, as spelled in the request. */
 							chain: string;
 							/** @description Address of the contract. */
 							contract_address: string;
 							/** @description Hash of the transaction: `0x` and 64 hex digits. */
 							transaction_hash: string;
-							/** @description Page of the transaction in the chain's block explorer. */
+							/** @description URL of the transaction in the chain's block explorer. */
 							transaction_external_url: string;
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
@@ -7672,8 +7672,8 @@ export interface paths {
 		get?: never;
 		put?: never;
 		/**
-		 * Mint a file by its link in the service's own contract
-		 * @description Writes and stores the metadata, and mints one token with the next id in the service's own ERC-721 contract; chains without such a contract answer 422. The same body within ten minutes, or the same header `Idempotency-Key` at any time, is the same request and answers with the same hash. Needs the scope `deploy`; counts as a request that may deploy, and each token as one of the plan's `max_mints` on the chain, or more when it takes much gas.
+		 * Mint a token from a file URL in the service's own contract
+		 * @description Builds and stores the metadata, and mints one token with the next id in the service's own ERC-721 contract; chains without such a contract return 422. A repeated request (the same body within ten minutes, or the same header `Idempotency-Key` at any time) has no second effect and returns the same hash. Requires the scope `deploy`. Counts as a deploy request; each token counts towards the plan's `max_mints` on the chain, and a request that uses much gas counts as more.
 		 */
 		post: {
 			parameters: {
@@ -7689,11 +7689,11 @@ export interface paths {
 						chain: string;
 						/** @description The name of the token, not empty. */
 						name: string;
-						/** @description The description of the token; it may be empty. */
+						/** @description The description of the token; may be empty. */
 						description: string;
-						/** @description The account that gets the token, in any letter case, not the zero address. */
+						/** @description The account that receives the token, in any letter case, not the zero address. */
 						mint_to_address: string;
-						/** @description The link of the file; it becomes `image` of the metadata. */
+						/** @description The URL of the file. It becomes `image` of the metadata. */
 						file_url: string;
 					};
 				};
@@ -7707,25 +7707,25 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
-							/** @description Name of the chain, as the request spelled it. */
+							/** @description Name of the chain, as spelled in the request. */
 							chain: string;
 							/** @description Address of the contract. */
 							contract_address: string;
 							/** @description Hash of the transaction: `0x` and 64 hex digits. */
 							transaction_hash: string;
-							/** @description Page of the transaction in the chain's block explorer. */
+							/** @description URL of the transaction in the chain's block explorer. */
 							transaction_external_url: string;
-							/** @description Receiver of the token, as it was sent. */
+							/** @description Recipient of the token, as sent. */
 							mint_to_address: string;
 							/** @description Name of the token. */
 							name: string;
 							/** @description Description of the token. */
 							description: string;
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
@@ -7811,8 +7811,8 @@ export interface paths {
 		get?: never;
 		put?: never;
 		/**
-		 * Mint a file in the service's own contract
-		 * @description Stores the file of the form's part `file` and its metadata, and mints one token with the next id in the service's own ERC-721 contract. The same body within ten minutes, or the same header `Idempotency-Key` at any time, is the same request and answers with the same hash. Needs the scope `deploy`; counts as a request that may deploy, and each token as one of the plan's `max_mints` on the chain, or more when it takes much gas.
+		 * Mint a token from a file in the service's own contract
+		 * @description Stores the form's part `file` and its metadata, and mints one token with the next id in the service's own ERC-721 contract. A repeated request (the same body within ten minutes, or the same header `Idempotency-Key` at any time) has no second effect and returns the same hash. Requires the scope `deploy`. Counts as a deploy request; each token counts towards the plan's `max_mints` on the chain, and a request that uses much gas counts as more.
 		 */
 		post: {
 			parameters: {
@@ -7821,9 +7821,9 @@ export interface paths {
 					chain: string;
 					/** @description The name of the token, not empty. */
 					name: string;
-					/** @description The description of the token; it may be empty. */
+					/** @description The description of the token; may be empty. */
 					description: string;
-					/** @description The account that gets the token, in any letter case, not the zero address. */
+					/** @description The account that receives the token, in any letter case, not the zero address. */
 					mint_to_address: string;
 				};
 				header?: never;
@@ -7833,7 +7833,7 @@ export interface paths {
 			requestBody: {
 				content: {
 					"multipart/form-data": {
-						/** @description The file, 20 MiB at most unless the operator set another limit. */
+						/** @description The file, up to 20 MiB unless the operator set another limit. */
 						file: Blob;
 					};
 				};
@@ -7847,25 +7847,25 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
-							/** @description Name of the chain, as the request spelled it. */
+							/** @description Name of the chain, as spelled in the request. */
 							chain: string;
 							/** @description Address of the contract. */
 							contract_address: string;
 							/** @description Hash of the transaction: `0x` and 64 hex digits. */
 							transaction_hash: string;
-							/** @description Page of the transaction in the chain's block explorer. */
+							/** @description URL of the transaction in the chain's block explorer. */
 							transaction_external_url: string;
-							/** @description Receiver of the token, as it was sent. */
+							/** @description Recipient of the token, as sent. */
 							mint_to_address: string;
 							/** @description Name of the token. */
 							name: string;
 							/** @description Description of the token. */
 							description: string;
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
@@ -7958,8 +7958,8 @@ export interface paths {
 			cookie?: never;
 		};
 		/**
-		 * The token that a transaction minted
-		 * @description Has the id of the token that a mint of the account made: 404 `transaction_pending` until it is confirmed, 404 `transaction_failed` when nothing was minted. Counts as one read.
+		 * Find the token that a transaction minted
+		 * @description Returns the id of the token that a mint of the account created: 404 `transaction_pending` until it is confirmed, 404 `transaction_failed` if nothing was minted. Counts as one read.
 		 */
 		get: {
 			parameters: {
@@ -7984,17 +7984,17 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
-							/** @description Name of the chain, as the request spelled it. */
+							/** @description Name of the chain, as spelled in the request. */
 							chain: string;
 							/** @description Address of the contract. */
 							contract_address: string;
-							/** @description Id of the token, a decimal number as text. */
+							/** @description Id of the token, a decimal number as a string. */
 							token_id: string;
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
@@ -8080,8 +8080,8 @@ export interface paths {
 			cookie?: never;
 		};
 		/**
-		 * The tokens that a transaction minted
-		 * @description Has the ids of all tokens that a mint of the account made: 404 `transaction_pending` until it is confirmed, 404 `transaction_failed` when nothing was minted. Counts as one read.
+		 * Find the tokens that a transaction minted
+		 * @description Returns the ids of all tokens that a mint of the account created: 404 `transaction_pending` until it is confirmed, 404 `transaction_failed` if nothing was minted. Counts as one read.
 		 */
 		get: {
 			parameters: {
@@ -8106,17 +8106,17 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
-							/** @description Name of the chain, as the request spelled it. */
+							/** @description Name of the chain, as spelled in the request. */
 							chain: string;
 							/** @description Address of the contract. */
 							contract_address: string;
-							/** @description Ids of the tokens, decimal numbers as text. */
+							/** @description Ids of the tokens, decimal numbers as strings. */
 							token_ids: string[];
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
@@ -8202,15 +8202,15 @@ export interface paths {
 			cookie?: never;
 		};
 		/**
-		 * What the account has minted, newest first
-		 * @description Lists the tokens that the account's mints made or are making, a batch as several, newest first. Pages reach 10,000 tokens back. Counts as one read.
+		 * List the account's mints, newest first
+		 * @description Lists the tokens that the account has minted or is minting, each token of a batch on its own, newest first. Pages reach 10,000 tokens back. Counts as one read.
 		 */
 		get: {
 			parameters: {
 				query?: {
-					/** @description Name of the chain; without it the mints on all chains are listed. */
+					/** @description Name of the chain. If omitted, mints on all chains are listed. */
 					chain?: string;
-					/** @description Page of the list, counted from 1. */
+					/** @description Page number, from 1. */
 					page_number?: number;
 					/** @description Items per page, 1 to 50; the default is 50. */
 					page_size?: number;
@@ -8229,11 +8229,11 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
-							/** @description Tokens on all pages. */
+							/** @description Number of tokens on all pages. */
 							total: number;
 							/** @description Tokens, newest mint first. */
 							minted_nfts: {
@@ -8241,7 +8241,7 @@ export interface paths {
 								chain: string;
 								/** @description Hash of the transaction: `0x` and 64 hex digits. */
 								transaction_hash: string;
-								/** @description Page of the transaction in the chain's block explorer. */
+								/** @description URL of the transaction in the chain's block explorer. */
 								transaction_external_url: string;
 								/** @description Name of the contract; null while no node of the chain answers. */
 								contract_name: string | null;
@@ -8252,24 +8252,24 @@ export interface paths {
 								 * @enum {string}
 								 */
 								type: "erc721" | "erc1155";
-								/** @description Id of the token, a decimal number as text. */
+								/** @description Id of the token, a decimal number as a string. */
 								token_id: string;
-								/** @description Receiver of the token, as it was sent. */
+								/** @description Recipient of the token, as sent. */
 								mint_to_address: string;
-								/** @description URI that the token was minted with; null when there was none. */
+								/** @description URI with which the token was minted; null if there was none. */
 								metadata_uri: string | null;
-								/** @description How many were minted; 1 for ERC-721. */
+								/** @description Number of units minted; 1 for ERC-721. */
 								quantity: number;
-								/** @description Tokens of this id that later requests burned or transferred. */
+								/** @description Units of this token that later requests burned or transferred. */
 								num_burned_or_transferred: number;
-								/** @description Tokens of this id that later requests burned or transferred; the same number. */
+								/** @description Units of this token that later requests burned or transferred; the same value. */
 								burned_transferred_amount: number;
-								/** @description `true` when a request froze the token's URI. */
+								/** @description `true` if a request froze the token's URI. */
 								metadata_frozen: boolean;
-								/** @description When the mint was requested: UTC without an offset, to microseconds. */
+								/** @description When the mint was requested, in UTC without an offset, to microseconds. */
 								mint_date: string;
 							}[];
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
@@ -8346,7 +8346,7 @@ export interface paths {
 			cookie?: never;
 		};
 		/**
-		 * Product contracts of the account, newest first
+		 * List the account's product contracts, newest first
 		 * @description Lists the confirmed product contracts of the account on all chains in one answer. Counts as one read.
 		 */
 		get: {
@@ -8366,11 +8366,11 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
-							/** @description Confirmed product contracts, newest first; 1,000 at most. */
+							/** @description Confirmed product contracts, newest first; up to 1,000. */
 							contracts: {
 								/** @description Name of the contract. */
 								name: string;
@@ -8378,47 +8378,47 @@ export interface paths {
 								symbol: string;
 								/** @description Hash of the transaction: `0x` and 64 hex digits. */
 								transaction_hash: string;
-								/** @description Page of the transaction in the chain's block explorer. */
+								/** @description URL of the transaction in the chain's block explorer. */
 								transaction_external_url: string;
 								/** @description Name of the chain. */
 								chain: string;
 								/** @description Address of the contract. */
 								address: string;
-								/** @description Owner that the contract was deployed for, as it was sent. */
+								/** @description Owner that the contract was deployed for, as sent. */
 								owner_address: string;
-								/** @description When the deployment was requested: UTC without an offset, to microseconds. */
+								/** @description When the deployment was requested, in UTC without an offset, to microseconds. */
 								creation_date: string;
-								/** @description `true` when the metadata can never be changed again. */
+								/** @description `true` if the metadata can never be changed again. */
 								metadata_frozen: boolean;
-								/** @description `true` when tokens can be burned. */
+								/** @description `true` if tokens can be burned. */
 								tokens_burnable: boolean;
-								/** @description `true` when tokens can be transferred. */
+								/** @description `true` if tokens can be transferred. */
 								tokens_transferable: boolean;
 								/**
 								 * @description Token standard of the contract.
 								 * @enum {string}
 								 */
 								type: "erc721" | "erc1155";
-								/** @description Royalty of a sale in basis points: 500 is 5 %. */
+								/** @description Royalty on a sale in basis points: 500 is 5 %. */
 								royalties_share: number;
-								/** @description Address that royalties are paid to. */
+								/** @description Address that receives royalties. */
 								royalties_address: string;
-								/** @description Lists of roles that were given by requests; null: none. */
+								/** @description Roles that were given by requests; null if there are none. */
 								roles: {
 									/**
-									 * @description The role; each may come once in a request.
+									 * @description The role. Each role can occur once per request.
 									 * @enum {string}
 									 */
 									role: "mint" | "update_contract" | "update_token" | "burn" | "transfer";
-									/** @description The accounts that get it; 100 for all roles of the contract at most. */
+									/** @description The accounts that receive the role. All roles of the contract can have 100 accounts in total. */
 									addresses?: string[];
-									/** @description Whether the list never changes again; false by default. */
+									/** @description Whether to permanently freeze the role's list; false by default. */
 									freeze?: boolean;
 								}[] | null;
-								/** @description `true` when the service has given up its rights in the contract. */
+								/** @description `true` if the service has given up its rights in the contract. */
 								exited_nftport: boolean;
 							}[];
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
@@ -8495,15 +8495,15 @@ export interface paths {
 			cookie?: never;
 		};
 		/**
-		 * How well the URIs behind tokens can be read
-		 * @description Counts how many URIs behind up to 100,000 tokens of the whole index could and could not be read, by where they point to. The figures are up to ten minutes old. Counts as one read.
+		 * Count which token URIs can be read
+		 * @description Counts how many URIs of up to 100,000 tokens of the whole index could and could not be read, by type of storage. The figures can be ten minutes old. Counts as one read.
 		 */
 		get: {
 			parameters: {
 				query?: never;
 				header?: never;
 				path: {
-					/** @description Which report: `uris` is the only one. */
+					/** @description The report; only `uris` exists. */
 					report_type: "uris";
 				};
 				cookie?: never;
@@ -8518,15 +8518,15 @@ export interface paths {
 					content: {
 						"application/json": {
 							/**
-							 * @description `OK` for a success.
+							 * @description `OK` on success.
 							 * @constant
 							 */
 							response: "OK";
-							/** @description `metadata_uri_stats`, `image_uri_stats` and `animation_uri_stats`: for each kind of storage, such as `ipfs_cid` or `http_centralized`, how many URIs could and could not be read. */
+							/** @description `metadata_uri_stats`, `image_uri_stats` and `animation_uri_stats`: for each type of storage, such as `ipfs_cid` or `http_centralized`, the number of URIs that could and could not be read. */
 							report: {
 								[key: string]: unknown;
 							};
-							/** @description Null for a success. */
+							/** @description Null on success. */
 							error: null;
 						};
 					};
@@ -8606,7 +8606,7 @@ export interface webhooks {
 		};
 		get?: never;
 		put?: never;
-		/** A token was minted, moved or burned. */
+		/** A token was minted, transferred or burned. */
 		post: {
 			parameters: {
 				query?: never;
@@ -8622,36 +8622,36 @@ export interface webhooks {
 						 * @constant
 						 */
 						type: "nft.transfer";
-						/** @description When it was recorded (UTC). */
+						/** @description When the event was recorded (UTC). */
 						timestamp: string;
-						/** @description What happened. */
+						/** @description The data of the event. */
 						data: {
-							/** @description Id of the event, the same in every try and replay; skip an event whose id you have. */
+							/** @description Id of the event, the same in every attempt and replay. Skip an event whose id you already have. */
 							id: string;
 							/**
-							 * @description Present in an invented event, which you asked for: nothing happened.
+							 * @description Only in a test event, which you requested: nothing happened.
 							 * @constant
 							 */
 							test?: true;
-							/** @description Place in the order of all events of the installation, a whole number as text. */
+							/** @description Sequence number of the event among all events of the installation, an integer as a string. */
 							sequence: string;
 							/** @description Name of the chain. */
 							chain: string;
-							/** @description Id of the chain (EIP-155). */
+							/** @description Chain id (EIP-155). */
 							chainId: number;
-							/** @description Number of the block, a whole number as text. */
+							/** @description Number of the block, an integer as a string. */
 							blockNumber: string;
 							/** @description Hash of the block. */
 							blockHash: string;
-							/** @description Time of the block (UTC); null where its seconds are no date. */
+							/** @description Time of the block (UTC); null if its timestamp is not a valid date. */
 							blockTimestamp: string | null;
 							/**
-							 * @description How safe the block is, as the filter asked for.
+							 * @description Finality of the block, as the filter requested.
 							 * @enum {string}
 							 */
 							finality: "latest" | "safe" | "finalized";
 							/**
-							 * @description What it was: MINT, TRANSFER or BURN.
+							 * @description The kind of the transfer: MINT, TRANSFER or BURN.
 							 * @enum {string}
 							 */
 							kind: "MINT" | "TRANSFER" | "BURN";
@@ -8662,28 +8662,28 @@ export interface webhooks {
 							standard: "ERC721" | "ERC1155";
 							/** @description Address of the contract, in lower case. */
 							contract: string;
-							/** @description Id of the token in its contract, a whole number as text. */
+							/** @description Id of the token in its contract, an integer as a string. */
 							tokenId: string;
-							/** @description How many units moved, a whole number as text; 1 for ERC-721. */
+							/** @description Number of units transferred, an integer as a string; 1 for ERC-721. */
 							amount: string;
-							/** @description Who held the token before; the zero address for a mint. */
+							/** @description The previous owner; the zero address for a mint. */
 							from: string;
-							/** @description Who holds the token after it; the zero address for a burn. */
+							/** @description The new owner; the zero address for a burn. */
 							to: string;
 							/** @description Hash of the transaction. */
 							transactionHash: string;
 							/** @description Index of the log in its block. */
 							logIndex: number;
-							/** @description Index in the log, where it has several tokens; 0 otherwise. */
+							/** @description Index within the log if it transfers several tokens; 0 otherwise. */
 							batchIndex: number;
-							/** @description Null: it takes nothing back. */
+							/** @description Always null: this event retracts no other. */
 							retracts: null;
 						};
 					};
 				};
 			};
 			responses: {
-				/** @description It was received; any other answer is a failure and is tried again. */
+				/** @description The message was received. Any other answer is a failure, and the message is sent again. */
 				"2XX": {
 					headers: {
 						[name: string]: unknown;
@@ -8707,7 +8707,7 @@ export interface webhooks {
 		};
 		get?: never;
 		put?: never;
-		/** A movement that was told before is not on the chain any more; `retracts` is its id. */
+		/** A transfer that was sent before is no longer on the chain; `retracts` is the id of its event. */
 		post: {
 			parameters: {
 				query?: never;
@@ -8723,36 +8723,36 @@ export interface webhooks {
 						 * @constant
 						 */
 						type: "nft.transfer.retracted";
-						/** @description When it was recorded (UTC). */
+						/** @description When the event was recorded (UTC). */
 						timestamp: string;
-						/** @description What happened. */
+						/** @description The data of the event. */
 						data: {
-							/** @description Id of the event, the same in every try and replay; skip an event whose id you have. */
+							/** @description Id of the event, the same in every attempt and replay. Skip an event whose id you already have. */
 							id: string;
 							/**
-							 * @description Present in an invented event, which you asked for: nothing happened.
+							 * @description Only in a test event, which you requested: nothing happened.
 							 * @constant
 							 */
 							test?: true;
-							/** @description Place in the order of all events of the installation, a whole number as text. */
+							/** @description Sequence number of the event among all events of the installation, an integer as a string. */
 							sequence: string;
 							/** @description Name of the chain. */
 							chain: string;
-							/** @description Id of the chain (EIP-155). */
+							/** @description Chain id (EIP-155). */
 							chainId: number;
-							/** @description Number of the block, a whole number as text. */
+							/** @description Number of the block, an integer as a string. */
 							blockNumber: string;
 							/** @description Hash of the block. */
 							blockHash: string;
-							/** @description Time of the block (UTC); null where its seconds are no date. */
+							/** @description Time of the block (UTC); null if its timestamp is not a valid date. */
 							blockTimestamp: string | null;
 							/**
-							 * @description How safe the block is, as the filter asked for.
+							 * @description Finality of the block, as the filter requested.
 							 * @enum {string}
 							 */
 							finality: "latest" | "safe" | "finalized";
 							/**
-							 * @description What it was: MINT, TRANSFER or BURN.
+							 * @description The kind of the transfer: MINT, TRANSFER or BURN.
 							 * @enum {string}
 							 */
 							kind: "MINT" | "TRANSFER" | "BURN";
@@ -8763,28 +8763,28 @@ export interface webhooks {
 							standard: "ERC721" | "ERC1155";
 							/** @description Address of the contract, in lower case. */
 							contract: string;
-							/** @description Id of the token in its contract, a whole number as text. */
+							/** @description Id of the token in its contract, an integer as a string. */
 							tokenId: string;
-							/** @description How many units moved, a whole number as text; 1 for ERC-721. */
+							/** @description Number of units transferred, an integer as a string; 1 for ERC-721. */
 							amount: string;
-							/** @description Who held the token before; the zero address for a mint. */
+							/** @description The previous owner; the zero address for a mint. */
 							from: string;
-							/** @description Who holds the token after it; the zero address for a burn. */
+							/** @description The new owner; the zero address for a burn. */
 							to: string;
 							/** @description Hash of the transaction. */
 							transactionHash: string;
 							/** @description Index of the log in its block. */
 							logIndex: number;
-							/** @description Index in the log, where it has several tokens; 0 otherwise. */
+							/** @description Index within the log if it transfers several tokens; 0 otherwise. */
 							batchIndex: number;
-							/** @description Id of the event that is taken back; the other members repeat it. */
+							/** @description Id of the retracted event; the other members repeat it. */
 							retracts: string;
 						};
 					};
 				};
 			};
 			responses: {
-				/** @description It was received; any other answer is a failure and is tried again. */
+				/** @description The message was received. Any other answer is a failure, and the message is sent again. */
 				"2XX": {
 					headers: {
 						[name: string]: unknown;
@@ -8808,7 +8808,7 @@ export interface webhooks {
 		};
 		get?: never;
 		put?: never;
-		/** All movements of these blocks are final. */
+		/** All transfers in these blocks are final. */
 		post: {
 			parameters: {
 				query?: never;
@@ -8824,35 +8824,35 @@ export interface webhooks {
 						 * @constant
 						 */
 						type: "chain.finalized";
-						/** @description When it was recorded (UTC). */
+						/** @description When the event was recorded (UTC). */
 						timestamp: string;
-						/** @description What happened. */
+						/** @description The data of the event. */
 						data: {
-							/** @description Id of the event, the same in every try and replay; skip an event whose id you have. */
+							/** @description Id of the event, the same in every attempt and replay. Skip an event whose id you already have. */
 							id: string;
 							/**
-							 * @description Present in an invented event, which you asked for: nothing happened.
+							 * @description Only in a test event, which you requested: nothing happened.
 							 * @constant
 							 */
 							test?: true;
-							/** @description Place in the order of all events of the installation, a whole number as text. */
+							/** @description Sequence number of the event among all events of the installation, an integer as a string. */
 							sequence: string;
 							/** @description Name of the chain. */
 							chain: string;
-							/** @description Id of the chain (EIP-155). */
+							/** @description Chain id (EIP-155). */
 							chainId: number;
-							/** @description Number of the first block that is final now. */
+							/** @description Number of the first of these blocks. */
 							from: string;
-							/** @description Number of the last block that is final now. */
+							/** @description Number of the last of these blocks. */
 							to: string;
-							/** @description Hash of the last one; null where it is not known. */
+							/** @description Hash of the last of these blocks; null if it is not known. */
 							hash: string | null;
 						};
 					};
 				};
 			};
 			responses: {
-				/** @description It was received; any other answer is a failure and is tried again. */
+				/** @description The message was received. Any other answer is a failure, and the message is sent again. */
 				"2XX": {
 					headers: {
 						[name: string]: unknown;
@@ -8876,7 +8876,7 @@ export interface webhooks {
 		};
 		get?: never;
 		put?: never;
-		/** The document of a token was read and has changed. */
+		/** The metadata of a token was read and has changed. */
 		post: {
 			parameters: {
 				query?: never;
@@ -8892,37 +8892,37 @@ export interface webhooks {
 						 * @constant
 						 */
 						type: "metadata.updated";
-						/** @description When it was recorded (UTC). */
+						/** @description When the event was recorded (UTC). */
 						timestamp: string;
-						/** @description What happened. */
+						/** @description The data of the event. */
 						data: {
-							/** @description Id of the event, the same in every try and replay; skip an event whose id you have. */
+							/** @description Id of the event, the same in every attempt and replay. Skip an event whose id you already have. */
 							id: string;
 							/**
-							 * @description Present in an invented event, which you asked for: nothing happened.
+							 * @description Only in a test event, which you requested: nothing happened.
 							 * @constant
 							 */
 							test?: true;
-							/** @description Place in the order of all events of the installation, a whole number as text. */
+							/** @description Sequence number of the event among all events of the installation, an integer as a string. */
 							sequence: string;
 							/** @description Name of the chain. */
 							chain: string;
-							/** @description Id of the chain (EIP-155). */
+							/** @description Chain id (EIP-155). */
 							chainId: number;
 							/** @description Address of the contract, in lower case. */
 							contract: string;
-							/** @description Id of the token in its contract, a whole number as text. */
+							/** @description Id of the token in its contract, an integer as a string. */
 							tokenId: string;
-							/** @description Number of the block that it was read at; null where it is not known. */
+							/** @description Number of the block at which the metadata was read; null if it is not known. */
 							blockNumber: string | null;
-							/** @description Why it could not be read, such as http_404; null when it was. */
+							/** @description Why the metadata could not be read, such as http_404; null if it was read. */
 							errorCode: string | null;
 						};
 					};
 				};
 			};
 			responses: {
-				/** @description It was received; any other answer is a failure and is tried again. */
+				/** @description The message was received. Any other answer is a failure, and the message is sent again. */
 				"2XX": {
 					headers: {
 						[name: string]: unknown;
@@ -8946,7 +8946,7 @@ export interface webhooks {
 		};
 		get?: never;
 		put?: never;
-		/** The document of a token could not be read. */
+		/** The metadata of a token could not be read. */
 		post: {
 			parameters: {
 				query?: never;
@@ -8962,37 +8962,37 @@ export interface webhooks {
 						 * @constant
 						 */
 						type: "metadata.failed";
-						/** @description When it was recorded (UTC). */
+						/** @description When the event was recorded (UTC). */
 						timestamp: string;
-						/** @description What happened. */
+						/** @description The data of the event. */
 						data: {
-							/** @description Id of the event, the same in every try and replay; skip an event whose id you have. */
+							/** @description Id of the event, the same in every attempt and replay. Skip an event whose id you already have. */
 							id: string;
 							/**
-							 * @description Present in an invented event, which you asked for: nothing happened.
+							 * @description Only in a test event, which you requested: nothing happened.
 							 * @constant
 							 */
 							test?: true;
-							/** @description Place in the order of all events of the installation, a whole number as text. */
+							/** @description Sequence number of the event among all events of the installation, an integer as a string. */
 							sequence: string;
 							/** @description Name of the chain. */
 							chain: string;
-							/** @description Id of the chain (EIP-155). */
+							/** @description Chain id (EIP-155). */
 							chainId: number;
 							/** @description Address of the contract, in lower case. */
 							contract: string;
-							/** @description Id of the token in its contract, a whole number as text. */
+							/** @description Id of the token in its contract, an integer as a string. */
 							tokenId: string;
-							/** @description Number of the block that it was read at; null where it is not known. */
+							/** @description Number of the block at which the metadata was read; null if it is not known. */
 							blockNumber: string | null;
-							/** @description Why it could not be read, such as http_404; null when it was. */
+							/** @description Why the metadata could not be read, such as http_404; null if it was read. */
 							errorCode: string | null;
 						};
 					};
 				};
 			};
 			responses: {
-				/** @description It was received; any other answer is a failure and is tried again. */
+				/** @description The message was received. Any other answer is a failure, and the message is sent again. */
 				"2XX": {
 					headers: {
 						[name: string]: unknown;
@@ -9016,7 +9016,7 @@ export interface webhooks {
 		};
 		get?: never;
 		put?: never;
-		/** A deployment came to another state: `deployment.confirmed`. */
+		/** A deployment changed its state, as in `deployment.confirmed`. */
 		post: {
 			parameters: {
 				query?: never;
@@ -9032,42 +9032,42 @@ export interface webhooks {
 						 * @enum {string}
 						 */
 						type: "deployment.queued" | "deployment.held" | "deployment.batched" | "deployment.assigned" | "deployment.signed" | "deployment.in_flight" | "deployment.mined" | "deployment.mined_reverted" | "deployment.mined_cancellation" | "deployment.confirmed" | "deployment.nonce_conflict" | "deployment.finalized" | "deployment.failed_onchain" | "deployment.cancelled" | "deployment.expired" | "deployment.retried";
-						/** @description When it was recorded (UTC). */
+						/** @description When the event was recorded (UTC). */
 						timestamp: string;
-						/** @description What happened. */
+						/** @description The data of the event. */
 						data: {
-							/** @description Id of the event, the same in every try and replay; skip an event whose id you have. */
+							/** @description Id of the event, the same in every attempt and replay. Skip an event whose id you already have. */
 							id: string;
 							/**
-							 * @description Present in an invented event, which you asked for: nothing happened.
+							 * @description Only in a test event, which you requested: nothing happened.
 							 * @constant
 							 */
 							test?: true;
-							/** @description Place in the order of all events of the installation, a whole number as text. */
+							/** @description Sequence number of the event among all events of the installation, an integer as a string. */
 							sequence: string;
 							/** @description Name of the chain. */
 							chain: string;
-							/** @description Id of the chain (EIP-155). */
+							/** @description Chain id (EIP-155). */
 							chainId: number;
 							/** @description Id of the request. */
 							object: string;
 							/**
-							 * @description State that it came to.
+							 * @description The new state of the request.
 							 * @enum {string}
 							 */
 							state: "queued" | "held" | "batched" | "assigned" | "signed" | "in_flight" | "mined" | "mined_reverted" | "mined_cancellation" | "confirmed" | "nonce_conflict" | "finalized" | "failed_onchain" | "cancelled" | "expired" | "retried";
-							/** @description Counts the states that it came to: a smaller one is older. */
+							/** @description Number of state changes so far; an event with a smaller number is older. */
 							version: number;
-							/** @description Why it is held; null unless it is. */
+							/** @description Why the request does not proceed; null if nothing holds it up. */
 							holdReason: string | null;
-							/** @description Address of its contract; null of a deployment that is not confirmed. */
+							/** @description Address of the request's contract; null for a deployment that is not confirmed. */
 							contract: string | null;
 						};
 					};
 				};
 			};
 			responses: {
-				/** @description It was received; any other answer is a failure and is tried again. */
+				/** @description The message was received. Any other answer is a failure, and the message is sent again. */
 				"2XX": {
 					headers: {
 						[name: string]: unknown;
@@ -9091,7 +9091,7 @@ export interface webhooks {
 		};
 		get?: never;
 		put?: never;
-		/** An update of a collection came to another state. */
+		/** An update of a collection changed its state. */
 		post: {
 			parameters: {
 				query?: never;
@@ -9107,42 +9107,42 @@ export interface webhooks {
 						 * @enum {string}
 						 */
 						type: "update.queued" | "update.held" | "update.batched" | "update.assigned" | "update.signed" | "update.in_flight" | "update.mined" | "update.mined_reverted" | "update.mined_cancellation" | "update.confirmed" | "update.nonce_conflict" | "update.finalized" | "update.failed_onchain" | "update.cancelled" | "update.expired" | "update.retried";
-						/** @description When it was recorded (UTC). */
+						/** @description When the event was recorded (UTC). */
 						timestamp: string;
-						/** @description What happened. */
+						/** @description The data of the event. */
 						data: {
-							/** @description Id of the event, the same in every try and replay; skip an event whose id you have. */
+							/** @description Id of the event, the same in every attempt and replay. Skip an event whose id you already have. */
 							id: string;
 							/**
-							 * @description Present in an invented event, which you asked for: nothing happened.
+							 * @description Only in a test event, which you requested: nothing happened.
 							 * @constant
 							 */
 							test?: true;
-							/** @description Place in the order of all events of the installation, a whole number as text. */
+							/** @description Sequence number of the event among all events of the installation, an integer as a string. */
 							sequence: string;
 							/** @description Name of the chain. */
 							chain: string;
-							/** @description Id of the chain (EIP-155). */
+							/** @description Chain id (EIP-155). */
 							chainId: number;
 							/** @description Id of the request. */
 							object: string;
 							/**
-							 * @description State that it came to.
+							 * @description The new state of the request.
 							 * @enum {string}
 							 */
 							state: "queued" | "held" | "batched" | "assigned" | "signed" | "in_flight" | "mined" | "mined_reverted" | "mined_cancellation" | "confirmed" | "nonce_conflict" | "finalized" | "failed_onchain" | "cancelled" | "expired" | "retried";
-							/** @description Counts the states that it came to: a smaller one is older. */
+							/** @description Number of state changes so far; an event with a smaller number is older. */
 							version: number;
-							/** @description Why it is held; null unless it is. */
+							/** @description Why the request does not proceed; null if nothing holds it up. */
 							holdReason: string | null;
-							/** @description Address of its contract; null of a deployment that is not confirmed. */
+							/** @description Address of the request's contract; null for a deployment that is not confirmed. */
 							contract: string | null;
 						};
 					};
 				};
 			};
 			responses: {
-				/** @description It was received; any other answer is a failure and is tried again. */
+				/** @description The message was received. Any other answer is a failure, and the message is sent again. */
 				"2XX": {
 					headers: {
 						[name: string]: unknown;
@@ -9166,7 +9166,7 @@ export interface webhooks {
 		};
 		get?: never;
 		put?: never;
-		/** A deployment of a product contract came to another state. */
+		/** A deployment of a product contract changed its state. */
 		post: {
 			parameters: {
 				query?: never;
@@ -9182,42 +9182,42 @@ export interface webhooks {
 						 * @enum {string}
 						 */
 						type: "contract.queued" | "contract.held" | "contract.batched" | "contract.assigned" | "contract.signed" | "contract.in_flight" | "contract.mined" | "contract.mined_reverted" | "contract.mined_cancellation" | "contract.confirmed" | "contract.nonce_conflict" | "contract.finalized" | "contract.failed_onchain" | "contract.cancelled" | "contract.expired" | "contract.retried";
-						/** @description When it was recorded (UTC). */
+						/** @description When the event was recorded (UTC). */
 						timestamp: string;
-						/** @description What happened. */
+						/** @description The data of the event. */
 						data: {
-							/** @description Id of the event, the same in every try and replay; skip an event whose id you have. */
+							/** @description Id of the event, the same in every attempt and replay. Skip an event whose id you already have. */
 							id: string;
 							/**
-							 * @description Present in an invented event, which you asked for: nothing happened.
+							 * @description Only in a test event, which you requested: nothing happened.
 							 * @constant
 							 */
 							test?: true;
-							/** @description Place in the order of all events of the installation, a whole number as text. */
+							/** @description Sequence number of the event among all events of the installation, an integer as a string. */
 							sequence: string;
 							/** @description Name of the chain. */
 							chain: string;
-							/** @description Id of the chain (EIP-155). */
+							/** @description Chain id (EIP-155). */
 							chainId: number;
 							/** @description Id of the request. */
 							object: string;
 							/**
-							 * @description State that it came to.
+							 * @description The new state of the request.
 							 * @enum {string}
 							 */
 							state: "queued" | "held" | "batched" | "assigned" | "signed" | "in_flight" | "mined" | "mined_reverted" | "mined_cancellation" | "confirmed" | "nonce_conflict" | "finalized" | "failed_onchain" | "cancelled" | "expired" | "retried";
-							/** @description Counts the states that it came to: a smaller one is older. */
+							/** @description Number of state changes so far; an event with a smaller number is older. */
 							version: number;
-							/** @description Why it is held; null unless it is. */
+							/** @description Why the request does not proceed; null if nothing holds it up. */
 							holdReason: string | null;
-							/** @description Address of its contract; null of a deployment that is not confirmed. */
+							/** @description Address of the request's contract; null for a deployment that is not confirmed. */
 							contract: string | null;
 						};
 					};
 				};
 			};
 			responses: {
-				/** @description It was received; any other answer is a failure and is tried again. */
+				/** @description The message was received. Any other answer is a failure, and the message is sent again. */
 				"2XX": {
 					headers: {
 						[name: string]: unknown;
@@ -9241,7 +9241,7 @@ export interface webhooks {
 		};
 		get?: never;
 		put?: never;
-		/** A change of a product contract came to another state. */
+		/** A change of a product contract changed its state. */
 		post: {
 			parameters: {
 				query?: never;
@@ -9257,42 +9257,42 @@ export interface webhooks {
 						 * @enum {string}
 						 */
 						type: "contract_update.queued" | "contract_update.held" | "contract_update.batched" | "contract_update.assigned" | "contract_update.signed" | "contract_update.in_flight" | "contract_update.mined" | "contract_update.mined_reverted" | "contract_update.mined_cancellation" | "contract_update.confirmed" | "contract_update.nonce_conflict" | "contract_update.finalized" | "contract_update.failed_onchain" | "contract_update.cancelled" | "contract_update.expired" | "contract_update.retried";
-						/** @description When it was recorded (UTC). */
+						/** @description When the event was recorded (UTC). */
 						timestamp: string;
-						/** @description What happened. */
+						/** @description The data of the event. */
 						data: {
-							/** @description Id of the event, the same in every try and replay; skip an event whose id you have. */
+							/** @description Id of the event, the same in every attempt and replay. Skip an event whose id you already have. */
 							id: string;
 							/**
-							 * @description Present in an invented event, which you asked for: nothing happened.
+							 * @description Only in a test event, which you requested: nothing happened.
 							 * @constant
 							 */
 							test?: true;
-							/** @description Place in the order of all events of the installation, a whole number as text. */
+							/** @description Sequence number of the event among all events of the installation, an integer as a string. */
 							sequence: string;
 							/** @description Name of the chain. */
 							chain: string;
-							/** @description Id of the chain (EIP-155). */
+							/** @description Chain id (EIP-155). */
 							chainId: number;
 							/** @description Id of the request. */
 							object: string;
 							/**
-							 * @description State that it came to.
+							 * @description The new state of the request.
 							 * @enum {string}
 							 */
 							state: "queued" | "held" | "batched" | "assigned" | "signed" | "in_flight" | "mined" | "mined_reverted" | "mined_cancellation" | "confirmed" | "nonce_conflict" | "finalized" | "failed_onchain" | "cancelled" | "expired" | "retried";
-							/** @description Counts the states that it came to: a smaller one is older. */
+							/** @description Number of state changes so far; an event with a smaller number is older. */
 							version: number;
-							/** @description Why it is held; null unless it is. */
+							/** @description Why the request does not proceed; null if nothing holds it up. */
 							holdReason: string | null;
-							/** @description Address of its contract; null of a deployment that is not confirmed. */
+							/** @description Address of the request's contract; null for a deployment that is not confirmed. */
 							contract: string | null;
 						};
 					};
 				};
 			};
 			responses: {
-				/** @description It was received; any other answer is a failure and is tried again. */
+				/** @description The message was received. Any other answer is a failure, and the message is sent again. */
 				"2XX": {
 					headers: {
 						[name: string]: unknown;
@@ -9316,7 +9316,7 @@ export interface webhooks {
 		};
 		get?: never;
 		put?: never;
-		/** A mint request came to another state. */
+		/** A mint request changed its state. */
 		post: {
 			parameters: {
 				query?: never;
@@ -9332,42 +9332,42 @@ export interface webhooks {
 						 * @enum {string}
 						 */
 						type: "mint.queued" | "mint.held" | "mint.batched" | "mint.assigned" | "mint.signed" | "mint.in_flight" | "mint.mined" | "mint.mined_reverted" | "mint.mined_cancellation" | "mint.confirmed" | "mint.nonce_conflict" | "mint.finalized" | "mint.failed_onchain" | "mint.cancelled" | "mint.expired" | "mint.retried";
-						/** @description When it was recorded (UTC). */
+						/** @description When the event was recorded (UTC). */
 						timestamp: string;
-						/** @description What happened. */
+						/** @description The data of the event. */
 						data: {
-							/** @description Id of the event, the same in every try and replay; skip an event whose id you have. */
+							/** @description Id of the event, the same in every attempt and replay. Skip an event whose id you already have. */
 							id: string;
 							/**
-							 * @description Present in an invented event, which you asked for: nothing happened.
+							 * @description Only in a test event, which you requested: nothing happened.
 							 * @constant
 							 */
 							test?: true;
-							/** @description Place in the order of all events of the installation, a whole number as text. */
+							/** @description Sequence number of the event among all events of the installation, an integer as a string. */
 							sequence: string;
 							/** @description Name of the chain. */
 							chain: string;
-							/** @description Id of the chain (EIP-155). */
+							/** @description Chain id (EIP-155). */
 							chainId: number;
 							/** @description Id of the request. */
 							object: string;
 							/**
-							 * @description State that it came to.
+							 * @description The new state of the request.
 							 * @enum {string}
 							 */
 							state: "queued" | "held" | "batched" | "assigned" | "signed" | "in_flight" | "mined" | "mined_reverted" | "mined_cancellation" | "confirmed" | "nonce_conflict" | "finalized" | "failed_onchain" | "cancelled" | "expired" | "retried";
-							/** @description Counts the states that it came to: a smaller one is older. */
+							/** @description Number of state changes so far; an event with a smaller number is older. */
 							version: number;
-							/** @description Why it is held; null unless it is. */
+							/** @description Why the request does not proceed; null if nothing holds it up. */
 							holdReason: string | null;
-							/** @description Address of its contract; null of a deployment that is not confirmed. */
+							/** @description Address of the request's contract; null for a deployment that is not confirmed. */
 							contract: string | null;
 						};
 					};
 				};
 			};
 			responses: {
-				/** @description It was received; any other answer is a failure and is tried again. */
+				/** @description The message was received. Any other answer is a failure, and the message is sent again. */
 				"2XX": {
 					headers: {
 						[name: string]: unknown;
@@ -9391,7 +9391,7 @@ export interface webhooks {
 		};
 		get?: never;
 		put?: never;
-		/** A change of a token's URI came to another state. */
+		/** A change of a token's URI changed its state. */
 		post: {
 			parameters: {
 				query?: never;
@@ -9407,42 +9407,42 @@ export interface webhooks {
 						 * @enum {string}
 						 */
 						type: "token_update.queued" | "token_update.held" | "token_update.batched" | "token_update.assigned" | "token_update.signed" | "token_update.in_flight" | "token_update.mined" | "token_update.mined_reverted" | "token_update.mined_cancellation" | "token_update.confirmed" | "token_update.nonce_conflict" | "token_update.finalized" | "token_update.failed_onchain" | "token_update.cancelled" | "token_update.expired" | "token_update.retried";
-						/** @description When it was recorded (UTC). */
+						/** @description When the event was recorded (UTC). */
 						timestamp: string;
-						/** @description What happened. */
+						/** @description The data of the event. */
 						data: {
-							/** @description Id of the event, the same in every try and replay; skip an event whose id you have. */
+							/** @description Id of the event, the same in every attempt and replay. Skip an event whose id you already have. */
 							id: string;
 							/**
-							 * @description Present in an invented event, which you asked for: nothing happened.
+							 * @description Only in a test event, which you requested: nothing happened.
 							 * @constant
 							 */
 							test?: true;
-							/** @description Place in the order of all events of the installation, a whole number as text. */
+							/** @description Sequence number of the event among all events of the installation, an integer as a string. */
 							sequence: string;
 							/** @description Name of the chain. */
 							chain: string;
-							/** @description Id of the chain (EIP-155). */
+							/** @description Chain id (EIP-155). */
 							chainId: number;
 							/** @description Id of the request. */
 							object: string;
 							/**
-							 * @description State that it came to.
+							 * @description The new state of the request.
 							 * @enum {string}
 							 */
 							state: "queued" | "held" | "batched" | "assigned" | "signed" | "in_flight" | "mined" | "mined_reverted" | "mined_cancellation" | "confirmed" | "nonce_conflict" | "finalized" | "failed_onchain" | "cancelled" | "expired" | "retried";
-							/** @description Counts the states that it came to: a smaller one is older. */
+							/** @description Number of state changes so far; an event with a smaller number is older. */
 							version: number;
-							/** @description Why it is held; null unless it is. */
+							/** @description Why the request does not proceed; null if nothing holds it up. */
 							holdReason: string | null;
-							/** @description Address of its contract; null of a deployment that is not confirmed. */
+							/** @description Address of the request's contract; null for a deployment that is not confirmed. */
 							contract: string | null;
 						};
 					};
 				};
 			};
 			responses: {
-				/** @description It was received; any other answer is a failure and is tried again. */
+				/** @description The message was received. Any other answer is a failure, and the message is sent again. */
 				"2XX": {
 					headers: {
 						[name: string]: unknown;
@@ -9466,7 +9466,7 @@ export interface webhooks {
 		};
 		get?: never;
 		put?: never;
-		/** A burn came to another state. */
+		/** A burn changed its state. */
 		post: {
 			parameters: {
 				query?: never;
@@ -9482,42 +9482,42 @@ export interface webhooks {
 						 * @enum {string}
 						 */
 						type: "burn.queued" | "burn.held" | "burn.batched" | "burn.assigned" | "burn.signed" | "burn.in_flight" | "burn.mined" | "burn.mined_reverted" | "burn.mined_cancellation" | "burn.confirmed" | "burn.nonce_conflict" | "burn.finalized" | "burn.failed_onchain" | "burn.cancelled" | "burn.expired" | "burn.retried";
-						/** @description When it was recorded (UTC). */
+						/** @description When the event was recorded (UTC). */
 						timestamp: string;
-						/** @description What happened. */
+						/** @description The data of the event. */
 						data: {
-							/** @description Id of the event, the same in every try and replay; skip an event whose id you have. */
+							/** @description Id of the event, the same in every attempt and replay. Skip an event whose id you already have. */
 							id: string;
 							/**
-							 * @description Present in an invented event, which you asked for: nothing happened.
+							 * @description Only in a test event, which you requested: nothing happened.
 							 * @constant
 							 */
 							test?: true;
-							/** @description Place in the order of all events of the installation, a whole number as text. */
+							/** @description Sequence number of the event among all events of the installation, an integer as a string. */
 							sequence: string;
 							/** @description Name of the chain. */
 							chain: string;
-							/** @description Id of the chain (EIP-155). */
+							/** @description Chain id (EIP-155). */
 							chainId: number;
 							/** @description Id of the request. */
 							object: string;
 							/**
-							 * @description State that it came to.
+							 * @description The new state of the request.
 							 * @enum {string}
 							 */
 							state: "queued" | "held" | "batched" | "assigned" | "signed" | "in_flight" | "mined" | "mined_reverted" | "mined_cancellation" | "confirmed" | "nonce_conflict" | "finalized" | "failed_onchain" | "cancelled" | "expired" | "retried";
-							/** @description Counts the states that it came to: a smaller one is older. */
+							/** @description Number of state changes so far; an event with a smaller number is older. */
 							version: number;
-							/** @description Why it is held; null unless it is. */
+							/** @description Why the request does not proceed; null if nothing holds it up. */
 							holdReason: string | null;
-							/** @description Address of its contract; null of a deployment that is not confirmed. */
+							/** @description Address of the request's contract; null for a deployment that is not confirmed. */
 							contract: string | null;
 						};
 					};
 				};
 			};
 			responses: {
-				/** @description It was received; any other answer is a failure and is tried again. */
+				/** @description The message was received. Any other answer is a failure, and the message is sent again. */
 				"2XX": {
 					headers: {
 						[name: string]: unknown;
@@ -9541,7 +9541,7 @@ export interface webhooks {
 		};
 		get?: never;
 		put?: never;
-		/** A transfer that was asked for came to another state. */
+		/** A requested transfer changed its state. */
 		post: {
 			parameters: {
 				query?: never;
@@ -9557,42 +9557,42 @@ export interface webhooks {
 						 * @enum {string}
 						 */
 						type: "transfer.queued" | "transfer.held" | "transfer.batched" | "transfer.assigned" | "transfer.signed" | "transfer.in_flight" | "transfer.mined" | "transfer.mined_reverted" | "transfer.mined_cancellation" | "transfer.confirmed" | "transfer.nonce_conflict" | "transfer.finalized" | "transfer.failed_onchain" | "transfer.cancelled" | "transfer.expired" | "transfer.retried";
-						/** @description When it was recorded (UTC). */
+						/** @description When the event was recorded (UTC). */
 						timestamp: string;
-						/** @description What happened. */
+						/** @description The data of the event. */
 						data: {
-							/** @description Id of the event, the same in every try and replay; skip an event whose id you have. */
+							/** @description Id of the event, the same in every attempt and replay. Skip an event whose id you already have. */
 							id: string;
 							/**
-							 * @description Present in an invented event, which you asked for: nothing happened.
+							 * @description Only in a test event, which you requested: nothing happened.
 							 * @constant
 							 */
 							test?: true;
-							/** @description Place in the order of all events of the installation, a whole number as text. */
+							/** @description Sequence number of the event among all events of the installation, an integer as a string. */
 							sequence: string;
 							/** @description Name of the chain. */
 							chain: string;
-							/** @description Id of the chain (EIP-155). */
+							/** @description Chain id (EIP-155). */
 							chainId: number;
 							/** @description Id of the request. */
 							object: string;
 							/**
-							 * @description State that it came to.
+							 * @description The new state of the request.
 							 * @enum {string}
 							 */
 							state: "queued" | "held" | "batched" | "assigned" | "signed" | "in_flight" | "mined" | "mined_reverted" | "mined_cancellation" | "confirmed" | "nonce_conflict" | "finalized" | "failed_onchain" | "cancelled" | "expired" | "retried";
-							/** @description Counts the states that it came to: a smaller one is older. */
+							/** @description Number of state changes so far; an event with a smaller number is older. */
 							version: number;
-							/** @description Why it is held; null unless it is. */
+							/** @description Why the request does not proceed; null if nothing holds it up. */
 							holdReason: string | null;
-							/** @description Address of its contract; null of a deployment that is not confirmed. */
+							/** @description Address of the request's contract; null for a deployment that is not confirmed. */
 							contract: string | null;
 						};
 					};
 				};
 			};
 			responses: {
-				/** @description It was received; any other answer is a failure and is tried again. */
+				/** @description The message was received. Any other answer is a failure, and the message is sent again. */
 				"2XX": {
 					headers: {
 						[name: string]: unknown;
@@ -9616,7 +9616,7 @@ export interface webhooks {
 		};
 		get?: never;
 		put?: never;
-		/** Sent to one endpoint when its owner asks for it. */
+		/** Sent to one endpoint when its owner requests it. */
 		post: {
 			parameters: {
 				query?: never;
@@ -9632,25 +9632,25 @@ export interface webhooks {
 						 * @constant
 						 */
 						type: "webhook.test";
-						/** @description When it was recorded (UTC). */
+						/** @description When the event was recorded (UTC). */
 						timestamp: string;
-						/** @description What happened. */
+						/** @description The data of the event. */
 						data: {
-							/** @description Id of the event, the same in every try and replay; skip an event whose id you have. */
+							/** @description Id of the event, the same in every attempt and replay. Skip an event whose id you already have. */
 							id: string;
 							/**
-							 * @description Present in an invented event, which you asked for: nothing happened.
+							 * @description Only in a test event, which you requested: nothing happened.
 							 * @constant
 							 */
 							test?: true;
-							/** @description Says that the endpoint is reached. */
+							/** @description A message that confirms that the endpoint is reached. */
 							message: string;
 						};
 					};
 				};
 			};
 			responses: {
-				/** @description It was received; any other answer is a failure and is tried again. */
+				/** @description The message was received. Any other answer is a failure, and the message is sent again. */
 				"2XX": {
 					headers: {
 						[name: string]: unknown;
@@ -9674,7 +9674,7 @@ export interface webhooks {
 		};
 		get?: never;
 		put?: never;
-		/** Sent to an endpoint that is new or has another URL: it wants messages if it answers with `challenge`. */
+		/** Sent to an endpoint that is new or has a new URL. To receive messages, the endpoint answers with `challenge`. */
 		post: {
 			parameters: {
 				query?: never;
@@ -9690,27 +9690,27 @@ export interface webhooks {
 						 * @constant
 						 */
 						type: "webhook.verification";
-						/** @description When it was recorded (UTC). */
+						/** @description When the event was recorded (UTC). */
 						timestamp: string;
-						/** @description What happened. */
+						/** @description The data of the event. */
 						data: {
-							/** @description Id of the event, the same in every try and replay; skip an event whose id you have. */
+							/** @description Id of the event, the same in every attempt and replay. Skip an event whose id you already have. */
 							id: string;
 							/**
-							 * @description Present in an invented event, which you asked for: nothing happened.
+							 * @description Only in a test event, which you requested: nothing happened.
 							 * @constant
 							 */
 							test?: true;
-							/** @description Id of the endpoint; absent in an invented event. */
+							/** @description Id of the endpoint; absent in a test event. */
 							webhook?: string;
-							/** @description Answer with it, as text, to agree to messages. */
+							/** @description Answer with this text to agree to receive messages. */
 							challenge: string;
 						};
 					};
 				};
 			};
 			responses: {
-				/** @description It was received; any other answer is a failure and is tried again. */
+				/** @description The message was received. Any other answer is a failure, and the message is sent again. */
 				"2XX": {
 					headers: {
 						[name: string]: unknown;
@@ -9734,7 +9734,7 @@ export interface webhooks {
 		};
 		get?: never;
 		put?: never;
-		/** A relayer's wallet has too little to go on. */
+		/** The balance of a relayer's wallet is too low to continue. */
 		post: {
 			parameters: {
 				query?: never;
@@ -9750,33 +9750,33 @@ export interface webhooks {
 						 * @constant
 						 */
 						type: "wallet.low_balance";
-						/** @description When it was recorded (UTC). */
+						/** @description When the event was recorded (UTC). */
 						timestamp: string;
-						/** @description What happened. */
+						/** @description The data of the event. */
 						data: {
-							/** @description Id of the event, the same in every try and replay; skip an event whose id you have. */
+							/** @description Id of the event, the same in every attempt and replay. Skip an event whose id you already have. */
 							id: string;
 							/**
-							 * @description Present in an invented event, which you asked for: nothing happened.
+							 * @description Only in a test event, which you requested: nothing happened.
 							 * @constant
 							 */
 							test?: true;
-							/** @description Place in the order of all events of the installation, a whole number as text. */
+							/** @description Sequence number of the event among all events of the installation, an integer as a string. */
 							sequence: string;
 							/** @description Name of the chain. */
 							chain: string;
-							/** @description Id of the chain (EIP-155). */
+							/** @description Chain id (EIP-155). */
 							chainId: number;
 							/** @description Address of the wallet. */
 							wallet: string;
-							/** @description State that it came to, such as `paused_funds`. */
+							/** @description The new state of the wallet, such as `paused_funds`. */
 							state: string;
 						};
 					};
 				};
 			};
 			responses: {
-				/** @description It was received; any other answer is a failure and is tried again. */
+				/** @description The message was received. Any other answer is a failure, and the message is sent again. */
 				"2XX": {
 					headers: {
 						[name: string]: unknown;
@@ -9816,33 +9816,33 @@ export interface webhooks {
 						 * @constant
 						 */
 						type: "wallet.halted";
-						/** @description When it was recorded (UTC). */
+						/** @description When the event was recorded (UTC). */
 						timestamp: string;
-						/** @description What happened. */
+						/** @description The data of the event. */
 						data: {
-							/** @description Id of the event, the same in every try and replay; skip an event whose id you have. */
+							/** @description Id of the event, the same in every attempt and replay. Skip an event whose id you already have. */
 							id: string;
 							/**
-							 * @description Present in an invented event, which you asked for: nothing happened.
+							 * @description Only in a test event, which you requested: nothing happened.
 							 * @constant
 							 */
 							test?: true;
-							/** @description Place in the order of all events of the installation, a whole number as text. */
+							/** @description Sequence number of the event among all events of the installation, an integer as a string. */
 							sequence: string;
 							/** @description Name of the chain. */
 							chain: string;
-							/** @description Id of the chain (EIP-155). */
+							/** @description Chain id (EIP-155). */
 							chainId: number;
 							/** @description Address of the wallet. */
 							wallet: string;
-							/** @description State that it came to, such as `paused_funds`. */
+							/** @description The new state of the wallet, such as `paused_funds`. */
 							state: string;
 						};
 					};
 				};
 			};
 			responses: {
-				/** @description It was received; any other answer is a failure and is tried again. */
+				/** @description The message was received. Any other answer is a failure, and the message is sent again. */
 				"2XX": {
 					headers: {
 						[name: string]: unknown;
@@ -9866,7 +9866,7 @@ export interface webhooks {
 		};
 		get?: never;
 		put?: never;
-		/** The index of a chain stood still and was started again. */
+		/** The index of a chain stopped making progress and was restarted. */
 		post: {
 			parameters: {
 				query?: never;
@@ -9882,29 +9882,29 @@ export interface webhooks {
 						 * @constant
 						 */
 						type: "index.stalled";
-						/** @description When it was recorded (UTC). */
+						/** @description When the event was recorded (UTC). */
 						timestamp: string;
-						/** @description What happened. */
+						/** @description The data of the event. */
 						data: {
-							/** @description Id of the event, the same in every try and replay; skip an event whose id you have. */
+							/** @description Id of the event, the same in every attempt and replay. Skip an event whose id you already have. */
 							id: string;
 							/**
-							 * @description Present in an invented event, which you asked for: nothing happened.
+							 * @description Only in a test event, which you requested: nothing happened.
 							 * @constant
 							 */
 							test?: true;
-							/** @description Place in the order of all events of the installation, a whole number as text. */
+							/** @description Sequence number of the event among all events of the installation, an integer as a string. */
 							sequence: string;
 							/** @description Name of the chain. */
 							chain: string;
-							/** @description Id of the chain (EIP-155). */
+							/** @description Chain id (EIP-155). */
 							chainId: number;
 						};
 					};
 				};
 			};
 			responses: {
-				/** @description It was received; any other answer is a failure and is tried again. */
+				/** @description The message was received. Any other answer is a failure, and the message is sent again. */
 				"2XX": {
 					headers: {
 						[name: string]: unknown;
@@ -9924,46 +9924,46 @@ export interface components {
 	schemas: {
 		Error: {
 			/**
-			 * @description `NOK` for a failure.
+			 * @description `NOK` on failure.
 			 * @constant
 			 */
 			response: "NOK";
-			/** @description What went wrong. */
+			/** @description The error. */
 			error: {
 				/** @description HTTP status of the answer. */
 				status_code: number;
 				/**
-				 * @description What went wrong, for programs; codes are never renamed.
+				 * @description Error code. Codes are never renamed.
 				 * @enum {string}
 				 */
 				code: "authorization_missing" | "invalid_api_key" | "invalid_credentials" | "account_suspended" | "plan_limit_exceeded" | "scope_missing" | "csrf_token_invalid" | "sign_up_closed" | "invalid_address" | "chain_not_supported" | "invalid_date" | "invalid_continuation_string" | "value_error" | "invalid_enumeration" | "parameter_missing" | "invalid_type" | "metadata_frozen" | "not_found" | "transaction_pending" | "transaction_failed" | "method_not_allowed" | "request_timeout" | "file_too_large" | "unsupported_media_type" | "too_many_requests" | "internal_error" | "not_implemented" | "service_unavailable" | "storage_full" | "webhook_unverified" | "read_timeout" | "read_not_begun";
-				/** @description What went wrong, for people; its words may change. */
+				/** @description What went wrong, in English. The wording may change. */
 				message: string;
-				/** @description Id of this request in the server's log; it is in the header `X-Request-Id` too. */
+				/** @description Id of this request in the server's log, also in the header `X-Request-Id`. */
 				request_id: string;
-				/** @description What to do about it. */
+				/** @description How to fix it. */
 				fix: string;
 				/** @description Path of the page about this code. */
 				docs: string;
 			};
-			/** @description Every fault of the request, with the statuses 422 and 413. */
+			/** @description All errors of the request. Only with the statuses 422 and 413. */
 			detail?: {
-				/** @description Name of the member or parameter at fault; empty when it is none. */
+				/** @description Name of the invalid member or parameter; empty if it is none in particular. */
 				loc: string[];
 				/** @description What is wrong with it. */
 				msg: string;
-				/** @description Code of this fault. */
+				/** @description Code of this error. */
 				type: string;
 			}[];
-			/** @description What else in a refused metadata directory wallets and markets will not show well. */
+			/** @description What else in a refused metadata directory wallets and marketplaces will not display well. */
 			warnings?: {
-				/** @description Name of the rule, for programs, such as `image_missing`. */
+				/** @description Stable name of the rule, such as `image_missing`. */
 				rule: string;
-				/** @description What is wrong, for people. */
+				/** @description What is wrong, in English. */
 				message: string;
-				/** @description How many files break the rule; of `token_ids_missing`, how many ids. */
+				/** @description Number of files that violate the rule; for `token_ids_missing`, number of ids. */
 				count: number;
-				/** @description The first ten of them. */
+				/** @description The first ten cases. */
 				examples: string[];
 			}[];
 		};
