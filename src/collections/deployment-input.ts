@@ -22,11 +22,11 @@ import type { ChainRequest, Family } from "../requests/requests.ts";
 const starts = {
   publicMintStart: date({
     v0: ["public_mint_start", "public_mint_start_date"],
-    doc: "When the public sale starts: it is open in blocks after this time.",
+    doc: "The public sale is open in blocks after this time.",
   }),
   presaleMintStart: date({
     v0: ["presale_mint_start", "presale_mint_start_date"],
-    doc: "When the presale starts: it is open in blocks after this time.",
+    doc: "The presale is open in blocks after this time.",
   }),
 };
 
@@ -80,7 +80,7 @@ export const deployFields = {
   }),
   presaleMintStart: {
     ...starts.presaleMintStart,
-    doc: "When the presale starts: it is open in blocks after this time. If omitted, there is no presale.",
+    doc: "The presale is open in blocks after this time. If omitted, there is no presale.",
   },
   allowlist: addresses({
     v0: ["presale_whitelisted_addresses"],

@@ -119,13 +119,13 @@ export function settingsFields<Parent>(
     }),
     publicMintStart: t.field({
       type: "DateTime",
-      description: "When the public sale starts: it is open in blocks after this time.",
+      description: "The public sale is open in blocks after this time.",
       resolve: (root) => dateOf(of(root).publicMintStart),
     }),
     presaleMintStart: t.field({
       type: "DateTime",
       nullable: true,
-      description: "When the presale starts: it is open in blocks after this time. Null if there is no presale.",
+      description: "The presale is open in blocks after this time. Null if there is no presale.",
       resolve: (root) => (of(root).presaleMintStart === "0" ? null : dateOf(of(root).presaleMintStart)),
     }),
     presaleMerkleRoot: t.field({

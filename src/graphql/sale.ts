@@ -34,14 +34,12 @@ export function addSale(builder: Builder): void {
       publicStart: t.expose("publicStart", {
         type: "Uint256",
         nullable: true,
-        description:
-          "When the public sale starts, in Unix seconds: it is open in blocks after this time. Null if it never starts.",
+        description: "Unix seconds: the public sale is open in blocks after this time. Null if it never starts.",
       }),
       presaleStart: t.expose("presaleStart", {
         type: "Uint256",
         nullable: true,
-        description:
-          "When the presale starts, in Unix seconds: it is open in blocks after this time. Null if there is no presale.",
+        description: "Unix seconds: the presale is open in blocks after this time. Null if there is no presale.",
       }),
       revealed: t.boolean({
         description: "Whether the tokens have their final metadata, that is, whether the contract has a base URI.",
@@ -120,7 +118,7 @@ export function addEligibility(builder: Builder): void {
       presaleStart: t.field({
         type: "DateTime",
         nullable: true,
-        description: "When the presale starts: it is open after this time. Null if there is no presale.",
+        description: "The presale is open after this time. Null if there is no presale.",
         resolve: ({ presaleStart }) => presaleStart,
       }),
     }),

@@ -1392,11 +1392,11 @@ export interface paths {
 						chain: string;
 						/** @description The address of the collection, in any letter case. */
 						contract_address: string;
-						/** @description When the public sale starts: it is open in blocks after this time. In ISO 8601, UTC if it has no offset. */
+						/** @description The public sale is open in blocks after this time. In ISO 8601, UTC if it has no offset. */
 						public_mint_start?: string;
 						/** @description Older spelling of `public_mint_start`. */
 						public_mint_start_date?: string;
-						/** @description When the presale starts: it is open in blocks after this time. In ISO 8601, UTC if it has no offset. */
+						/** @description The presale is open in blocks after this time. In ISO 8601, UTC if it has no offset. */
 						presale_mint_start?: string;
 						/** @description Older spelling of `presale_mint_start`. */
 						presale_mint_start_date?: string;
@@ -1574,7 +1574,7 @@ export interface paths {
 						owner_address: string;
 						/** @description The address that receives withdrawn mint fees. It cannot be changed later. If it is a contract, it must accept payments. */
 						treasury_address: string;
-						/** @description When the public sale starts: it is open in blocks after this time. In ISO 8601, UTC if it has no offset. Required, under this name or its older spelling. */
+						/** @description The public sale is open in blocks after this time. In ISO 8601, UTC if it has no offset. Required, under this name or its older spelling. */
 						public_mint_start?: string;
 						/** @description Older spelling of `public_mint_start`. */
 						public_mint_start_date?: string;
@@ -1583,7 +1583,7 @@ export interface paths {
 						 * @default true
 						 */
 						metadata_updatable?: boolean;
-						/** @description When the presale starts: it is open in blocks after this time. If omitted, there is no presale. In ISO 8601, UTC if it has no offset. */
+						/** @description The presale is open in blocks after this time. If omitted, there is no presale. In ISO 8601, UTC if it has no offset. */
 						presale_mint_start?: string;
 						/** @description Older spelling of `presale_mint_start`. */
 						presale_mint_start_date?: string;
