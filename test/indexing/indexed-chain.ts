@@ -10,7 +10,7 @@ import { hardhat } from "viem/chains";
 import { freePorts } from "../../src/free-port.ts";
 import { bareEnvironment } from "../setup/bare-environment.ts";
 import { type CompiledContract, compileSolidity } from "../setup/compile.ts";
-import { wait } from "../setup/wait.ts";
+import { slowness, wait } from "../setup/wait.ts";
 
 /** Accounts that a development node funds. */
 export const accounts = [0, 1, 2].map((addressIndex) =>
@@ -180,13 +180,15 @@ async function childOf(parent: number): Promise<number> {
   throw new Error(`process ${parent} has no child`);
 }
 
+/** A process that is not ready in time is killed, so that the test fails with what it wrote. */
 async function untilReady(child: ChildProcess, name: string, words = () => ""): Promise<void> {
+  const late = setTimeout(() => child.kill("SIGKILL"), 240_000 * slowness);
   await new Promise<void>((done, failed) => {
     child.once("exit", (code) => failed(new Error(`${name} ended with ${code} before it was ready: ${words()}`)));
     child.on("message", (message) => {
       if (typeof message === "object" && message !== null && "type" in message && message.type === "ready") done();
     });
-  });
+  }).finally(() => clearTimeout(late));
 }
 
 async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {

@@ -87,7 +87,7 @@ function watchStops(pool: pg.Pool, node: Anvil): { longestMs(): number; end(): P
 }
 
 test(`${batches * perBatch} tokens through three endpoints whose faults change all the time are indexed as the contract has them`, {
-  timeout: 900_000 * slowness,
+  timeout: 300_000 * slowness,
 }, async () => {
   // What only a proof would show is for VERIFY=proofs; here the default of public chains is used.
   const faults = readFaults(await loadFaults())
@@ -121,7 +121,11 @@ test(`${batches * perBatch} tokens through three endpoints whose faults change a
   const head = await node.head();
   const shown = async () =>
     (await database.pool.query<{ block_number: bigint }>("SELECT block_number FROM nft.heads")).rows[0]?.block_number;
-  await wait(`block ${head}`, shown, { until: (block) => (block ?? -1n) >= head, withinMs: 600_000 });
+  await wait(`block ${head}`, shown, {
+    until: (block) => (block ?? -1n) >= head,
+    withinMs: 200_000,
+    lines: () => indexer.log().split("\n"),
+  });
 
   const { rows } = await database.pool.query<{ token_id: string; owner: Buffer; amount: string }>(
     "SELECT token_id::text, owner, amount::text FROM nft.holdings WHERE contract = decode($1, 'hex')",
