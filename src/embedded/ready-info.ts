@@ -17,10 +17,7 @@ export interface ReadyInfo {
   chains: { name: string; chainId: number; rpcUrl: string; factory: string | null; relayer: string | null }[];
 }
 
-/**
- * The line for the programs that started this one. The database is not in it: terminals and logs keep the line, and the URL has a
- * password. `DataFolder.environmentOf` has it.
- */
+/** The line for parent programs. Without the database, whose URL has a password: logs keep the line. */
 export function readyLine({ databaseUrl: _, ...shown }: ReadyInfo): string {
   return `MINTYARD_READY ${JSON.stringify(shown)}\n`;
 }

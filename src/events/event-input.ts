@@ -21,14 +21,11 @@ function listOf<N extends keyof typeof filterBounds>(name: N, doc: string) {
   return { most, v0: [name], doc: `${doc}. Up to ${most}; an empty list matches all.` } as const;
 }
 
+const familyNames = Object.keys(eventFamilies).join(", ");
+
 /** Which events are sent. */
 export const filterFields = {
-  types: texts(
-    listOf(
-      "types",
-      `Event types, or prefixes of them (nft.transfer includes its retractions): ${Object.keys(eventFamilies).join(", ")}`,
-    ),
-  ),
+  types: texts(listOf("types", `Event types, or prefixes (nft.transfer includes its retractions): ${familyNames}`)),
   chains: chains(listOf("chains", "Only events of these chains")),
   contracts: addresses(listOf("contracts", "Only events of these contracts")),
   accounts: addresses(listOf("accounts", "Only transfers from or to these accounts")),
@@ -66,7 +63,7 @@ export function readFilter(services: Pick<Services, "chains">, input: EventFilte
     if (!isEventType(name))
       throw new ServiceError(
         "invalid_enumeration",
-        `"${name.slice(0, 80)}" is no type of events; there are ${Object.keys(eventFamilies).join(", ")}`,
+        `"${name.slice(0, 80)}" is no type of events; there are ${familyNames}`,
         { field: "types" },
       );
   const chains = list(input.chains, "chains").map((name) => findChain(services.chains, name).id);

@@ -18,7 +18,7 @@ import { wordParameter } from "./query.ts";
 /* The `/v0` side of the members declared in requests/fields.ts: reading them from a body, and their OpenAPI schemas. */
 
 const bodyBytes = 16_384;
-/** Kinds of which an empty text is no value, not an absent one: an empty `expires_at` would make a key that never ends. */
+/** Kinds whose empty text is refused: taken for absent, an empty `expires_at` would make a key that never expires. */
 const neverEmpty: ReadonlySet<Kind> = new Set(["date", "int", "uint", "flag"]);
 
 /**
@@ -36,16 +36,11 @@ export async function readOwnBody<F extends Fields>(
   const body = text.trim() === "" ? {} : parseJsonObject(text);
   const input = Input.fromBody(body);
   const read = readBody(input, fields);
-  for (const [name, { kind }] of fieldsIn("v0", fields)) {
-    const member = nameIn("v0", name, fields[name]);
-    if (body[member] === "" && neverEmpty.has(kind))
-      input.fail(
-        kind === "date" ? "invalid_date" : "invalid_type",
-        member,
-        `${member} is empty: leave it out, or give it`,
-      );
-  }
-  const known = fieldsIn("v0", fields).map(([name, field]) => nameIn("v0", name, field));
+  const members = fieldsIn("v0", fields).map(([name, field]) => [nameIn("v0", name, field), field.kind] as const);
+  for (const [name, kind] of members)
+    if (body[name] === "" && neverEmpty.has(kind))
+      input.fail(kind === "date" ? "invalid_date" : "invalid_type", name, `${name} is empty: leave it out, or give it`);
+  const known = members.map(([name]) => name);
   for (const name of input.unknown())
     input.fail("value_error", name, `"${name.slice(0, 40)}" is no member here; there are ${known.join(", ")}`);
   input.check();

@@ -4506,7 +4506,7 @@ export interface paths {
 						url: string;
 						/** @description A note for yourself, up to 500 characters. */
 						description?: string;
-						/** @description Event types, or prefixes of them (nft.transfer includes its retractions): nft.transfer, nft.transfer.retracted, chain.finalized, metadata.updated, metadata.failed, deployment, update, contract, contract_update, mint, token_update, burn, transfer, webhook.test, webhook.verification, wallet.low_balance, wallet.halted, index.stalled. Up to 20; an empty list matches all. */
+						/** @description Event types, or prefixes (nft.transfer includes its retractions): nft.transfer, nft.transfer.retracted, chain.finalized, metadata.updated, metadata.failed, deployment, update, contract, contract_update, mint, token_update, burn, transfer, webhook.test, webhook.verification, wallet.low_balance, wallet.halted, index.stalled. Up to 20; an empty list matches all. */
 						types?: string[];
 						/** @description Only events of these chains. Up to 20; an empty list matches all. */
 						chains?: string[];
@@ -5068,7 +5068,7 @@ export interface paths {
 						url?: string;
 						/** @description A note for yourself, up to 500 characters. */
 						description?: string;
-						/** @description Event types, or prefixes of them (nft.transfer includes its retractions): nft.transfer, nft.transfer.retracted, chain.finalized, metadata.updated, metadata.failed, deployment, update, contract, contract_update, mint, token_update, burn, transfer, webhook.test, webhook.verification, wallet.low_balance, wallet.halted, index.stalled. Up to 20; an empty list matches all. */
+						/** @description Event types, or prefixes (nft.transfer includes its retractions): nft.transfer, nft.transfer.retracted, chain.finalized, metadata.updated, metadata.failed, deployment, update, contract, contract_update, mint, token_update, burn, transfer, webhook.test, webhook.verification, wallet.low_balance, wallet.halted, index.stalled. Up to 20; an empty list matches all. */
 						types?: string[];
 						/** @description Only events of these chains. Up to 20; an empty list matches all. */
 						chains?: string[];
