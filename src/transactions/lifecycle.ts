@@ -1,9 +1,8 @@
 import type { Hash } from "viem";
 import type { IntentState } from "../db/tables/relay.ts";
 
-// The states of a request, the edges between them, and the rules of every transition that the chain decides. This
-// module is pure: no I/O, no storage, no clock (test/transactions/lifecycle.test.ts). Submitting has its own steps
-// (submit/).
+// The states of a request, the edges between them, and the rules of every transition that the chain decides. Pure: no
+// I/O, no storage, no clock (test/transactions/lifecycle.test.ts). Submitting has its own steps (submit/).
 
 /**
  * The transitions allowed from each state. `service.intent_edge` has the same edges, and a trigger refuses all others;
@@ -133,9 +132,7 @@ interface Place {
 export interface Outcome extends Place {
   /** `silent`: it succeeded, but nothing in it shows that the request was carried out. */
   how: "ok" | "reverted" | "cancellation" | "silent";
-  /**
-   * The operator's reason for refusing this request's call alone; empty: refused without a reason; null: not refused.
-   */
+  /** The operator's reason for refusing this request's call alone; empty: refused without one; null: not refused. */
   refusal: string | null;
 }
 
@@ -158,9 +155,7 @@ export interface Answers {
   agreement: "agreed" | "denied" | "unknown";
   /** How the chain differs from the request; null: it does not. */
   fault: string | null;
-  /**
-   * Whether any endpoint reports that the operator carried the request out; an error if fewer than the quorum answer.
-   */
+  /** Whether any endpoint reports that the operator carried it out; an error if fewer than the quorum answer. */
   done: boolean;
   /** Whether enough endpoints report that. */
   doneByAll: boolean;
@@ -397,8 +392,7 @@ function* endElsewhere(): Decision {
 
 /** Its nonce was used by another transaction, or lost: the request is retried unless it is done, now or for good. */
 function* afterConflict(tx: Tx): Decision {
-  // An update with a nonce is known to have had no effect; of one without, nothing is known while its collection
-  // stands.
+  // An update with a nonce surely had no effect; of one without, nothing is known while its collection stands.
   if (tx.kind !== "update" || !tx.hasNonce) {
     const isDone = isByOperator(tx) ? yield* ask("done") : yield* ask("stands");
     if (isDone) return yield* endElsewhere();

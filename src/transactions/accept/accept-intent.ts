@@ -61,8 +61,7 @@ export interface NewIntent {
  * @throws ServiceError `value_error` when the key was used for another request; a limit of `planGasReservation`.
  */
 export async function acceptIntent(db: Kysely<Database>, intent: NewIntent): Promise<Intent> {
-  // A long list gets a statement of its own, since others would wait for it. So does a request whose order among others
-  // of its kind matters.
+  // A long list, which others would wait for, gets its own statement, and so does a request that keeps an order.
   const isAlone = isListed(intent) || replacesRecord(intent.kind) || intent.kind === "token_update";
   const name = isAlone ? intent.id : `${intent.tenantId} ${intent.chainId}`;
   const inserted = await withRoom(db, intent.reservation.limits, () => insertTogether(db, name, intent));
@@ -165,9 +164,8 @@ export function storedKey(given: string): IntentKey {
 }
 
 /**
- * A single statement without a surrounding transaction, because all who spend from the same limits wait from its start
- * to its commit. Requests of one account and chain that arrive meanwhile share the next one; if that is refused, each
- * is tried alone.
+ * A single statement without a transaction around it, because all who spend from the same limits wait until its commit.
+ * Requests of one account and chain that arrive meanwhile share the next one; if it is refused, each is tried alone.
  *
  * @returns undefined when the key was used.
  */

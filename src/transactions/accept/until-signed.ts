@@ -154,8 +154,7 @@ export async function untilSigned(
     (!asksAgain || seen.version !== before.version || (seen.state === "assigned" && seen.asked_seconds > triedSeconds));
   const seen = await look((now) => isSigned(now) || isOver(now) || isHeld(now), ms);
   if (isSigned(seen)) return;
-  // No commit has waited for the disk since it was accepted: this one does, and flushes that one too
-  // (accept-intent.ts).
+  // This commit waits for the disk, and so flushes that of the acceptance, which did not wait (accept-intent.ts).
   if (seen.version === 0 && seen.reason === null) await askSignature(services.db, id);
   throw isOver(seen) ? ended(seen) : notYet(seen);
 }

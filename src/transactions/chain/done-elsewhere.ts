@@ -24,8 +24,7 @@ interface DeploymentLog {
 /**
  * The factory's event of an intent's collection, in whatever transaction.
  *
- * @returns null while nothing stands at the intent's address. This is the answer of one endpoint, which the caller has
- *   to have confirmed.
+ * @returns null while nothing stands at the intent's address. One endpoint's answer: the caller has it confirmed.
  */
 export async function findDeploymentLog(
   services: RelayContext,

@@ -43,10 +43,9 @@ export function learnTip({ relay }: Pick<Chain, "relay">, words: string): void {
 }
 
 /**
- * EIP-1559 fees of the next transaction. The tip is the median of the 20th percentiles of ten blocks, or, where blocks
- * are empty, the node's suggestion; never less than the chain's minimum or the minimum that its nodes stated. Twice the
- * base fee leaves a margin for five full blocks in a row. Where all of the node's answers say that gas is free, the
- * fees are 0.
+ * EIP-1559 fees of the next transaction. The tip is the median of ten blocks' 20th percentiles, or, for empty blocks,
+ * the node's suggestion; never less than the minimum that the chain or its nodes state. Twice the base fee leaves a
+ * margin for five full blocks in a row. Where all of the node's answers say that gas is free, the fees are 0.
  *
  * @param waited earlier bytes were not mined: the tip is at least the node's suggestion. Nodes drop transactions below
  *   their minimum, which raises of an eighth would reach late.

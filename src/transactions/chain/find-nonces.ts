@@ -101,8 +101,7 @@ export async function findNonces(
       if (sent.chainId !== undefined && sent.chainId !== chain.id)
         throw new ServiceError("service_unavailable", `the ${chain.name} node gave a transaction of another chain`);
       const raw = rawOf(chain.id, sent);
-      // Such a transaction can always be serialized again: bytes that do not match the hash were never signed by the
-      // wallet.
+      // The wallet's transactions always serialize to their hash again: it never signed one that does not.
       if (raw && keccak256(raw) !== sent.hash)
         throw new ServiceError(
           "service_unavailable",

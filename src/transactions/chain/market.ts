@@ -106,8 +106,7 @@ function readMarket(
 }
 
 /**
- * The data price per byte, rounded up; 0 on a chain without such a contract: some nodes answer a call to an address
- * without code with an error.
+ * The price per byte of data, rounded up; 0 on a chain without such a contract (some nodes then answer with an error).
  *
  * @throws NodeFault when the node does not answer: a transaction must not be sent at an unknown price.
  */
@@ -159,9 +158,7 @@ export function recordFees(chain: Chain, { maxFeePerGas }: Fees, dataByteWei: bi
   knownFees.set(chain, { maxFeeWei: maxFeePerGas, dataByteWei, readAt: performance.now() });
 }
 
-/**
- * The fee per gas at which a transaction would probably be signed now, as far as this process knows; within the cap.
- */
+/** The fee per gas that a transaction signed now would probably have, as far as this process knows; within the cap. */
 export function likelyFee(chain: Chain): bigint {
   const { maxFeeWei } = chain.relay;
   const likely = knownFees.get(chain)?.maxFeeWei ?? maxFeeWei / guessedShare;

@@ -30,8 +30,7 @@ interface PendingNonces {
 }
 
 /**
- * Finds the nonces that a wallet has in use, in blocks and in the mempools of every endpoint that answers; the highest
- * counts are taken.
+ * Finds the nonces that a wallet has in use, in blocks and in answering endpoints' mempools; the highest counts win.
  *
  * @returns null while an endpoint contradicts itself, or reports more transactions than one of our wallets ever has
  *   under way: after one answer that is too high, the gap would be filled with empty transactions.

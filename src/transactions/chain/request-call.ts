@@ -97,8 +97,7 @@ export function encodeFrozen(intent: Intent): IntentCall {
 }
 
 /**
- * The call of an update. It contains the whole configuration, so it is built from the chain's state right before
- * signing.
+ * The call of an update: the whole configuration, so it is built from the chain's state right before signing.
  *
  * @param current the collection's configuration at `basis`.
  * @param superseded members that stay as they are: an update that was accepted later has changed them already, while

@@ -111,10 +111,7 @@ export async function readRoles(
   );
 }
 
-/**
- * Whether a wallet lacked the relayer role of a factory or operator at the end of a block; false where no endpoint has
- * that block's state any more.
- */
+/** Whether a wallet lacked the relayer role at the end of a block; false if no endpoint still has the block's state. */
 export async function lackedRole(nodes: Nodes, contract: Address, wallet: Address, blockHash: Hash): Promise<boolean> {
   try {
     return (await readRoles(nodes, contract, relayerRole, [wallet], { blockHash }))[0] === false;

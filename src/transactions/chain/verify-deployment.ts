@@ -32,10 +32,9 @@ type CollectionInfo = ContractFunctionReturnType<typeof collectionAbi, "view", "
 /**
  * Compares the contract at an intent's address, as of one block, with the request.
  *
- * The block's state also includes changes by transactions after the deployment: a reorganisation can put it and its
- * first update into one block. So if there are later transactions, a difference is attributed to them, provided that
- * the address itself follows from this owner and configuration (CREATE2, EIP-1014): then nothing else was deployed
- * there.
+ * The block's state also includes changes by later transactions: a reorganisation can put the deployment and its first
+ * update into one block. So if there are later ones, a difference is attributed to them, provided that the address
+ * follows from this owner and configuration (CREATE2, EIP-1014): then nothing else was deployed there.
  *
  * @param transaction that deployed it.
  * @returns what is wrong; null when code, owner and the whole configuration are right.

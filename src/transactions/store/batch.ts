@@ -3,10 +3,7 @@ import { withoutEnd } from "../../db/tenancy/tenant.ts";
 interface Options<Owner, Item> {
   /** Items in one batch. */
   most: number;
-  /**
-   * When a batch of several fails, each item is retried alone, all at once or one after the other: one item's fault
-   * must not fail the others.
-   */
+  /** Items of a failed batch are retried alone, all at once or in turn: one's fault must not fail the others. */
   retryIndividually: boolean | "in turn";
   /** A batch that takes longer is stuck at a node or connection: the next one does not wait for it. Default 250. */
   timeoutMs?: number;

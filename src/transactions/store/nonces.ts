@@ -182,9 +182,7 @@ export async function confirmMember(db: Kysely<Database>, step: MemberStep): Pro
   return await confirmMembers(db, name, step);
 }
 
-/**
- * Records that a transaction is no longer mined, because its block left the chain. For a batch this covers all members.
- */
+/** Records that a transaction is not mined any more, as its block left the chain; of a batch, for all its members. */
 export async function markUnmined(transaction: Transaction<Database>, intent: Intent): Promise<Intent | null> {
   const moved = await moveIntent(transaction, intent, "in_flight");
   if (!moved) return null;

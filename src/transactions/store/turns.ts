@@ -59,10 +59,9 @@ async function waitForRecord(
 }
 
 /**
- * Whether the update in row `i` may be the basis of a later one before it is confirmed: after a reorganisation it is
- * mined ahead of the later one again, by its lower nonce in the same wallet, and with the same call. An update whose
- * cancellation was requested may then be mined as an empty transaction, and an update accepted later decides which
- * changes of an earlier one still apply.
+ * Whether a later update may build on that of row `i` while that is unconfirmed: after a reorganisation it is mined
+ * first again, by its lower nonce in the same wallet, and with the same call. If its cancellation was requested, it may
+ * be mined empty then, and an update accepted later decides which changes of an earlier one still apply.
  */
 function isBuiltUpon({ seq }: Intent, sender: Buffer | null) {
   return sql<boolean>`(i.state = 'mined' AND i.seq < ${seq} AND i.cancel_requested_at IS NULL
@@ -158,10 +157,7 @@ export function changesWithout(changes: ContractChanges, superseded: ReadonlySet
   return { ...Object.fromEntries(left), ...(roles ? { roles } : {}) };
 }
 
-/**
- * Whether a later update's call, which has its nonce, includes the changes of this one: they then hold whatever becomes
- * of this one's transaction.
- */
+/** Whether a later update's call that has its nonce includes this one's changes: they hold whatever becomes of it. */
 export async function isInLaterUpdate(db: Kysely<Database>, intent: Intent): Promise<boolean> {
   if (!replacesRecord(intent.kind)) return false;
   const row = await others(db, intent)

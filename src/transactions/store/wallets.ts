@@ -100,8 +100,7 @@ export async function lockWallet(
 /**
  * Open transactions, and the most that they may still cost.
  *
- * @param mined the wallet's transaction count in the newest block: lower nonces only wait for our own reading of the
- *   chain.
+ * @param mined the wallet's transaction count in the newest block: lower nonces only wait for our reading of the chain.
  * @param unsignedWei what a nonce without stored bytes may cost: about as much as the next transaction.
  */
 export async function openReservations(
@@ -150,13 +149,11 @@ export async function missingNonces(
 }
 
 /**
- * Reserves, without a request, the nonces between one that is taken over and those that a wallet knows: rows were lost,
- * and the wallet has used the nonces in between. `importFound` records what used them, once it is final; a request that
- * comes back takes its own nonce over. If a wallet lost all of its rows, nobody knows at which nonce it began, so
- * nothing below the lowest one is reserved.
+ * Reserves, without a request, the nonces between one taken over and those that a wallet knows: they were used, and
+ * their rows lost. `importFound` records what used them, once final; a request that comes back takes its nonce over.
+ * Of a wallet that lost all rows nobody knows the first nonce, so nothing below the lowest one is reserved.
  *
- * Call it with the wallet's row locked, so that none of these nonces is being assigned, and before the nonce has its
- * own row.
+ * Call it with the wallet's row locked, so that none of these is being assigned, and before the nonce has its own row.
  *
  * @param nextNonce the wallet's counter before it moves past the nonce.
  * @returns how many were reserved.

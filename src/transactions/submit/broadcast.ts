@@ -58,8 +58,7 @@ async function sendAll(services: RelayContext, sendings: readonly Sending[]): Pr
   if (!first) return [];
   const { chain, node } = first;
   const attempts = sendings.flatMap((sending) => sending.attempts);
-  // Some nodes refuse a transaction whose predecessor they do not have yet. The newest attempt of each nonce stays
-  // first.
+  // Some nodes refuse a transaction whose predecessor they lack. The newest attempt of each nonce stays first.
   attempts.sort((a, b) => Number(a.nonce - b.nonce));
   const outcomes = await sendTo(services, chain, node, attempts);
   return sendings.map((sending) =>

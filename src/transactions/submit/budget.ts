@@ -11,9 +11,7 @@ import { dataRoom, likelyDataPrice, likelyFee } from "../chain/market.ts";
 
 /** What accepting a request reserves until its transaction is in a block. */
 export interface GasReservation {
-  /**
-   * The likely maximum cost. No attempt may cost more unless the reservation is raised first (`raiseGasReservation`).
-   */
+  /** The likely maximum cost. No attempt may cost more unless this is raised first (`raiseGasReservation`). */
   wei: bigint;
   limits: readonly Limit[];
 }
@@ -54,8 +52,7 @@ interface Spender {
  * Plans a request's likely maximum cost: usual gas at today's fee, which includes twice the base fee.
  *
  * @param estimate a node's gas estimate; it may be far above the usual gas.
- * @param bytes non-zero bytes of the deployment's init data, or bytes of the update's changes or the call's data:
- *   storage is what costs.
+ * @param bytes of the init data (non-zero ones only), the update's changes or the call's data: storage is what costs.
  */
 export function planGasReservation(
   services: RelayContext,
@@ -160,9 +157,8 @@ export function limitsOf(
 
 /**
  * SQL that reserves likely costs in the statement that accepts requests of one account and chain, as rows `kept` with
- * the scopes that had budget left. All callers lock the rows in the same order. `service.require_limits` rolls the
- * statement back when there are fewer rows than in `sums`. The statement needs rows `inserted`, with the `id` of each
- * new request.
+ * the scopes that had budget left, locked by all callers in one order. If they are fewer than in `sums`,
+ * `service.require_limits` rolls the statement back. It needs rows `inserted`, with the `id` of each new request.
  */
 export function keepLimits(requests: readonly { id: string; reservation: GasReservation }[]): RawBuilder<unknown> {
   const rows = requests.flatMap(({ id, reservation }) => reservation.limits.map((limit) => ({ id, ...limit })));

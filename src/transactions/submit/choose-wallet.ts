@@ -73,8 +73,7 @@ export async function chooseWallet(services: RelayContext, chain: Chain, intent:
     return { sender, isNew: !wallet, state: wallet?.state ?? "open", open: wallet?.open ?? 0, underWay };
   });
   const open = candidates.filter(({ state }) => state === "open");
-  // Requests that have to keep their order go to the first open wallet, whose nonces keep it. Mints may share the last
-  // free nonce.
+  // Ordered requests go to the first open wallet, whose nonces keep the order. Mints may share the last free nonce.
   const ordered = intent.kind === "token_update" || intent.kind === "contract_update";
   const { maxPending } = chain.relay;
   const [best] = ordered

@@ -35,10 +35,9 @@ const headroom = 600_000n;
 const outcomeGas = 60_000n;
 
 /**
- * Whether a request may join a batch: the account and contract are the same, calls and gas suffice, and only the
- * contract's code runs. A receiver with code may behave differently in a block than in its simulation, and a batch
- * gives it more gas to burn than a transaction of its own; once the gas is used up, the operator reverts the whole
- * batch.
+ * Whether a request may join a batch: same account and contract, enough calls and gas left, and no code runs but the
+ * contract's. A receiver's code may behave differently than in its simulation, and a batch gives it more gas to burn
+ * than a transaction of its own; once the gas is used up, the operator reverts the whole batch.
  */
 export function hasRoomFor({ lead, members }: Batch, item: Simulated): boolean {
   if (!mayShare(lead.intent) || !mayShare(item.intent)) return false;
@@ -116,8 +115,7 @@ export function callOfBatch({ lead, members }: Batch): BatchCall {
 }
 
 /**
- * Joins requests for good: each member's transaction is its lead's from now on, and its reservation is added to the
- * lead's.
+ * Joins requests for good: each member's transaction is its lead's from now on, and the lead gets its reservation.
  *
  * @param db the transaction that signs for the lead, with all rows locked and unchanged since they were read.
  * @returns the lead's and the members' new rows.
@@ -153,9 +151,7 @@ export async function joinMembers(
   };
 }
 
-/**
- * Locks the rows that are unchanged since they were read: all at once, in one order, before any row of their limits.
- */
+/** Locks the rows that are unchanged since the read: all at once, in one order, before any row of their limits. */
 export async function lockUnmoved(db: Kysely<Database>, items: readonly Simulated[]): Promise<ReadonlySet<string>> {
   const { rows } = await sql<{ id: string }>`
     SELECT i.id FROM service.intent i

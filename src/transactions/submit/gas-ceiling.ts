@@ -61,9 +61,8 @@ function ceilingOf({ deployGas, updateGas, tokenGas }: Plan, { kind, tokens = 1 
 }
 
 /**
- * The usual gas of collections' requests, whose calls reach no third party: what their texts cost, rounded up a little.
- * Requests that the operator carries out are simulated first; where that was impossible, the ceiling is checked before
- * signing.
+ * The usual gas of collections' requests, which call no third party: what their texts cost, rounded up a little. The
+ * operator's requests are simulated first; where that was impossible, the ceiling is checked before signing.
  */
 function usualGas({ kind, bytes }: AskedGas): bigint {
   // Stored code, or new storage words; a request also has member names in addition to the texts.

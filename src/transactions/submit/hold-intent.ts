@@ -22,9 +22,7 @@ export type Step =
   | { kind: "over"; intent: Intent }
   | Intent;
 
-/**
- * Later updates of the collection wait behind a refused one, it blocks a token id, and old clients cannot cancel it.
- */
+/** Short, as a refused request blocks later updates and its token id, and old clients cannot cancel it. */
 const refusedMinutes = 10;
 
 /** Hold reason of a request that the chain already shows as done: it does not expire. */

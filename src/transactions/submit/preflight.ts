@@ -75,8 +75,7 @@ async function preflightUpdate(
   const after = await newestUpdate(services.db, intent);
   const superseded = await supersededMembers(services.db, intent);
   const nodes = services.relay.nodes(chain);
-  // The update that the next record builds on must be mined according to enough endpoints; for a confirmed one they
-  // have agreed.
+  // A quorum must see the update mined that the next record builds on; on a confirmed one it has agreed already.
   if (after?.unconfirmed && after.transaction) {
     const outcome = { hash: after.transaction, blockHash: after.hash, succeeded: true };
     if ((await agreeOnOutcome(nodes, chain.relay.quorum, outcome)) !== "agreed")
@@ -287,9 +286,7 @@ function simulation(sender: Address, { to, data }: IntentCall, gas: bigint | nul
 /** The start of any bytes that `execute` returns. */
 const anyBytes: Hex = `0x${"20".padStart(64, "0")}`;
 
-/**
- * Whether the operator's call was carried out in a trial. Some nodes return a revert as a result, or return no result.
- */
+/** Whether the operator's call was carried out in a trial. Some nodes return a revert as a result, or no result. */
 function hasRun({ kind, predicted_addr }: Intent, answer: RpcResult | undefined): boolean {
   if (!answer || "error" in answer || typeof answer.result !== "string") return false;
   const result = answer.result.toLowerCase();

@@ -18,9 +18,7 @@ interface Unready {
   soon: boolean;
 }
 
-/**
- * Maximum mined transactions whose contents are read before the wallet goes on: each takes a few dozen calls to a node.
- */
+/** Maximum mined transactions that are read before the wallet goes on: each takes a few dozen calls to a node. */
 const mostRead = 50;
 
 /**
@@ -83,9 +81,7 @@ export async function reconcileNonces(services: RelayContext, chain: Chain, wall
   return null;
 }
 
-/**
- * Whether the nonces that a wallet has in use have to be read first; `signNext` checks the same with the row locked.
- */
+/** Whether a wallet's nonces in use have to be read first; `signNext` checks the same with the row locked. */
 export async function needsReconcile(services: RelayContext, chain: Chain, wallet: Address): Promise<boolean> {
   const walletRow = await services.db
     .selectFrom("service.relayer_wallet")

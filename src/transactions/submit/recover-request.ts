@@ -253,8 +253,7 @@ async function findDeployment(services: RelayContext, chain: Chain, intent: Inte
   if (receipt.status !== 1n) return null;
   // The receipt of an orphaned block would leave a reservation that cannot be followed.
   if (receipt.blockHash !== log.blockHash) return null;
-  // The event only says where to look. Ours is the very call that this intent would sign, made directly and not by a
-  // contract.
+  // The event only says where to look. Ours is the very call that this intent would sign, not made by a contract.
   const isCall =
     transaction.to?.toLowerCase() === toAddress(intent.factory) && transaction.input === encodeDeploy(intent);
   if (!isCall || transaction.value !== 0n) return null;

@@ -181,8 +181,7 @@ interface FeeView {
  * Whether an intent's newest bytes have waited long enough to be replaced. Counted in blocks, because a clock that
  * jumps must not raise the price.
  *
- * @param nextNonce the wallet's transaction count in the newest block: only the lowest open nonce can be priced too
- *   low.
+ * @param nextNonce the wallet's transaction count in the newest block: only the lowest open nonce can pay too little.
  */
 export function isStale(
   chain: Chain,

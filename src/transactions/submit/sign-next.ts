@@ -91,10 +91,7 @@ export async function signNext(
   return outcome;
 }
 
-/**
- * @param requests of one chain and one relayer wallet. Of several updates of one contract only the first may be signed
- *   (`waitForTurn`).
- */
+/** @param requests of one chain and relayer wallet. Of a contract's updates only the first may go (`waitForTurn`). */
 async function signAll(
   services: RelayContext,
   requests: readonly SigningRequest[],

@@ -173,8 +173,7 @@ async function takeRefusal(
   const found = await findOnChain(services, chain, intent);
   if (found) return found;
   if (await askNode(chain, () => isIntentDone(services, chain, intent))) return await holdDone(services, chain, intent);
-  // The wallet may have lost its role since it was chosen: then another wallet has it, or the request waits for the
-  // role.
+  // The wallet may have lost its role since it was chosen: another wallet has it, or the request waits for it.
   services.relay.forgetRoles(chain);
   if (!(await sendersOf(services, chain, intent)).includes(sender)) return intent;
   // A node may simulate on top of its mempool, which may contain this very request, forgotten here.

@@ -26,8 +26,7 @@ import { Inquiry, type Look, seenOf } from "./evidence.ts";
 import { txOf, type Watched } from "./watched-rows.ts";
 
 /**
- * Takes the next step of one request by what the chain shows (`decide`). Each step is one commit, and applies only if
- * the row is unchanged since it was read.
+ * Moves one request by what the chain shows (`decide`). Each step is one commit, of a row unchanged since it was read.
  *
  * @returns the request's row afterwards; null when another process moved it meanwhile.
  * @throws NodeFault, ServiceError while too few endpoints answer what the decision depends on.
@@ -174,18 +173,13 @@ async function recordMined(
   });
 }
 
-/**
- * A nonce was used by bytes that we never signed: somebody else has the key, and only a person can decide what to do.
- */
+/** A nonce was used by bytes that we never signed: somebody else has the key, and a person has to decide what to do. */
 async function haltWallet(db: Transaction<Database>, { chain_id, addr, nonce }: NonceReservation): Promise<void> {
   await updateNonce(db, { chain_id, addr, nonce }).set({ state: "external" }).execute();
   await updateWallet(db, { chain_id, addr }).set({ state: "halted" }).execute();
 }
 
-/**
- * A nonce was used by a transaction of ours whose rows were lost: it is recorded for the request that the transaction
- * belongs to, with the transaction's bytes.
- */
+/** Passes a nonce, used by a transaction of ours whose rows were lost, to its request, with the transaction's bytes. */
 async function passNonceOn(
   db: Transaction<Database>,
   { services, chain, inquiry }: Case,

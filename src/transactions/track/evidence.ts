@@ -134,8 +134,7 @@ export class Inquiry {
         this.elsewhere = await findElsewhere(services, chain, intent);
         return this.elsewhere === null ? "none" : this.elsewhere.fault === null ? "done" : "fault";
       case "stands": {
-        // With a nonce, the retry may still take over what is not final yet; a request without one may wait for
-        // finality.
+        // With a nonce, the retry may still take over what is not final yet; without one, finality can be awaited.
         const at = this.#item.reservation ? this.#look.view.finalized : this.#look.view.head;
         const call = calls.code(toAddress(intent.predicted_addr), at);
         const [code] = await services.relay.nodes(chain).first((node) => node.ask([call]));
@@ -243,9 +242,7 @@ export class Inquiry {
   }
 }
 
-/**
- * The call is the request's own, so success suffices: the result is compared with the request before it is confirmed.
- */
+/** The call is the request's own, so success suffices: the result is compared before the request is confirmed. */
 function ownOutcome(intent: Intent, receipt: Receipt, isEmpty: boolean): Outcome {
   const outcome = outcomeOf(intent, receipt, isEmpty);
   return outcome.how === "silent" ? { ...outcome, how: "ok" } : outcome;

@@ -135,10 +135,7 @@ export async function confirmRound(
   await inParallel(gone, sendAll, signal);
 }
 
-/**
- * The same for requests that lost their nonce, in an operator's command: nothing is sent, and an error of one does not
- * stop the others.
- */
+/** The same for requests that lost their nonce, by an operator's command: sends nothing; no error stops the rest. */
 export async function followLost(services: RelayContext, chain: Chain): Promise<void> {
   for (const item of await listLost(services, chain))
     await attend(services, item.intent, async () => {

@@ -143,8 +143,7 @@ async function replace(
   const old = newest && { maxFeePerGas: BigInt(newest.max_fee), maxPriorityFeePerGas: BigInt(newest.tip) };
   const fees = old ? bumpFees(old, view.fees, cap) : view.fees.maxFeePerGas <= cap ? view.fees : null;
   if (!fees || (old && !isRaised(old, fees))) return await resend(services, chain, reservation, memory);
-  // Signs the recovered call or an empty transaction, nothing else: its content was checked when it was stored
-  // (reconcile-nonces.ts).
+  // Signs only the recovered call, which was checked when it was stored (reconcile-nonces.ts), or an empty transaction.
   const to = call?.to ?? wallet;
   const data: Hex = call?.data ?? "0x";
   const gas = call?.gas ?? cancellationGas;
@@ -189,8 +188,7 @@ async function keepReplacement(
       SELECT kind, set_config('synchronous_commit', 'on', true) FROM service.nonce_reservation
       WHERE ${own} AND found AND intent_id IS NULL AND state = 'open' FOR UPDATE`.execute(db);
     const { rows: known } = await sql<{ hash: Buffer }>`SELECT hash FROM service.attempt WHERE ${own}`.execute(db);
-    // The fees were raised from the attempts known here: two replacements of the same attempt would be too close for a
-    // node.
+    // The fees were raised from the attempts read before: two that replace the same one are too close for a node.
     const seen = reservation.attempts.length === known.length;
     if (!open[0] || !seen) return false;
     await sql`

@@ -63,9 +63,8 @@ async function listAsked(
 }
 
 /**
- * A page of the intents without signed bytes, in the order of acceptance, whether or not a client waits. Fresh ones are
- * left out. Of the updates of one contract only the first one in no block can be tried; the others would fill the page
- * for nothing.
+ * A page of the intents without signed bytes, fresh ones left out, in the order of acceptance, with or without a client
+ * waiting. Of a contract's updates only the first one in no block can be tried; others would fill the page for nothing.
  *
  * @param after the order of acceptance (`seq`) to continue after.
  * @returns fewer than a page when there are no more.
@@ -249,9 +248,8 @@ async function remember(
 }
 
 /**
- * One round over the requests of a chain that have no signed bytes and are not being processed for a waiting client:
- * those that can be sent now are signed and sent. There may be more than a round can take, so rounds go through them
- * page by page.
+ * One round over a chain's requests without signed bytes that are not being processed for a waiting client: signs and
+ * sends those that can go now. There may be more than a round can take, so rounds go through them page by page.
  *
  * @throws the error that prevents the whole round: the node, the database or the signer is away.
  */

@@ -112,9 +112,8 @@ export interface FoundNonce {
 
 /**
  * Records each transaction of a wallet that is on the chain and that the database forgot: its nonce gets a mined
- * reservation, with the intent id that it deployed. The request that it belongs to takes it over (`importDeployment`),
- * now or when its client asks again. The wallet's counter moves past these nonces; a transaction whose content is not
- * ours closes the wallet.
+ * reservation, with the intent id that it deployed. Its request takes that over (`importDeployment`), now or when its
+ * client asks again. The wallet's counter moves past these nonces; a transaction with other content closes the wallet.
  *
  * @param count the wallet's transaction count up to the block being read.
  * @param acceptExternal on a person's decision: nonces used by other transactions are recorded as such and skipped.

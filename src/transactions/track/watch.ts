@@ -84,8 +84,7 @@ async function pollEndpoints(nodes: readonly Node[], chain: Chain, figures: Rela
 }
 
 /**
- * Records the balances of the relayer wallets, as the first endpoint that answers reports them; the last ones stay
- * while none answers.
+ * Records the relayer wallets' balances, from the first endpoint that answers; the last ones stay while none does.
  *
  * @returns wei by wallet; empty while no endpoint answers, or the wallets are not known.
  */
