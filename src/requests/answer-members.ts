@@ -1,7 +1,6 @@
 /*
- * The members of answers that both APIs return, declared once, next to the type of the answer. GraphQL's object types
- * (graphql/expose-members.ts) and the OpenAPI schemas of REST (rest/openapi-parts.ts) are derived from these
- * declarations.
+ * The members of both APIs' answers, declared once, next to the type of the answer. GraphQL's object types
+ * (graphql/expose-members.ts) and the OpenAPI schemas of REST (rest/openapi-parts.ts) are derived from them.
  */
 
 type KindOf<V> = V extends number

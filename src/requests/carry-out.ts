@@ -36,8 +36,7 @@ export interface Asked<R extends ChainRequest> {
   /** Whether an equal request's effect is still in place: only then this request, sent without a key, repeats it. */
   stands?(earlier: Intent): Promise<boolean>;
   /**
-   * Makes the checks that need calls, and returns what to store. Called again when the database finds a part of it
-   * taken meanwhile.
+   * Makes the checks that need calls; returns what to store. Called again if the database finds a part taken meanwhile.
    *
    * @param id follows from account and key: the same for the same request, whatever was lost.
    * @param repeated reads the request that was accepted under this key.
@@ -164,8 +163,7 @@ export async function accept<R extends ChainRequest>(
     const [{ repeats, key }] = await Promise.all([readKey(), refreshFees(services, chain)]);
     if (repeats && !asked.stands) return repeats;
     if (repeats && (await asked.stands?.(repeats))) {
-      // The current state may be the effect of an equal request that was accepted meanwhile: then this one repeats
-      // that.
+      // The current state may be the effect of an equal request accepted meanwhile: then this one repeats that.
       const { repeats: newest } = await readKey();
       if (newest?.id === repeats.id || pass > 2) return newest ?? repeats;
       continue;

@@ -50,10 +50,7 @@ interface Options {
   /** Bounds of a number in the schema of /v0; the use case enforces them. */
   min?: number;
   max?: number;
-  /**
-   * For `word` and `words`: the words in lower case, with their meanings. GraphQL has them in upper case. For a text:
-   * all allowed values.
-   */
+  /** For `word(s)`: the lower-case words and their meanings (GraphQL: upper case). For a text: all allowed values. */
   words?: Readonly<Record<string, string>>;
   /** The maximum length of a list. */
   most?: number;

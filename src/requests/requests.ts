@@ -26,9 +26,7 @@ export interface ChainRequest<Kind extends IntentKind = IntentKind, Payload = un
   error: string | null;
   /** The payload that it was accepted with. */
   payload: Payload;
-  /**
-   * Hash of the transaction that carried it out or was mined, else of the one signed last; null before the signature.
-   */
+  /** Hash of the transaction that carried it out or was mined, else of the last signed; null before the signature. */
   transactionHash: Hash | null;
   /** The contract that it acts on or deploys. Nothing may be sent to a deployed one before the request is confirmed. */
   contract: Address;
@@ -114,9 +112,7 @@ function rootsOf(services: Services, key: Exclude<RequestKey, { contract: Addres
     SELECT f.root_id FROM service.intent f WHERE f.found_tx = ${hash} AND f.chain_id = ${chain.id})`;
 }
 
-/**
- * The accepted payload of the account's deployment that created the contract at an address; undefined: there is none.
- */
+/** The payload of the account's deployment that created the contract at an address; undefined: there is none. */
 export async function findDeploymentAt(
   { db }: Services,
   caller: Caller,
