@@ -44,9 +44,8 @@ const maxKept = 10_000;
 
 /**
  * Limits the calls to a chain's nodes by requests with a key while a client waits, such as preparing a creator's own
- * deployment. Per chain and process the budget is as large as that of readers, and separate from it; one account gets a
- * fifth of it. Without this limit a single key could cause calls as fast as requests are answered, and the relay would
- * wait for the node.
+ * deployment. Per chain and process the budget is as large as readers', and separate; one account gets a fifth. Without
+ * this a single key could cause calls as fast as requests are answered, and the relay would wait for the node.
  */
 export class AccountCalls {
   readonly #perSecond: number;

@@ -50,23 +50,17 @@ export class NodeFault extends Error {
 /** The node answered, but has not reached the requested state: another one may have. */
 export class LaggingNode extends NodeFault {}
 
-/**
- * Errors about the node itself. A rate limit may hit only some calls of a batch; quota and key errors count only if all
- * calls have them.
- */
+/** Errors about the node itself. A rate limit may hit some calls of a batch; quota and key errors count only in all. */
 const ofTheNode: readonly AnswerClass[] = ["rate_limited", "quota_ended", "key_refused"];
 const timeoutMs = 10_000;
 const maxAnswerBytes = 32 * 1024 * 1024;
-/**
- * Batch sizes, including the chain id call, for an endpoint that refuses more; below the last, each call is sent alone.
- */
+/** Batch sizes, with the chain id call, for an endpoint that refuses more; below the last, each call is sent alone. */
 const listSizes = [100, 50, 20, 10, 5, 3, 2];
 /** Concurrent requests to an endpoint that takes only small batches. */
 const atOnce = 4;
 /**
- * How long an endpoint gets no larger batch than it accepted: longer each time, until it accepts one. One garbled
- * answer means little, and while calls are sent one by one, a round over many requests fails with the first call that
- * fails.
+ * How long an endpoint gets no larger batch than it accepted: longer each time, until it accepts one. Short at first: a
+ * garbled answer means little, and with calls sent alone, a round over many requests fails with the first that fails.
  */
 const lowered = { firstMs: 10_000, mostMs: 600_000 };
 
