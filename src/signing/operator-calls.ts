@@ -11,9 +11,7 @@ export const operatorSelectors = {
 
 const updateSignature = "update((string,bool,bool,uint256,address),(bytes32,address[],bool)[],bool)";
 const updateSelector = toFunctionSelector(updateSignature);
-/**
- * The functions of a product contract that the operator calls for the service: none changes its owner or grants a role.
- */
+/** The functions of a product contract that the operator calls: none changes its owner or grants a role. */
 const productSelectors = new Set<Hex>(
   [
     updateSignature,

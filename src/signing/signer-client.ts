@@ -75,10 +75,9 @@ export function web3Signer(
 type Access = Omit<Web3SignerAccess, "url"> & { endpoint: Endpoint; token: Token | null };
 
 /**
- * The client of both. Our signer belongs to the same installation as this process, so the sender is recovered from a
- * wallet's first signature, and from the first one after any fault; for a Web3Signer it is recovered every time.
- * `signChecked` compares each answer with the transaction to be signed. Simultaneous calls to our signer share a batch;
- * a Web3Signer accepts none.
+ * The client of both. Our signer is part of this installation, so the sender is recovered only from a wallet's first
+ * signature and the first after any fault; for a Web3Signer every time. `signChecked` compares each answer with the
+ * transaction to be signed. Simultaneous calls to our signer share a batch; a Web3Signer accepts none.
  */
 function openClient({ endpoint, token, method, timeoutMs }: Access, log: Logger) {
   const { ask, close } = openAsking(endpoint, timeoutMs);
@@ -224,8 +223,7 @@ function resultOf(answer: unknown): unknown {
 
 /**
  * @param timeoutMs from the request to the end of its answer.
- * @returns functions that call the endpoint over a bounded number of connections, and close them. @throws SignerError
- *   `unreachable`.
+ * @returns calls over a bounded number of connections, and what closes them. @throws SignerError `unreachable`.
  */
 function openAsking(endpoint: Endpoint, timeoutMs: number) {
   const tls = "url" in endpoint && endpoint.url.startsWith("https:");

@@ -141,9 +141,7 @@ function loadChainKeys(env: Env, suffix: string, keysElsewhere: boolean): ChainK
   };
 }
 
-/**
- * Whether role lists are signed: on a local chain, or where the operator enables it. @throws Error naming the variable.
- */
+/** Whether role lists are signed: on a local chain, or if the operator says so. @throws Error naming the variable. */
 export function readSignsRoles(env: Env, suffix: string): boolean {
   return readSwitch(env, `SIGN_ROLES_${suffix}`, readSwitch(env, `LOCAL_${suffix}`, false));
 }

@@ -29,8 +29,7 @@ export interface Signer {
   /** Lower case. */
   readonly address: Address;
   /**
-   * @returns r, s and v in 65 bytes, or the transaction as it was signed elsewhere. Two signatures of one order may
-   *   differ.
+   * @returns r, s and v in 65 bytes, or the transaction as signed elsewhere. Two signatures of one order may differ.
    * @throws SignerError when it does not sign.
    */
   sign(order: SigningOrder): Promise<Hex | { raw: string }>;
@@ -66,8 +65,7 @@ export function encodeTransaction(transaction: Unsigned, signature?: Signature):
 /**
  * Signs a transaction and makes sure that the chain will accept it as this wallet's.
  *
- * @throws Error for a signature by another key or of another transaction, or with a high s (EIP-2): such bytes must not
- *   be stored.
+ * @throws Error for another key's or transaction's signature, or a high s (EIP-2): such bytes must not be stored.
  */
 export async function signChecked(signer: Signer, order: SigningOrder): Promise<{ raw: Hex; hash: Hash }> {
   const given = await signer.sign(order);
