@@ -75,10 +75,7 @@ export async function checkUpdate(
   return { collection, changes, allowlist };
 }
 
-/**
- * Members that were fixed at deployment are compared with the collection's own row. A request that repeats an earlier
- * one is compared too, before it gets that one's hash.
- */
+/** Compares members fixed at deployment with the collection's row; for a repeat too, before it gets the old hash. */
 function checkFixed(problems: Problems, { settings }: Collection, fixed: FixedMembers): void {
   const same: Record<keyof FixedMembers, unknown> = {
     name: settings.name,

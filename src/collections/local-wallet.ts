@@ -17,8 +17,7 @@ const firstAccount = 1;
 const accounts = 5;
 
 /**
- * Answers one request of a page's wallet on a local chain through the chain's node, which has the keys of its test
- * accounts.
+ * Answers a request of a page's wallet on a local chain through the chain's node, which has its test accounts' keys.
  *
  * @param text one JSON-RPC request: `method` and `params`.
  * @throws ServiceError `not_found` on a chain that is not local, `value_error`, `service_unavailable`.

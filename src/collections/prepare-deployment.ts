@@ -170,10 +170,9 @@ export interface ReportedDeployment {
  * one may be reported, since wallets replace transactions whose fee became too low.
  *
  * @param input `transactionHash` in any letter case.
- * @throws ServiceError `value_error` for an invalid hash, for a transaction that does not consist of exactly the bytes
- *   of a request of this account, and once the collection of an earlier report is confirmed; `not_found` for a
- *   transaction that the node does not know (yet); `transaction_failed` for one that the chain refused;
- *   `service_unavailable` while it does not answer; as `AccountCalls`.
+ * @throws ServiceError `value_error` for an invalid hash, for a transaction whose bytes are not those of a request of
+ *   this account, and once an earlier report's collection is confirmed; `not_found` while the node does not know it;
+ *   `transaction_failed` if the chain refused it; `service_unavailable` while the node is silent; as `AccountCalls`.
  */
 export async function reportDeployment(
   services: Services,

@@ -87,8 +87,7 @@ function keptOf(services: Services): Kept {
  * The state of a collection's sale, for any client: of a collection deployed here, or of any contract with the same
  * interface.
  *
- * @param wanted `patience`: multiplies the maximum age of a quiet sale. `sinceBlock`: the state has to include this
- *   block.
+ * @param wanted `patience`: multiplies a quiet sale's maximum age. `sinceBlock`: the state has to include this block.
  * @throws ServiceError `chain_not_supported`, `not_found` for an address without such a contract,
  *   `service_unavailable`; any error of the reader's `admit`.
  */

@@ -30,8 +30,7 @@ type View = "getInfo" | "totalSupply" | "reserveRemaining";
  * or the node does not run such a program, several calls are made.
  *
  * @param admitMore called before those.
- * @throws ServiceError `not_found` for an address without such a contract, `service_unavailable`; any error of
- *   `admitMore`.
+ * @throws ServiceError `not_found` for an address without such a contract, `service_unavailable`; as `admitMore`.
  */
 export async function readSaleOf(
   services: Services,

@@ -75,9 +75,8 @@ export interface UpdateRequest {
 }
 
 /**
- * The configuration is read, changed and signed later, as one record at one block, and only after every earlier update
- * of the contract has ended. A refusal by the contract itself (frozen metadata, revoked rights) shows only then:
- * `check` for it before.
+ * The configuration is read, changed and signed later, as one record at one block, once all earlier updates have ended.
+ * A refusal by the contract itself (frozen metadata, revoked rights) shows only then: `check` for it before.
  *
  * @param check called for an update that repeats none.
  */
