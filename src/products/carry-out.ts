@@ -30,8 +30,7 @@ export interface Operation extends Omit<Asked<ProductRequest>, "family" | "besid
   /**
    * Called before anything is simulated or stored, and again when the database finds a part of it taken.
    *
-   * @returns the earlier request that this one repeats, and the claims that it takes over when it is accepted; changes
-   *   nothing.
+   * @returns the earlier request that this one repeats, and the claims to take over on acceptance; changes nothing.
    * @throws ServiceError when another request has taken it.
    */
   findEarlier?(draft: OperationDraft): Promise<Earlier>;
@@ -83,8 +82,7 @@ export type CarriedOut = Carried<ProductRequest>;
 /**
  * Has the operator of product contracts carry a request out; see `carryOut` of `src/requests`.
  *
- * @throws ServiceError `value_error` when the chain would refuse it, before anything is stored or spent; any error of
- *   that function.
+ * @throws ServiceError as there, and `value_error` when the chain would refuse it, before anything is stored or spent.
  */
 export async function carryOut(services: Services, caller: Caller, operation: Operation): Promise<CarriedOut> {
   return await request(services, caller, {

@@ -75,8 +75,7 @@ const mostSkipped = 10_000;
 const unsigned = ["queued", "held", "assigned", "cancelled", "expired", "failed_onchain"] as const;
 
 /**
- * One page of the tokens that the caller's mints made or are making, newest first, by page number, as old clients
- * request them.
+ * One page of the tokens that the caller's mints made or are making, newest first, by number, as old clients ask.
  *
  * @param input `chain` as sent; absent: all. `pageNumber` from 1.
  * @throws ServiceError `value_error` for a page too far from the newest mint.

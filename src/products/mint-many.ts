@@ -23,9 +23,8 @@ interface ListedToken extends TokenInput {
 }
 
 /**
- * Mints several tokens. In an ERC-1155 contract this is one request; in an ERC-721 contract each token is a request of
- * its own, so a refused one does not affect the others, and requests that wait at the same time share a transaction.
- * The same list under one key means the same mints.
+ * Mints several tokens: of an ERC-1155 contract in one request; of an ERC-721 contract in one each, so a refused one
+ * does not affect the others; those that wait at once share a transaction. The same list and key mean the same mints.
  *
  * @returns one result per token, in their order. A dry run does nothing, and its faults are those of a simulation.
  * @throws ServiceError for a list that cannot be started: as `findProduct`, and for all malformed tokens; as

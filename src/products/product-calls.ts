@@ -46,9 +46,7 @@ const members = {
   uri: ({ uri }: OperationToken): string => uri ?? "",
 };
 
-/**
- * The parameters per token of a call for several tokens. The call for one token has the same; ERC-721 has no amount.
- */
+/** The parameters per token of a call for several tokens, and of that for one; ERC-721 has no amount. */
 const tokenCalls = {
   mint: { takes: ["to", "id", "amount", "uri"], erc721: "mintToCaller", erc1155: "mintByOwner" },
   transfer: { takes: ["to", "id", "amount"], erc721: "transferByOwner", erc1155: "transferByOwner" },

@@ -14,12 +14,10 @@ import { type Product, productRequests } from "./find-product.ts";
 import { isMinted, readTokenOwner, readTokenUri } from "./read-token.ts";
 
 /**
- * Whether a request's effect is still in place: then an equal request without a key repeats it, and otherwise is a new
- * one. The effect of a request under way counts as in place, and so it does in case of doubt, so that nothing is done
- * twice.
+ * Whether a request's effect is still in place: then an equal request without a key repeats it; if not, it is another.
+ * An effect under way counts as in place, and so does one in doubt, so that nothing is done twice.
  *
- * An ERC-1155 transfer always counts as in place, because the chain does not show which of an account's equal tokens
- * came back.
+ * An ERC-1155 transfer always counts as in place: the chain does not show which of an account's equal tokens came back.
  *
  * @throws ServiceError `service_unavailable` while the node does not answer; see `goneBeforeFinal`.
  */
