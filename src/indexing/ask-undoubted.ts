@@ -9,8 +9,7 @@ const othersMs = 2_000;
 const withinMs = 8_500;
 
 /**
- * Asks for a result to which there is no objection. A doubtful result is used where no other endpoint soon has a better
- * one.
+ * Asks for a result without objections. A doubtful one is used where no other endpoint has a better one soon.
  *
  * @param doubt returns the objection to a result that passed `check`, or null. `Absent` is no fault of the endpoint.
  * @returns the answer, and the endpoint's index in the list.

@@ -14,9 +14,8 @@ interface Said {
 }
 
 /**
- * Reads logs of blocks and proves them by the receipts root of the header, as far as the chain's roots prove its logs.
- * Where they do not (receipts outside the trie, a non-standard encoding, a constant root) endpoints have to agree on
- * the logs of a block.
+ * Reads logs of blocks and proves them by the header's receipts root. Where a chain's roots do not prove its logs
+ * (receipts outside the trie, a non-standard encoding, a constant root), endpoints have to agree on them.
  */
 export class BlockLogs {
   readonly #upstreams: RpcUpstreams;
@@ -69,9 +68,8 @@ export class BlockLogs {
   }
 
   /**
-   * No endpoint gave receipts that match the header. Two endpoints with the same logs are believed. Where no root of
-   * the chain has proved anything, so is an only endpoint whose receipts contain the logs that it gives: at first only
-   * if no other is configured, from then on also if no other answers.
+   * No receipts match the header. Two endpoints with the same logs are believed. While no root of the chain has proved
+   * anything, so is one whose receipts contain its logs: the only configured one, later the only one that answers.
    */
   async #unproven(header: Header, cause: UnusableAnswer, signal: AbortSignal): Promise<RpcLog[]> {
     const [first, second] = await this.#listsOf(header, signal);
@@ -192,8 +190,7 @@ export class BlockLogs {
   }
 
   /**
-   * All logs of a block whose header proves nothing about them: the list that two endpoints give, or the only one that
-   * answers.
+   * All logs of a block whose header does not prove them: those that two endpoints give, or the only one that answers.
    *
    * @throws Refused while they disagree: one of them lacks logs, or invents them.
    */

@@ -54,10 +54,7 @@ export class Blooms {
     return !isNone(logsBloom) && !this.#doubtful.has(hash);
   }
 
-  /**
-   * Whether to ask another endpoint for the block. Two with the same header show that the chain's headers are like
-   * that.
-   */
+  /** Whether to ask another endpoint for the block. If it gives the same header, the chain's headers are like that. */
   isDoubted({ hash, logsBloom }: Header, isProved: boolean, endpoint: number): boolean {
     if (isProved || !this.#someGiveHash || this.#lackHashAsUsual) return false;
     const key = `${hash} ${logsBloom}`;

@@ -119,9 +119,7 @@ export class EndpointList {
     for (const upstream of this.upstreams) upstream.verified = false;
   }
 
-  /**
-   * Asks each node again for chain id, block 0 and the final block. A node that contradicts them is not used any more.
-   */
+  /** Asks each node again for chain id, block 0 and the final block. One that contradicts them is no longer used. */
   async audit(final: FinalBlock | null): Promise<EndpointState[]> {
     return Promise.all(
       this.upstreams.map(async (upstream): Promise<EndpointState> => {

@@ -19,8 +19,7 @@ const maxBlocks = 5_000n;
  * From now on each row of the ledger is published as an event (schema/migrations/0320_events.sql). Call it when the
  * index has caught up: rows before that are backfill, and no news.
  *
- * After a restart of Ponder it also ends the phase that `beginSettling` began: rows that did not come back are
- * published as retracted.
+ * After a restart of Ponder it also ends what `beginSettling` began: rows that did not come back become retractions.
  */
 export async function attachOutbox(
   client: pg.Client,
@@ -62,8 +61,7 @@ export async function beginSettling(client: pg.Client, schema: string): Promise<
 }
 
 /**
- * Publishes the differences between an index and the one that replaces it. Call it in the transaction that makes the
- * switch.
+ * Publishes the differences between an index and the one that replaces it, in the transaction of the switch.
  *
  * @param schema the newer index; Ponder's writes to it wait until the transaction ends.
  */
@@ -118,9 +116,7 @@ export async function tellSettled(client: pg.Client, gateway: RpcGateway, schema
   if (row.final !== null) await tell("finalized", BigInt(row.told_final), BigInt(row.final), row.hash);
 }
 
-/**
- * The newest block that the chain calls safe; null if its nodes do not know the tag: then only final blocks are safe.
- */
+/** The newest block called safe; null if the chain's nodes do not know the tag: then only final blocks are safe. */
 async function readSafeBlock(gateway: RpcGateway): Promise<bigint | null> {
   try {
     const block = await gateway.request("eth_getBlockByNumber", ["safe", false]);

@@ -31,9 +31,8 @@ const safetyMs = 5_000;
 const faultMs = 1_000;
 
 /**
- * The newest block of a chain, read once for all parts of the indexer that need it. An announcement by a node only
- * triggers a poll; its content is not believed. While there is no new block, a chain whose node announces blocks causes
- * next to no requests.
+ * The newest block of a chain, read once for all of the indexer. An announcement by a node only triggers a poll; its
+ * content is not believed. A chain whose node announces blocks causes next to no requests between them.
  */
 export class HeadWatch {
   readonly #chain: WatchedChain;
@@ -135,10 +134,7 @@ export class HeadWatch {
 }
 
 const retryPause = { firstMs: 500, mostMs: 60_000 };
-/**
- * After this many new blocks without an announcement a websocket counts as dead. One such block proves nothing: its
- * announcement may be on the way during the poll.
- */
+/** New blocks without an announcement until a websocket counts as dead; one announcement may just be on its way. */
 const mostMissed = 2;
 
 /** Subscribes to new blocks of nodes by websocket, and retries nodes that have none, at growing pauses. */
@@ -232,11 +228,9 @@ const subscription = "0x1";
 const repeat = { firstMs: 100, mostMs: 5_000 };
 
 /**
- * Announces each new head of the chain to Ponder over a websocket of `server` (`eth_subscribe`), so that Ponder does
- * not poll.
- *
- * Each head is announced again, at growing pauses: Ponder 0.17.7 fetches at most fifty missing blocks per announcement,
- * and at a reorganisation it only removes the blocks that left the chain. It ignores a head that it has.
+ * Announces each new head to Ponder over a websocket of `server` (`eth_subscribe`), so that Ponder does not poll; and
+ * again at growing pauses: Ponder 0.17.7 fetches at most fifty missing blocks per announcement, and at a reorganisation
+ * it only removes the blocks that left the chain. It ignores a head that it has.
  */
 export function announceHeads(server: Server, heads: HeadWatch): { stop(): void } {
   const sockets = new WebSocketServer({ server, maxPayload: maxRequestBytes });

@@ -180,9 +180,8 @@ const sprint = 16n;
 export const hasStateSync = (chainId: number): boolean => chainIds.has(chainId);
 
 /**
- * Whether a block can have a state-sync transaction. On Polygon this is a transaction without a sender, last in its
- * block, that brings tokens from the root chain (Ethereum; Sepolia for Amoy). Before the fork that put it into the
- * block's body, neither receipts root nor bloom covers it.
+ * Whether a block can have a state-sync transaction: on Polygon one without a sender, last in its block, that brings
+ * tokens from Ethereum or Sepolia. Before the fork that put it into the body neither receipts root nor bloom covers it.
  */
 export function mayHaveStateSync(chainId: number, number: bigint): boolean {
   return chainIds.has(chainId) && number % sprint === 0n;

@@ -27,8 +27,7 @@ interface Version {
 }
 
 /**
- * Lists a withheld range, or leaves out or takes in a part of a contract, where there is a reason to. Errors are
- * logged, so that the chain is still followed.
+ * Lists a withheld range, or leaves out or takes in part of a contract. Errors are only logged: the chain goes on.
  *
  * @returns whether there may be more to do.
  */
@@ -90,9 +89,8 @@ export async function listOneLateRange(
 }
 
 /**
- * Applies to one portion of one contract what the worker has learned of it (`service.contract_metadata.fungible`): an
- * ERC-20 whose logs look like ERC-721's is left out of what readers see, and one that turned out to be a collection is
- * taken in again.
+ * Applies `service.contract_metadata.fungible` to one portion of one contract: an ERC-20 whose logs look like ERC-721's
+ * is hidden from readers, and one that turned out to be a collection is taken in again.
  *
  * @param schema a chain's schema that has its indexes for readers.
  * @returns `busy` when Ponder was writing: the portion is still to be done.

@@ -59,10 +59,7 @@ export class LogPlaces {
       : new Absent("the logs are not those of another endpoint's block");
   }
 
-  /**
-   * The objection to a block by the logs that led to it; null for none. Drops logs of an endpoint that contradicts
-   * itself.
-   */
+  /** The objection to a block by the logs that led to it. Drops logs of an endpoint that contradicts itself. */
   doubtBlock(block: Fields, endpoint: number): UnusableAnswer | null {
     const claims = this.#claims.get(Number(block["number"])) ?? [];
     if (claims.length === 0) return null;
@@ -111,9 +108,8 @@ function placesOf({ number, transactions }: Fields): Places {
 }
 
 /**
- * Checks the positions of transactions in their blocks. Some chains leave out non-EVM transactions (those on Cosmos):
- * their blocks have gaps between positions, or used gas without listing a transaction. Elsewhere a gap means that the
- * list lacks a transaction.
+ * Checks transactions' positions in their blocks. Chains on Cosmos leave out non-EVM transactions: blocks have gaps, or
+ * used gas without listing a transaction. Elsewhere a gap means that the list lacks a transaction.
  */
 export class Positions {
   readonly #upstreams: RpcUpstreams;

@@ -135,10 +135,9 @@ function ponderArguments(schema: string, port: number): string[] {
 }
 
 /**
- * A batch's events live until they are written. In V8's default young generation (16 MB, and less at the start) they
- * are copied twice and then wait for a full collection. With enough space for them a backfill takes a tenth less time
- * and no more memory. The generation grows to that size within the first batches. After the backfill it is made small
- * again and kept so (ponder-host.ts).
+ * A batch's events live until they are written. V8's default young generation (16 MB, less at the start) copies them
+ * twice and then leaves them to a full collection; a larger one makes a backfill a tenth faster without more memory.
+ * It grows within the first batches. After the backfill it is made small again and kept so (ponder-host.ts).
  */
 export const ponderNodeOptions = [
   "--disable-warning=DeprecationWarning",

@@ -82,9 +82,7 @@ async function fetchReceipts(
   return fetchAll().catch(fetchAll);
 }
 
-/**
- * Some nodes fail to assemble some blocks' receipts, but have each of them. @returns null then, and rethrows others.
- */
+/** Some nodes fail to assemble some blocks' receipts, but have each of them. @returns null then; rethrows others. */
 function singly(error: unknown): null {
   if (error instanceof NodeRefusal && error.kind === "broken") return null;
   throw error;

@@ -53,9 +53,7 @@ export async function startRpcGateway(chain: GatewayChain, urls: readonly string
   );
   await upstreams.verify();
   const verified = new VerifiedChain(upstreams, chain.verification, chain.lagTimeoutMs, log);
-  /**
-   * Asks the nodes as Ponder does, without queueing behind it. @throws UnusableAnswer, or Error with a node's error.
-   */
+  /** Asks the nodes as Ponder does, without queueing behind it. @throws UnusableAnswer, or the node's error. */
   const request = async (method: string, params: unknown) => {
     const answer = await askFiltered(verified, method, params);
     if (answer.error) throw new Error(`${method}: ${answer.error.message}`);
@@ -160,8 +158,7 @@ async function askFiltered(
 }
 
 /**
- * Asks Ponder for a narrower range, in the wording of a node provider: Ponder follows the messages of some providers,
- * and stops at all others.
+ * Asks Ponder for a narrower range, in the wording of a provider that Ponder follows: it stops at other messages.
  *
  * @param words the node's message; passed on as it is where Ponder understands it.
  */

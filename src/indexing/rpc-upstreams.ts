@@ -88,10 +88,8 @@ export class RpcUpstreams extends EndpointList {
    * Reads the logs of a range from an endpoint other than the given one.
    *
    * @param deadline aborts when it is too late for an answer.
-   * @returns null where no other endpoint can answer: there is none, the range is too wide for it, or it has been away
-   *   for half a minute.
-   * @throws UnusableAnswer while one may answer soon; an error that asks for a narrower range where it took too long or
-   *   the answer was too large.
+   * @returns null where no other can answer: there is none, the range is too wide, or it has been away half a minute.
+   * @throws UnusableAnswer while one may answer soon, or an error that asks for a narrower range.
    */
   async rangeByAnother(
     params: unknown,

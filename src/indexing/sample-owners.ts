@@ -19,11 +19,10 @@ interface Sampled {
 
 /**
  * Compares a random sample of the index with the contracts' answers, at the indexed block and by its hash. Contracts
- * with flags are left out: their answers are wrong, or they did more than the index recorded. Contracts with withheld
- * tokens are included, since their listed tokens are right.
+ * with flags are left out: their answers are wrong, or they did more than the index recorded. Those with withheld
+ * tokens are included: their listed tokens are right.
  *
- * @returns how many calls were answered, and the holdings that the answers contradict. A failed call counts as
- *   unanswered.
+ * @returns how many calls did not fail, and the holdings that the answers contradict.
  */
 export async function sampleOwners(
   client: pg.ClientBase,

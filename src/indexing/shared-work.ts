@@ -9,9 +9,8 @@ interface Work<T> {
 }
 
 /**
- * Work that several callers may wait for. It continues for a minute after all callers have left, and its result is kept
- * as long: a caller that gives up and asks again gets the progress made in the meantime. Work that restarted each time
- * would never finish with slow nodes.
+ * Work for several callers. It continues for a minute after all have left, and its result is kept as long, for a caller
+ * that gives up and asks again: if it restarted each time, it would never finish with slow nodes.
  */
 export class SharedWork<T> {
   readonly #running = new Map<string, Work<T>>();

@@ -87,9 +87,7 @@ export async function supervisePonder(
   }
 }
 
-/**
- * Publishes the index once readers may see it, reports readiness, then watches Ponder. It never resolves, only rejects.
- */
+/** Publishes the index once readers may see it, reports readiness, then watches Ponder. Only ever rejects. */
 async function watchPonder(
   { config, chain, gateway, log, onReady }: IndexRun,
   client: pg.Client,
@@ -220,10 +218,7 @@ interface Progress {
   isStalled: boolean;
 }
 
-/**
- * How long Ponder may make no progress while no request or statement of its is pending. Its start on a very busy
- * machine is silent for a minute.
- */
+/** Longest stall of Ponder with no request or statement pending. On a busy machine its start is silent for a minute. */
 const idleMs = { backfill: 180_000, live: 60_000 };
 /** The limit is this many times longer while a node works on one of its requests, or the database on a statement. */
 const busyFactor = 5;
@@ -310,10 +305,7 @@ export class ProgressWatch {
     this.#stoodMs += passed - Math.min(waited, mostStarvedShare * passed);
   }
 
-  /**
-   * A number that changes whenever a backfill makes progress. The block is not enough: it counts only once all its rows
-   * are written, which can take long.
-   */
+  /** Changes whenever a backfill makes progress. The block changes only when all its rows are written. */
   async #readWork(): Promise<string> {
     const { rows } = await this.#client.query<{ written: string }>(
       // `_ponder_meta` has Ponder's heartbeat, which is no progress.

@@ -25,9 +25,7 @@ export function openUpstream(url: string, requestsPerSecond: number) {
     contradicts: false,
     /** Number of the newest block that it reported. */
     head: -1n,
-    /**
-     * Checks of its chain, after an answer that proves nothing by itself: `lastCheck` has started, `nextCheck` will.
-     */
+    /** Checks of its chain, after an answer that proves nothing by itself: `lastCheck` began, `nextCheck` will. */
     lastCheck: Promise.resolve(),
     nextCheck: null as Promise<void> | null,
     width: new LogWidth(),
@@ -192,10 +190,7 @@ export function widthIn(words: string, { from, to }: BlockRange): bigint | null 
 
 /** The code of a provider for answers that are too large, with which Ponder asks for a narrower range. */
 export const tooWideCode = -32005;
-/**
- * On this message Ponder halves the range, and widens it again with each answer. A range that the message suggests is
- * kept until Ponder restarts.
- */
+/** Makes Ponder halve the range, then widen it with each answer; a suggested range would be kept until its restart. */
 export const halfWords = "query exceeds max results";
 
 /**

@@ -123,8 +123,7 @@ export class VerifiedChain {
     this.#blooms.see(header, isProved);
     if (isProved || !this.#headers.get(header.hash)?.isProved) this.#headers.set(header.hash, { ...header, isProved });
     if (!isFull || this.#mode !== "logs") return;
-    // Either these logs or the block is wrong. Ponder ends at the contradiction; after its restart it then gets both
-    // from the same endpoint.
+    // These logs or the block are wrong. Ponder ends at that, and gets both from one endpoint after its restart.
     for (const other of this.#places.noteBlock(block, endpoint))
       this.#upstreams.setAside(other, "its logs are not those of another endpoint's block");
   }
