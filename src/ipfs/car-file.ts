@@ -132,9 +132,7 @@ export class CarFile {
   }
 }
 
-/**
- * Joins small buffers into one piece. Large ones stay as they are: each copy would wait in memory for the collector.
- */
+/** Joins small buffers. Large ones stay as they are: each copy would wait in memory for the collector. */
 function joinSmall(buffers: readonly Uint8Array[]): Uint8Array[] {
   const pieces: Uint8Array[] = [];
   let small: Uint8Array[] = [];

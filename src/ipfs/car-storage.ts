@@ -29,8 +29,7 @@ export interface CarStorage {
   /** Removes a CAR. A missing one is no error. */
   remove(file: string): Promise<void>;
   /**
-   * Bytes of a CAR; null if it ends before the last of them. They may come from a copy on this machine, so the caller
-   * checks them.
+   * Bytes of a CAR; null if it ends before the last of them. The caller checks them: they may be of a local copy.
    *
    * @param fresh whether they have to come from the store itself, because the copy was wrong.
    * @throws an error that says that the CAR is missing or not readable.
@@ -60,8 +59,7 @@ export interface CarStorage {
   /**
    * Writes a probe, reads a range of it, and removes it.
    *
-   * @param database gives the name of the database whose content this is: the content of another one must not be
-   *   touched.
+   * @param database names the database whose content this is: that of another one must not be touched.
    * @throws ConfigError with one sentence that names the wrong setting; ServiceError while the store is away.
    */
   check(database?: () => Promise<string>): Promise<void>;

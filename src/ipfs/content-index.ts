@@ -126,9 +126,7 @@ export interface KnownEntry {
   entry: Entry | null;
 }
 
-/**
- * Looks up a path below a root; `entry` is null for a path that it does not have. @returns null for an unknown root.
- */
+/** Looks up a path below a root; `entry` is null for a path that it lacks. @returns null for an unknown root. */
 export async function findEntry(db: Kysely<Database>, root: string, path: string): Promise<KnownEntry | null> {
   const row = await db
     .selectFrom("service.car as car")

@@ -242,8 +242,7 @@ export class ContentStore {
     const verify = async (db: Kysely<Database>, car: StoredCar) =>
       (await verifyCar(db, car, this.cars, () => work.pause())) === null;
     try {
-      // Reading the whole earlier file takes a while. It is done before the transaction, and again within it only if
-      // the file was replaced in between.
+      // The earlier file is read before the transaction, as it takes long; within it only if it was replaced meanwhile.
       const before = await findCar(this.#db, cid);
       const isWhole = before !== null && (await verify(this.#db, before));
       const [result, used] = await this.#db.transaction().execute(async (transaction) => {

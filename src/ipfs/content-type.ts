@@ -3,8 +3,7 @@ import type { ContentFile } from "./resolve-content.ts";
 import { guessTextType, sniffedBytes, sniffType, typeOfName } from "./sniff-type.ts";
 
 /**
- * The media type with which a file is served: that of its upload, or else the type that its first bytes and its name
- * suggest.
+ * The media type of an answer: that of the file's upload, or else what its first bytes and its name suggest.
  *
  * @param name the last name of the requested path; empty without one.
  */

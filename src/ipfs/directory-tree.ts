@@ -32,8 +32,7 @@ const linksAtOnce = 200;
 /**
  * Stores the blocks of a directory: one block, or a HAMT above the profile's threshold. We build the tree ourselves,
  * because the importer's needs several kilobytes for each name, and twice the time.
- * Source: specs.ipfs.tech UnixFS, IPIP-499; test/ipfs/cid-vectors.long.test.ts compares it with three other
- * implementations.
+ * Source: specs.ipfs.tech UnixFS, IPIP-499; test/ipfs/cid-vectors.long.test.ts compares it with three others.
  *
  * @returns the root.
  * @throws ServiceError `value_error` for names with equal hashes, which nobody has by accident.

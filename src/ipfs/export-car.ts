@@ -7,10 +7,7 @@ import { type ByteSpan, type Link, linksOf, overlaps } from "./dag-links.ts";
 import { documentLinks, documentTypes } from "./documents.ts";
 import { walk } from "./resolve-content.ts";
 
-/**
- * Which blocks of the path's target: `all` below it; `entity`: the file, or the directory without its entries; `block`:
- * its one block.
- */
+/** Blocks of a path's target: `all`; `entity`, the file or the directory without its entries; `block`, only its own. */
 export type DagScope = "all" | "entity" | "block";
 
 /** First and last byte. Negative numbers count from the end of the file; null is its end. */

@@ -81,8 +81,7 @@ export class LocalCars implements CarStorage {
   }
 
   async copyOut(folder: string): Promise<void> {
-    // Files that rows name are only ever added. Each is copied on its own, so that the removal of another one meanwhile
-    // does not end the backup.
+    // Files that rows name are only ever added. Copied one by one, as another's removal must not end the backup.
     const entries = await readdir(this.#folder, { recursive: true, withFileTypes: true }).catch(ifThere([]));
     for (const entry of entries) {
       // A file that is still being written has another extension.

@@ -18,10 +18,7 @@ export function motionOf(type: string, head: Uint8Array): Motion | null {
   return isAnimated(type, text) ? "image" : null;
 }
 
-/**
- * Of a GIF the end is not seen. One that repeats says so in front of its first frame; one that plays once has a time there for
- * which it is shown.
- */
+/** Only a GIF's start is read: before its first frame, a repeating one says so, and one that plays once has a delay. */
 function isAnimated(type: string, text: string): boolean {
   if (type === "image/gif") {
     const [, ...frames] = text.split("!\xf9\x04");

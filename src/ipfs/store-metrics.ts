@@ -2,9 +2,7 @@ import { Histogram } from "prom-client";
 import { exportCounter, gaugesOf, type Metrics } from "../telemetry/metrics.ts";
 import type { CarStorage } from "./car-storage.ts";
 
-/**
- * Metrics of requests to the store of `IPFS_STORE`, and of reads from copies on this machine. None for a local folder.
- */
+/** Metrics of requests to the store of `IPFS_STORE`, and of reads from local copies. None for a local folder. */
 export function watchStore(metrics: Metrics, store: CarStorage): void {
   const { registry } = metrics;
   const { figures } = store;

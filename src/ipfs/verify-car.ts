@@ -33,8 +33,7 @@ class Damage extends Error {}
  *
  * @param pace called with the number of bytes after each read; the check waits for it.
  * @returns the fault in a sentence; null for a CAR that is whole.
- * @throws any error that prevents the check: the database or the store is away, no file descriptors left, no
- *   permission.
+ * @throws any error that prevents the check: database or store away, no file descriptors left, no permission.
  */
 export async function verifyCar(
   db: Kysely<Database>,

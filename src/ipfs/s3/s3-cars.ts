@@ -83,8 +83,7 @@ export class S3Cars implements CarStorage {
     const [first, last] = [Math.floor(position / pieceBytes), Math.floor((position + length - 1) / pieceBytes)];
     const pieces: (Buffer | null)[] = [];
     for (let index = first; index <= last; index += 1) {
-      // A piece that a crash cut short counts as missing. The last piece of a CAR is shorter, but contains the block's
-      // end.
+      // A piece cut short by a crash counts as missing; a CAR's last one is shorter, but contains the block's end.
       const piece = fresh ? null : await cache.get(file, index);
       const needed = Math.min(pieceBytes, position + length - index * pieceBytes);
       pieces.push(piece && piece.length >= needed ? piece : null);

@@ -18,8 +18,7 @@ const carName = /^cars\/([0-9a-f]{2})\/(\1[0-9a-f]{6}(-[0-9a-f]{4}){3}-[0-9a-f]{
  * an older backup, these CARs are of acknowledged uploads. Objects with other names are left alone.
  *
  * @returns how many objects were removed or marked.
- * @throws Error when the objects belong to another database: a copy made for a trial must not remove the CARs of the
- *   original.
+ * @throws Error for another database's objects: a copy made for a trial must not remove the original's CARs.
  */
 export async function sweepObjects(objects: S3Objects, records: Records, now: number): Promise<number> {
   await requireOwner(objects, await records.databaseName());
