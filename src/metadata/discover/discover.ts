@@ -111,9 +111,8 @@ export async function applyRefreshes(db: Kysely<Database>, chainId: number): Pro
 }
 
 /**
- * Queues new tokens: all of this installation's collections and of those that a client requested; of every other
- * contract the first ones, until `firstTokens` are in the queue. So a flood of tokens that nobody requests costs no
- * rows.
+ * Queues new tokens: all of this installation's collections and of requested ones; of any other contract until it has
+ * `firstTokens` in the queue, so that a flood of unrequested tokens costs no rows.
  *
  * @param from null: all tokens, contract by contract.
  */
@@ -166,10 +165,7 @@ async function queueMinted(
   return rows[0]?.count ?? 0n;
 }
 
-/**
- * Queues tokens that moved from holder to holder by a log of their own, up to `movedTokens` of a contract that no
- * client requested.
- */
+/** Queues tokens that moved between holders by a log of their own, up to `movedTokens` of an unrequested contract. */
 async function queueMoved(db: Kysely<Database>, chainId: number, from: bigint): Promise<void> {
   await sql`
     INSERT INTO service.token_metadata (chain_id, contract, token_id, priority)

@@ -10,10 +10,7 @@ import type { Logger } from "../../telemetry/log.ts";
 export type DemandKind = "token" | "contract" | "account" | "chain";
 
 const flushMs = 500;
-/**
- * The same demand is recorded once within this time. For lists it is shorter, since each time the next part of the list
- * is queued.
- */
+/** The same demand is recorded once within this time; for lists sooner, since each time their next part is queued. */
 const quietMs: Record<DemandKind, number> = { token: 600_000, contract: 600_000, account: 5_000, chain: 5_000 };
 /** How often the cache may read the clock: each time it sets a timer. */
 const clockMs = 500;
@@ -37,10 +34,9 @@ export const triedAgainAfter = "1 hour";
 type MayRetry = (accountId: string) => Promise<boolean>;
 
 /**
- * Records what clients request, so that the worker reads its metadata first (`apply-demand.ts`). Demands are collected
- * in memory and stored about twice a second: a client's read neither waits for that nor fails because of it. Where a
- * plan limits tries per day, failed tokens are tried again within that budget; beyond it the read is answered all the
- * same, without another try.
+ * Records what clients request, so that the worker reads its metadata first (`apply-demand.ts`). Demands are stored
+ * about twice a second: a client's read neither waits for that nor fails because of it. Where a plan limits tries of
+ * failed tokens per day, reads beyond the limit are still answered, without another try.
  */
 export class MetadataDemand {
   readonly #pool: Pick<pg.Pool, "query" | "ended">;
@@ -90,9 +86,7 @@ export class MetadataDemand {
     this.#timer ??= setTimeout(() => void this.flush(), flushMs).unref();
   }
 
-  /**
-   * Stores the demands recorded so far. Never fails: on an error they are dropped, and recorded at their next request.
-   */
+  /** Stores the demands recorded so far. On an error they are dropped, and recorded again at their next request. */
   async flush(): Promise<void> {
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = null;

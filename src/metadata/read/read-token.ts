@@ -94,8 +94,7 @@ async function readTokenUri(
   // A proxy may have changed its standard, and some contracts only have the other function.
   const second = await ask(names[1], "call");
   if ("text" in second && second.text.trim() !== "") return second;
-  // A failure does not show whether more gas would help: if a nested call runs out of gas, the contract between often
-  // gives no reason.
+  // A failure does not show whether more gas would help: a contract whose nested call ran out often gives no reason.
   return cost === "climb" || first.fault === "call_bad_return" ? first : await ask(names[0], "climb");
 }
 

@@ -38,10 +38,7 @@ interface ContractJob {
 type Row = Pick<ContractJob, "address" | "attempts" | "fungible">;
 
 const leaseSeconds = 60;
-/**
- * Contracts rarely announce changes, so each is read again after an hour, and after twice as long each time that
- * nothing changed.
- */
+/** Contracts rarely announce changes: read again after an hour, and after twice as long each time nothing changed. */
 const againAfter = { firstMs: 3_600_000, doublings: 10, mostMs: 30 * 86_400_000 };
 /** Delay when the node is behind the block of an announcement. */
 const behindMs = 2_000;
