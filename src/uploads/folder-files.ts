@@ -77,9 +77,8 @@ export interface ShownPicture {
 }
 
 /**
- * Finds documents that name the picture of another number, which that token's document names too. If a document's own
- * picture exists and nothing names it, the document was copied from the other one, or a number was mistyped. Otherwise
- * several tokens may share a picture on purpose.
+ * Finds documents that share the picture of another token's number with that token. It is a fault (a copy, or a
+ * mistyped number) if their own picture exists and nothing names it; else it may be on purpose.
  *
  * @param pictures by number.
  */
@@ -102,10 +101,7 @@ export function findForeignPictures(
   });
 }
 
-/**
- * Possible meanings of a name, the literal one first: `ipfs://NewUriToReplace/3.png`, `images/3.png`,
- * `C:\art\images\3.png`, `3.png`.
- */
+/** Paths that a name can mean, the literal first: `ipfs://NewUriToReplace/3.png`, `C:\art\images\3.png`, `3.png`. */
 function* pathsOf(name: string, folders: readonly string[]): Generator<{ path: string; cut: boolean }> {
   const plain = name.trim();
   const inside =

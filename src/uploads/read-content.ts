@@ -11,8 +11,7 @@ export type ReadFile = ContentFile & { contentType: string };
 export type ReadContent = ReadFile | (ContentDirectory & { index: ReadFile | null });
 
 /**
- * Reads public content by its CID: everything that was uploaded here, and content of others where the operator allows
- * it.
+ * Reads public content by its CID: all that was uploaded here, and that of others where the operator allows it.
  *
  * @param path plain segments, not URL-encoded.
  * @param onlyHere whether to leave out content of others.
@@ -38,7 +37,7 @@ async function withType(file: ContentFile, name: string): Promise<ReadFile> {
   return { ...file, contentType: await contentTypeOf(file, name) };
 }
 
-/** Whether a file is a video or an animated picture. @param name by which it is asked for. @throws what reading it throws. */
+/** Whether a file is a video or an animated picture. @param name of the request. @throws what reading it throws. */
 export async function moves(file: ContentFile, name: string): Promise<boolean> {
   return motionOf(await contentTypeOf(file, name), await readHead(file, motionBytes)) !== null;
 }
