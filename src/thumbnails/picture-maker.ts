@@ -15,9 +15,8 @@ class NoPictureProcess extends Error {}
 
 const program = join(import.meta.dirname, "picture-process.ts");
 /**
- * A kernel limit for when the process's own watch is late, as on a busy machine. It also counts memory that is only
- * reserved (thread stacks, the allocator's arenas), so it is twice as high. Systems without this limit rely on the
- * watch.
+ * A kernel limit for when the process's own watch is late, as on a busy machine; systems without it rely on the watch.
+ * It is twice as high, since it also counts memory that is only reserved (thread stacks, the allocator's arenas).
  */
 const bounded = `ulimit -d ${(2 * mostProcessBytes) / 1_024} 2>/dev/null; unset PWD; exec "$0" "$@"`;
 /** After this many pictures a new process is started, since decoders leak memory. */

@@ -19,10 +19,7 @@ const diskBlock = 4_096;
 const digestBytes = 32;
 /** A file still being written after this time was left by a dead process. */
 const abandonedMs = 600_000;
-/**
- * Fractions of the bound: after `countAfter` was written the files are counted again; above `removeFrom` files are
- * removed until `removeTo` is left.
- */
+/** Fractions of the bound: files are counted after each `countAfter` written; above `removeFrom`, cut to `removeTo`. */
 const [countAfter, removeFrom, removeTo] = [1 / 16, 15 / 16, 7 / 8];
 
 interface KeptFile {
@@ -32,9 +29,8 @@ interface KeptFile {
 }
 
 /**
- * Previews on disk, shared by the processes of a data folder; the least recently used ones are removed first. A file
- * begins with the digest of the rest, so one that a power cut truncated counts as missing. Where the disk cannot be
- * written, the newest previews are kept in memory only.
+ * Previews on disk, shared by the processes of a data folder; least recently used ones go first. A file begins with the
+ * digest of the rest, to detect torn writes. Where the disk is not writable, the newest are in memory only.
  */
 export class ThumbnailCache {
   readonly #settings: CacheSettings;
