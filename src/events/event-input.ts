@@ -125,10 +125,7 @@ export function columnsOf({ tokenIds, ...filter }: EventFilter) {
   return { ...filter, token_ids: tokenIds };
 }
 
-/**
- * Reads the filter of an endpoint. The operator's own endpoints only get events for the operator. An account's filter
- * may name all types, and gets the events that the account may see.
- */
+/** The operator's endpoints get only the operator's events; an account's may name any type and get what it may see. */
 export function readFilterFor(services: WebhookServices, owner: WebhookOwner, input: WebhookInput): EventFilter {
   if (owner.accountId !== null) {
     const wanted = readFilter(services, input);

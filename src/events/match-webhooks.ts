@@ -12,10 +12,7 @@ const readAtOnce = 500;
 /** Number of compared events that stay in memory. */
 const kept = 2_000;
 
-/**
- * Key of an advisory lock; any constant would do, but `service.hold_matching` has the same. Exclusive while a worker
- * matches events with endpoints, shared while an endpoint is made or changed.
- */
+/** Advisory lock, also in `service.hold_matching`: exclusive to match events, shared to make or change an endpoint. */
 export const webhookLock = 7_241_903_160;
 
 /**
@@ -26,10 +23,7 @@ export async function holdMatching(transaction: Kysely<Database>): Promise<void>
   await sql`SELECT service.hold_matching()`.execute(transaction);
 }
 
-/**
- * Records in each endpoint's row up to which event it has something waiting. However many events match an endpoint,
- * only this one row changes.
- */
+/** Records in each endpoint's row up to which event messages wait: one row changes, however many events match. */
 export class WebhookMatcher {
   readonly #services: Services;
   readonly #recent: RecentEvents;
@@ -97,9 +91,8 @@ export class WebhookMatcher {
   }
 
   /**
-   * The cursor of an endpoint without waiting events jumps to the first event that it matches. The statement has no
-   * WHERE condition on columns that may change: so it waits for a worker that is releasing the endpoint, and sees the
-   * released row.
+   * The cursor of an endpoint without waiting events jumps to the first that matches. The statement has no condition on
+   * columns that may change, so that it waits for a worker that is releasing the endpoint, and sees the released row.
    */
   async #want(client: pg.PoolClient, events: readonly EventRow[]): Promise<void> {
     const wanted = new Map<string, { first: bigint; last: bigint }>();
@@ -125,10 +118,7 @@ export class WebhookMatcher {
   }
 }
 
-/**
- * The events that this process compared with endpoints last, without a gap, so that events sent at once need not be
- * read again.
- */
+/** The latest events that this process matched, without a gap, so that those sent at once need not be read again. */
 export class RecentEvents {
   #rows: EventRow[] = [];
 

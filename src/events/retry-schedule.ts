@@ -1,9 +1,6 @@
 const [minute, hour, day] = [60, 3_600, 86_400];
 
-/**
- * Pauses between the ten tries of a message, in seconds: 75 h 35 min and 5 s in all. Source: Standard Webhooks, "Retry
- * schedule".
- */
+/** Seconds between the ten tries of a message, 75 h 35 min 5 s in all. Source: Standard Webhooks, "Retry schedule". */
 const pauses = [5, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, 24 * hour] as const;
 /** Spreads the retries of messages that failed at the same time. */
 export const jitter = 0.1;

@@ -90,8 +90,7 @@ class Serving {
   /** @returns whether there may be more to claim. */
   async #claim(lane: Lane, full: boolean): Promise<boolean> {
     const { all, ofAccount } = webhookPlaces[lane];
-    // All endpoints of one claim may be of the same account. Only accounts with at most half of their slots taken are
-    // claimed for, so the other half is always enough.
+    // A claim may be for one account only, which has at most half of its slots taken: the other half is enough.
     const most = Math.floor(ofAccount / 2);
     const limit = Math.min(all - this.#running[lane].size, most);
     if (limit <= 0) return false;

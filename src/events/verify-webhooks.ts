@@ -33,10 +33,7 @@ export async function challengeWebhook(
   countChallenge(services, tried.fault === null);
 }
 
-/**
- * Whether an answer proves that the receiver has read the message: it is the challenge, as text or as JSON, or as a
- * member of an object.
- */
+/** The challenge, as text, as JSON or as a member of an object, proves that the receiver has read the message. */
 export function answersChallenge(answer: string, challenge: string): boolean {
   const text = answer.trim();
   if (text === challenge) return true;
@@ -97,10 +94,7 @@ async function admit(
   return rows[0]?.taken ? null : { reason: "tries", seconds: untilMorning() };
 }
 
-/**
- * Records a try and releases the endpoint. If the URL has changed meanwhile, the answer is ignored and the new URL is
- * challenged at once.
- */
+/** Records a try and releases the endpoint. After a change of URL it ignores the answer and challenges the new one. */
 async function note(
   { pool }: Pick<Services, "pool">,
   row: ClaimedWebhook,

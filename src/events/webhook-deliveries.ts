@@ -117,8 +117,7 @@ const mostWaiting = { rows: mostFailed, replays: 3 };
  * endpoint's filter matches and that are still kept.
  *
  * @returns how many; events that already wait are not counted.
- * @throws ServiceError `not_found`, `parameter_missing`, `webhook_unverified`; `plan_limit_exceeded` while too much
- *   waits.
+ * @throws ServiceError `not_found`, `parameter_missing`, `webhook_unverified`; `plan_limit_exceeded` if too much waits.
  */
 export async function replay(
   services: WebhookServices,
@@ -174,10 +173,7 @@ async function replayOne({ pool }: WebhookServices, events: string, values: unkn
   return rowCount ?? 0;
 }
 
-/**
- * A replay of many events is stored as a range of sequences, not as a row per event. A range of times is a range of
- * sequences too; blocks need a condition of their own.
- */
+/** Stores a replay as one range of sequences, not a row per event. Times map to it; blocks need a condition as well. */
 async function replayRange(
   { pool }: WebhookServices,
   id: string,
@@ -242,8 +238,7 @@ async function replayFailed(services: WebhookServices, id: string): Promise<numb
  *
  * @param type see `sampleEvent`.
  * @returns its id.
- * @throws ServiceError `not_found`, `invalid_enumeration`, `webhook_unverified`; `plan_limit_exceeded` while too many
- *   wait.
+ * @throws ServiceError `not_found`, `invalid_enumeration`, `webhook_unverified`; `plan_limit_exceeded` if many wait.
  */
 export async function sendTestEvent(
   services: WebhookServices,

@@ -31,18 +31,12 @@ export function ownedBy({ accountId }: WebhookOwner) {
     accountId === null ? is("account_id", "is", null) : is("account_id", "=", accountId);
 }
 
-/**
- * Whether endpoints need a handshake. An account's endpoint may be on somebody else's server, whatever its plan; the
- * operator's are trusted.
- */
+/** An account's endpoint may be somebody else's server, whatever its plan; the operator's are trusted. */
 export function needsHandshake({ webhooks }: Config, accountId: string | null): boolean {
   return accountId !== null && webhooks.handshake;
 }
 
-/**
- * Whether private addresses are allowed. An operator's receiver is often next to the service; an account's must never
- * lead into its network.
- */
+/** An operator's receiver is often next to the service; an account's must never lead into the service's network. */
 export function allowsPrivate({ webhooks }: Config, accountId: string | null): boolean {
   return accountId === null || webhooks.allowPrivate;
 }

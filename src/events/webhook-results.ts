@@ -58,8 +58,7 @@ export async function recordResults(
   consequences: Consequences,
 ): Promise<void> {
   await inTransaction(pool, async (client) => {
-    // The endpoint's row is locked first: a transaction that adds messages for it either is visible below, or sees the
-    // state that this one leaves.
+    // Locks the endpoint's row first: whatever adds messages to it is visible below, or sees what this one leaves.
     const held = await client.query("SELECT FROM service.webhook WHERE id = $1 AND lease_id = $2 FOR NO KEY UPDATE", [
       row.id,
       row.lease_id,

@@ -216,8 +216,7 @@ export async function deleteWebhook(services: WebhookServices, owner: WebhookOwn
 }
 
 /**
- * Makes a new secret. Messages are signed with both secrets until the overlap is over, so that receivers can be changed
- * one by one.
+ * Messages are signed with both secrets until the overlap is over, so that receivers can be changed one by one.
  *
  * @throws ServiceError `not_found`, `value_error`.
  */
