@@ -57,9 +57,7 @@ export function isEventType(name: string): boolean {
   );
 }
 
-/**
- * Whether a type is another one or below it: `nft.transfer.retracted` is below `nft.transfer`, `nft.transfers` is not.
- */
+/** Whether a type is another or below it: `nft.transfer.retracted` is below `nft.transfer`, `nft.transfers` is not. */
 export function isBelow(type: string, beginning: string): boolean {
   return type === beginning || type.startsWith(`${beginning}.`);
 }

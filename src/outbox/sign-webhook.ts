@@ -44,8 +44,7 @@ export function publicKeyText(signingKey: Buffer): string {
 
 /**
  * Headers of one message by the Standard Webhooks convention (github.com/standard-webhooks/standard-webhooks, spec):
- * `v1` is HMAC-SHA-256, `v1a` ed25519, both of `id.timestamp.body`. While a secret is rotated there is one `v1` for
- * each.
+ * `v1` is HMAC-SHA-256, `v1a` ed25519, both of `id.timestamp.body`. During a rotation each secret has its `v1`.
  *
  * @param seconds of the epoch.
  */

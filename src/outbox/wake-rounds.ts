@@ -11,9 +11,8 @@ const arrivalMs = 5_000;
 const reconnect = { firstMs: 200, mostMs: 10_000 };
 
 /**
- * Wakes a process's loops when PostgreSQL notifies it of work, or of events where they are wanted, over one connection,
- * until the loops end. A connection on which no notification arrives, as behind a pooler that reassigns it after each
- * transaction, is not relied on.
+ * Wakes a process's loops when PostgreSQL notifies it of work, or of events where they are wanted. It does not rely on
+ * a connection on which none arrives, as behind a pooler that reassigns it after each transaction.
  *
  * @param connection parameters of a separate connection; `pool` uses the same connections as the other processes.
  */
