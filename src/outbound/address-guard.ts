@@ -21,11 +21,9 @@ export class AddressRefused extends Error {
 }
 
 /**
- * Addresses that look public but lead to a cloud's internal services from within it: metadata with credentials, its
- * agents. Those of AWS, GCP, Oracle, DigitalOcean (169.254.0.0/16, fd00::/8) and Alibaba (100.100.100.200) are in
- * special ranges.
- * Source: Azure, "What is IP address 168.63.129.16?"; Oracle Cloud Classic, "Retrieving Instance Metadata"
- * (192.0.0.192).
+ * Addresses that look public but lead to a cloud's internal services, such as metadata with credentials. Those of AWS,
+ * GCP, Oracle, DigitalOcean (169.254.0.0/16, fd00::/8) and Alibaba (100.100.100.200) are in special ranges. Source:
+ * Azure, "What is IP address 168.63.129.16?"; Oracle Cloud Classic, "Retrieving Instance Metadata" (192.0.0.192).
  */
 const cloudAddresses: ReadonlySet<string> = new Set(["168.63.129.16"]);
 

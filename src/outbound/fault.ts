@@ -73,12 +73,10 @@ const firstPauses: Partial<Record<FaultCode, number>> = {
 };
 
 /**
- * When to try again after a fault: usually in a minute, then four times as long each time, and never before the server
- * permits it.
+ * When to try again: usually in a minute, then four times as long each time, and never before the server permits it.
  *
  * @param attempts number of tries, including this one.
- * @returns null after the last try: the token is read again when a client requests it, or when the contract announces a
- *   change.
+ * @returns null after the last try: it is read again when a client requests it or the contract announces a change.
  */
 export function retryAfterMs({ fault, waitMs = 0 }: Fault, attempts: number): number | null {
   // A silent node says nothing about the token, and a node that lags behind its siblings refuses a block that it will
