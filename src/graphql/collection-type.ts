@@ -19,7 +19,6 @@ export async function loadCollection(context: GraphQLContext, chain: Chain, addr
   );
 }
 
-/** Adds the fields of `Collection`. */
 export function addCollectionType(builder: Builder): void {
   const { contract } = nftTypes(builder);
   collectionType(builder).implement({
@@ -165,7 +164,6 @@ function dateOf(seconds: string): Date {
   return new Date(Number(seconds) * 1000);
 }
 
-/** Adds the queries for an account's collections. */
 export function addCollectionReads(builder: Builder): void {
   const collection = collectionType(builder);
   builder.queryField("collection", (t) =>

@@ -310,7 +310,6 @@ function traitPrice(filter: TraitFilter | null | undefined): number {
   return Math.min(countConditions(filter), maxTraitConditions + 1) * prices.traitCondition;
 }
 
-/** The input type of a condition on traits. */
 const traitFilter = oncePerBuilder((builder) => {
   const filter = builder.inputRef<TraitFilter>("TraitFilter");
   filter.implement({

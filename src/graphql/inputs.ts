@@ -51,7 +51,6 @@ function optionsOf(fields: Fields, types: OwnTypes) {
   });
 }
 
-/** The members of an input type. */
 export function inputFields(t: InputFieldBuilder<Types, "InputObject">, fields: Fields, types: OwnTypes = {}) {
   return Object.fromEntries(optionsOf(fields, types).map(([name, options]) => [name, t.field(options as never)]));
 }
@@ -69,7 +68,6 @@ export function argsOf(t: { arg: (options: never) => unknown }, fields: Fields, 
 }
 type ArgBuilder = Parameters<Parameters<Builder["queryField"]>[1]>[0]["arg"];
 
-/** The values of an enum. */
 export function enumValues<W extends string>(words: Readonly<Record<W, string>>) {
   const all = Object.entries<string>(words).map(([name, description]) => [name.toUpperCase(), { description }]);
   return Object.fromEntries(all) as Record<Uppercase<W>, { description: string }>;

@@ -12,7 +12,6 @@ import { connectionOf } from "./connection.ts";
 import { enumValues } from "./inputs.ts";
 import { loadTogether } from "./load-together.ts";
 
-/** The values of the enum of token standards. */
 export const standardWords = enumValues(standards);
 
 /** A page of tokens; `total` is null where counting would cost more than the page. */

@@ -184,7 +184,6 @@ function customFieldsOf(value: unknown): Record<string, unknown> | null {
   throw new ServiceError("invalid_type", "customFields must be an object", { field: "input.customFields", fix });
 }
 
-/** `StoredUpload` and its enums. */
 function addStoredUpload(builder: Builder) {
   const kind = builder.enumType("UploadKind", {
     description: "The kind of an upload.",
