@@ -75,7 +75,7 @@ export function createApp(
   );
   const refuse = async (c: Context<AppEnv>, error: ServiceError) => {
     setErrorHeaders(c);
-    // For a page too: it sets Retry-After, and notes the error.
+    // For a page too: `nok` sets Retry-After and notes the error.
     const answer = nok(c, error, c.get("requestId"));
     return isOfPages(c) ? await answerInBrowser(c, pages, error) : answer;
   };
@@ -103,7 +103,7 @@ function isPage(c: Context<AppEnv>): boolean {
   return !c.req.url.includes("?") && isBrowser(c);
 }
 
-/** Whether a person followed a link to a page, and not to an API or to content. */
+/** A person followed a link, and not one to an API or to content. */
 function isOfPages(c: Context<AppEnv>): boolean {
   return isBrowser(c) && !ofApis.test(c.req.path) && !/^\/(ipfs|thumbnails)\b/.test(c.req.path);
 }

@@ -129,9 +129,8 @@ function saleBody(sale: PublicSale) {
 }
 
 /**
- * `/console` and all pages below it; the browser gets this installation's settings from `/console/installation.json`.
- * `/console/history` serves the operator's page: like `/status` it needs no key, and shows only what is public on the
- * chain.
+ * `/console` and all pages below it; `/console/installation.json` has the settings that the browser needs.
+ * `/console/history` needs no key, like `/status`: it shows only what is public on the chain.
  */
 export function addConsole(app: Hono<AppEnv>, services: Services, pages: WebPages): void {
   const { chains, config } = services;
@@ -177,7 +176,6 @@ export function addConsole(app: Hono<AppEnv>, services: Services, pages: WebPage
     return c.body(text, 200, { "Content-Type": "application/json", "Cache-Control": "public, max-age=10" });
   });
   const head = { title: "Mintyard console", description: "Launch and watch NFT collections." };
-  // One page at every path of its router.
   const kept = pages.keep((path) => (consolePaths.test(path) ? "/console" : null));
   app.get("/console", kept, async (c) => await pages.page(c, "console", head));
   app.get("/console/*", kept, async (c) =>

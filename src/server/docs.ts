@@ -53,7 +53,7 @@ function errorPage(code: ErrorCode) {
 <p>${withCode(fix)}</p>`;
 }
 
-/** An error outside the APIs for a person in a browser: what went wrong, and where to go on. */
+/** A page for an error outside the APIs. */
 export async function answerInBrowser(c: Context<AppEnv>, pages: WebPages, error: ServiceError): Promise<Response> {
   const { status, message } = error;
   const title = status === 404 ? "There is no such page" : "This page cannot be shown";
@@ -62,7 +62,7 @@ export async function answerInBrowser(c: Context<AppEnv>, pages: WebPages, error
 <p>${status === 404 ? "Check the link, or go on here:" : withCode(fixFor(error))}</p>
 <ul><li><a href="/console">Console</a></li><li><a href="/docs/start">Quick start</a></li><li><a href="/docs/guide">All guides</a></li><li><a href="/docs">API reference</a></li></ul>
 <p>Request <code>${c.get("requestId")}</code>, status ${status}</p>`;
-  // Nothing that a link holds becomes a description of this site.
+  // The title only: text from a link must not become this site's description.
   const answer = await pages.document(
     c,
     { title: `${title} – Mintyard`, description: title },

@@ -30,8 +30,7 @@ export class StaticAnswers {
   /**
    * Middleware for GET routes, whose handlers also answer HEAD.
    *
-   * @param nameOf the name under which an answer is cached. Null: it is made for each request, and compressed if its
-   * content is new.
+   * @param nameOf the cache key. Null: the answer is made for each request, and compressed if its content is new.
    */
   before(nameOf: (c: Context<AppEnv>) => Promise<string | null>): MiddlewareHandler<AppEnv> {
     return async (c, next) => {

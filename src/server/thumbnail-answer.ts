@@ -12,7 +12,6 @@ export const makingMs = 2;
 
 export const widths = `widths are ${thumbnailWidths.join(", ")}`;
 
-/** @throws ServiceError `value_error` for what is none. */
 export function widthOf(text: string): ThumbnailWidth {
   const width = thumbnailWidths.find((one) => String(one) === text);
   if (width) return width;

@@ -24,11 +24,9 @@ const onEveryAnswer = Object.entries({
 const forAYear = "public, max-age=31536000, immutable";
 
 /**
- * GET and HEAD of `/:width/:cid` and `/:width/:cid/<path>`: a preview of a picture that `/ipfs` has under the same path.
- * Where none can be made now, the answer leads to the picture itself; docs/gateway.md describes it. Also of
- * `/:width/nfts/:chain/:contract/:tokenId`, wherever the picture of that token is.
- *
- * @throws ServiceError of every route, whatever the client accepts: pages and their programs read one table of errors.
+ * GET and HEAD of `/:width/:cid` and `/:width/:cid/<path>`: a preview of the picture that `/ipfs` has under that path,
+ * or a redirect to it if none can be made now (docs/gateway.md). `/:width/nfts/:chain/:contract/:tokenId` is alike,
+ * wherever that token's picture is. Every route throws ServiceError, whatever the client accepts.
  */
 export function createThumbnailRoutes(services: Services): Hono {
   const app = new Hono({ strict: false });
@@ -69,7 +67,7 @@ async function answer(c: Context, services: Services): Promise<Response> {
     c.header("Cache-Control", "no-store");
     return c.redirect(asked.original, 307);
   }
-  // Not 503: with previews off it would be every answer, and errors of 5xx call the operator.
+  // Not 503: with previews off every answer would be one, and 5xx alert the operator.
   if (thumbnail === "busy") throw new ServiceError("not_found", "there is no preview of this animation now");
   const fix = `Show ${asked.original} itself.`;
   throw new ServiceError("value_error", `no preview is made of this file: ${thumbnail.refused}`, { fix });
