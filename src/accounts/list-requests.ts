@@ -5,7 +5,6 @@ import { openCursor, sealCursor } from "../db/cursor.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
 
-/** Filters an account's requests. */
 export interface RequestFilter {
   /** Only those answered with an error. */
   failed: boolean;
@@ -30,7 +29,6 @@ interface Kept {
   fields: string | null;
   status: number;
   code: string | null;
-  /** Milliseconds. */
   ms: number;
   /** Requests of the account before this one that are not in the log, because they came too fast. */
   skipped: number;

@@ -28,8 +28,7 @@ interface Waiting {
 
 /**
  * Bounds the time that content and pages, which need no key, may take of this process. Each request and each part of a
- * long answer has a price in milliseconds; an owner that has used up its budget waits. Other owners do not: owners take
- * turns.
+ * long answer has a price in milliseconds. Only an owner that has used up its budget waits: owners take turns.
  */
 export class OpenWork {
   readonly #limited: boolean;

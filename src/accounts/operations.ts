@@ -51,10 +51,7 @@ const keyFields = new Set(["createKey", "rotateKey", "revokeKey", "viewer.keys"]
 /** Webhooks receive the account's events, so managing them needs the scope admin. */
 const webhookFields = /Webhook|^(sendTestEvent|replayEvents)$/;
 
-/**
- * The operation of a root field of the GraphQL API, or of `viewer.` and a field of `Viewer`. An unlisted mutation needs
- * the right to spend.
- */
+/** @param field a root field, or `viewer.` and a field of `Viewer`. Unlisted mutations need the right to spend. */
 export function operationOfField(kind: "query" | "mutation" | "subscription", field: string): Operation {
   if (keyFields.has(field) || (kind === "mutation" && webhookFields.test(field))) return admin;
   if (kind !== "mutation" || /^refresh/.test(field)) return read;

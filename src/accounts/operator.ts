@@ -59,7 +59,6 @@ export async function changeAccount(
   });
 }
 
-/** Adds a key to an account. */
 export async function addAccountKey(
   { db, config }: OperatorServices,
   actor: string,

@@ -33,8 +33,7 @@ export interface ChainStatus {
   unproven: ("blooms" | "receipts" | "positions")[];
   /**
    * The index's endpoints in the order of `RPC_URL_<CHAIN>`, without websockets. `rests`: it failed and is asked last.
-   * `contradicts`: it serves another chain or history. `blocksOfLogs`: the most blocks it gives logs of at a time;
-   * null: no limit seen.
+   * `contradicts`: it serves another chain or history. `blocksOfLogs`: its limit for a log query; null: none seen.
    */
   endpoints: {
     state: "used" | "rests" | "contradicts";
@@ -42,10 +41,7 @@ export interface ChainStatus {
     /** The node's message, without addresses and keys. The classes are in docs/indexing.md. */
     lastFault: { class: string; at: string; words: string } | null;
   }[];
-  /**
-   * Final blocks of the index that were compared with another endpoint's logs, and the logs the index lacks, with the
-   * first and last such block.
-   */
+  /** Final blocks compared with another endpoint's logs; logs the index lacks, and their first and last block. */
   sampled: { blocks: number; missingLogs: number; firstBlock: string | null; lastBlock: string | null };
   /** How many endpoints must agree on a block before a deployment counts as final. */
   quorum: number;

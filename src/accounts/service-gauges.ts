@@ -108,7 +108,7 @@ export interface ServiceFigures {
   };
   /** Relations whose policies do not bind this process: it sees every account's rows in them. */
   unbound: string[];
-  /** PostgreSQL is to archive its log, and has no command for that or failed at the last try. A try that hangs is not seen. */
+  /** PostgreSQL's log archiving is on, but has no command or its last try failed. A try that hangs is not seen. */
   archiveFails: boolean;
 }
 

@@ -186,8 +186,7 @@ interface SignInClaim {
  * Parses an EIP-4361 message strictly: it must equal, character by character, the message composed from its parts, so
  * that it contains nothing that the wallet displayed and this parser missed.
  *
- * @param publicUrl the URL at which browsers reach this server. The `Host` header is chosen by the sender, so it proves
- * nothing.
+ * @param publicUrl the URL of this server. The sender chooses the `Host` header, so that proves nothing.
  * @param now milliseconds.
  * @throws ServiceError `value_error` naming the part that is wrong.
  */
