@@ -13,11 +13,7 @@ export function ok(c: Context, members: Record<string, unknown>): Response {
   return c.json({ response: "OK", ...members, error: null }, 200);
 }
 
-/**
- * A failure body: `NOK` with the HTTP status, a code that clients switch on, and a text for people.
- *
- * @param status where another specification wants one of its own.
- */
+/** A failure body. @param status if another specification requires its own. */
 export function nok(c: Context, error: ServiceError, requestId: string, status: number = error.status): Response {
   if (error.retryAfterSeconds !== undefined) c.header("Retry-After", String(error.retryAfterSeconds));
   const { code, message } = error;

@@ -22,10 +22,10 @@ const bodyBytes = 16_384;
 const neverEmpty: ReadonlySet<Kind> = new Set(["date", "int", "uint", "flag"]);
 
 /**
- * Reads the body of an operation that the original service did not have. It may be omitted if it would have no members.
+ * Reads the body of an operation that the original service did not have; without members it may be omitted.
  *
- * @throws ServiceError of the gravest fault, with all of them in `details.problems`; `value_error` also for an unknown
- * member: a misspelt filter would let everything through, and a misspelt expiry of a key would not expire it.
+ * @throws ServiceError of the gravest fault, with all in `details.problems`. An unknown member is a fault: a misspelt
+ * filter would let everything through, and a key with a misspelt expiry would never expire.
  */
 export async function readOwnBody<F extends Fields>(
   request: IncomingMessage,
@@ -141,7 +141,6 @@ export function bodyMembers(fields: Fields): Members {
   return Object.fromEntries(all);
 }
 
-/** The members as query parameters. */
 export function queryParameters(fields: Fields): Json[] {
   return fieldsIn("v0", fields).map(([name, field]) =>
     query(

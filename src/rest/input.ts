@@ -122,7 +122,7 @@ export class Input {
     return isAddressText(text) ? text : this.fail("invalid_address", name, invalidAddress(name));
   }
 
-  /** A list of texts, or of the allowed words; a number counts as its digits. */
+  /** A list of texts; numbers count as their digits. */
   texts(name: string, allowed?: readonly string[]): string[] | undefined {
     const [, value] = this.#first(name);
     if (value === undefined) return undefined;

@@ -110,8 +110,7 @@ interface LongList {
  *
  * @param most values in all, including those of lists.
  * @returns what `JSON.parse` returns for the text; null for text that is not JSON, and for some that is.
- * @throws ServiceError `value_error` for more values than `most`, or more than one part may have; for nesting over 64
- * levels.
+ * @throws ServiceError `value_error` for more values than `most` or than one part may have, or over 64 levels deep.
  */
 export async function parseInParts(
   text: string,

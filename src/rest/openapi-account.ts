@@ -157,7 +157,6 @@ const settings = {
   minting_usage_and_limits: z.record(z.string(), minting).describe("Usage and limits by the name of the chain."),
 };
 
-/** The operations of `/v0` on accounts and their keys. */
 export function accountPaths(): Json {
   return {
     "/v0/": {

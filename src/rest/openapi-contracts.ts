@@ -38,7 +38,6 @@ const planMembers = {
     .optional(),
   ...costMembers,
 };
-/** A transaction and its block explorer link. */
 export const sent = { transaction_hash: transactionHash, transaction_external_url: transactionUrl };
 export const contractAnswers = {
   address: address.describe("Address of the contract."),
@@ -112,7 +111,6 @@ const dryRunQuery = query(
   "`true` validates and simulates the request; nothing is stored or spent. The default is `false`.",
 );
 
-/** Deploying, updating and reading collections. */
 export function collectionPaths(): Json {
   return {
     "/v0/contracts/collections": {

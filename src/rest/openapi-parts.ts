@@ -16,7 +16,6 @@ import type { Member, MembersOf } from "../requests/answer-members.ts";
 export const legacyRateCode = "too_many_requests";
 
 export type Json = Record<string, unknown>;
-/** Members of an object by name. */
 export type Members = Record<string, z.ZodType>;
 
 export const text = z.string();
@@ -43,9 +42,7 @@ export function membersOf<T>(members: MembersOf<T>, nameOf = (name: string) => n
   return Object.fromEntries(schemas) as Members;
 }
 
-/** An object with any members. */
 export const anyObject = z.looseObject({});
-/** Describes an input that is a date. */
 export const dateFormat = "in ISO 8601, UTC if it has no offset";
 
 const chainNames = "`ethereum`, `polygon`, `goerli` (also `rinkeby`), or another chain of this installation";
@@ -190,16 +187,12 @@ export function jsonContent(schema: Json): Json {
   return { content: { "application/json": { schema } } };
 }
 
-/** The error codes of a status. */
 function codesOf(status: number): string {
   const codes = Object.entries(errorTable).filter(([, row]) => row.status === status);
   return codes.map(([code]) => (code === "rate_limit_exceeded" ? legacyRateCode : code)).join(", ");
 }
 
-/**
- * The statuses of failures: those that any request may get (key, input, rate, our own failures, an unreachable database
- * or node) and the given ones.
- */
+/** The statuses that any request may get (key, input, rate, our failures, database or node unreachable), and others. */
 function statusesOf(failures: readonly ErrorCode[]): number[] {
   return [...new Set([401, 403, 422, 429, 500, 503, ...failures.map((code) => errorTable[code].status)])].sort();
 }

@@ -80,7 +80,6 @@ const nftDetail = z.object({
   ...owner,
 });
 
-/** Lists and details of NFTs. */
 export function nftPaths(): Json {
   return {
     "/v0/accounts/{account_address}": {

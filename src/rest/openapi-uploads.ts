@@ -91,7 +91,6 @@ const metadataBody = z
   .object(metadataMembers)
   .partial({ external_url: true, animation_url: true, custom_fields: true, attributes: true });
 
-/** Files, metadata, and the account's uploads. */
 export function uploadPaths(): Json {
   return {
     "/v0/files": {

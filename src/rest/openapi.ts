@@ -105,7 +105,6 @@ function withGuide(paths: Json): Paths {
   );
 }
 
-/** A body with an example of its JSON. */
 function withExample(body: Json, example: unknown): Json {
   const json = (body["content"] as Paths | undefined)?.["application/json"];
   return example === undefined || !json ? body : { ...body, content: { "application/json": { ...json, example } } };

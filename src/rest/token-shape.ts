@@ -56,7 +56,6 @@ function once(name: string, make: () => NftShape): NftShape {
   return known;
 }
 
-/** An item of an account's list. */
 export function accountItemShape(show: { metadata: boolean; contract: boolean }): NftShape {
   return once(`account ${show.metadata} ${show.contract}`, () => [
     ...[...key, ...ofToken("texts"), ...files, ...creator],
