@@ -35,8 +35,7 @@ const left = [
  * uploads. The index is left out, because it is rebuilt from the chains. The service may be running.
  *
  * @param folder is created; must be empty.
- * @returns `recorded`: the database knows when the backup was taken, for `mintyard_backup_age_seconds`. A standby
- * cannot record it.
+ * @returns `recorded`: the database has recorded the time, for `mintyard_backup_age_seconds`. A standby cannot.
  * @throws Error when the folder is not empty, before anything is written.
  */
 export async function takeBackup(

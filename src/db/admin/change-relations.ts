@@ -21,10 +21,9 @@ export interface LockWait {
 /** Two minutes in total. */
 const usualLockWait: LockWait = { seconds: 5, tries: 12, shortTries: 20 };
 /**
- * The lock wait of a short try. A reader may hold a lock on one of the relations and wait for another that this
- * transaction has locked. PostgreSQL looks for such deadlocks once a reader has waited for a second
- * (`deadlock_timeout`), and then ends the reader. By then this transaction has given up, and the reader goes on. Only
- * the longer tries, made when all short ones have failed, may cost a reader its statement.
+ * A short try must give up before a reader has waited for a second (`deadlock_timeout`): PostgreSQL then looks for
+ * deadlocks with this transaction's locks, and ends the reader. Only the longer tries, made when all short ones have
+ * failed, may cost a reader its statement.
  */
 const shortSeconds = 0.6;
 

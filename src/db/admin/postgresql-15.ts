@@ -2,9 +2,8 @@
 const knowsAll = 160_000;
 
 /**
- * `IS JSON` as a function, for a server that lacks it. A server that is upgraded later keeps the function, which gives
- * the same answers. It is not `PARALLEL SAFE`, because a parallel worker has no subtransactions. Text that is nested
- * too deep is an error in both.
+ * `IS JSON` for a server that lacks it; it stays after an upgrade, with the same answers. Not `PARALLEL SAFE`: parallel
+ * workers have no subtransactions. Text that is nested too deep is an error in both.
  */
 const isJson = `CREATE OR REPLACE FUNCTION service.is_json(document text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $is_json$
 BEGIN

@@ -176,9 +176,8 @@ export class PipelinedConnection {
       this.#stream?.unref();
     }
     if (question.error) {
-      // Whether the statement is prepared now is not known, and a changed view makes it fail for good, so a new
-      // connection replaces this one. Questions already sent are still answered here. Errors of values (22) and
-      // cancelled statements (57014) do no such harm.
+      // The statement may be unprepared, or fail for good as a view changed: a new connection replaces this one once
+      // the questions already sent are answered. Errors of values (22) and cancelled statements (57014) do no harm.
       if (!/^(22|57014)/.test(question.error.code ?? "")) this.usable = false;
       question.reject(question.error);
     } else question.resolve(question.row);

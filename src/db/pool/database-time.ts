@@ -26,9 +26,8 @@ export const freeMinutesOfDay = 60;
 const dayMs = 86_400_000;
 
 /**
- * How much of the database's time accounts may use per minute, by plan, for statements that may touch many rows. A
- * statement's cost is known only when it has ended: an account with any budget left may overdraw it, and then waits
- * longer for the refill.
+ * Database time per minute that accounts may use, by plan, for statements that may touch many rows. A statement's cost
+ * is known only when it has ended: an account with any budget left may overdraw it, and then waits longer.
  */
 export class DatabaseTime {
   readonly #times: HeavyTimes;

@@ -75,9 +75,8 @@ export async function closeReads({ pipelined, reads, heavy }: Reads): Promise<vo
 /**
  * Lowers the CPU priority of the server process behind a connection, so that a statement that takes a whole core for
  * seconds delays no other answer. Works only for a server on this machine under this login; never fails. The process
- * still gets a share of each core, because fast-path reads may wait for a lock that it holds. Only for statements that
- * end within their time: anything that has to keep up with a chain would fall behind for as long as other programs are
- * busy.
+ * keeps a share of each core, because fast-path reads may wait for its locks. Not for statements that have to keep up
+ * with a chain: they would fall behind for as long as other programs are busy.
  */
 async function lowerBackendPriority(client: pg.ClientBase): Promise<void> {
   const { processID: pid } = client as pg.ClientBase & { processID?: number | null };

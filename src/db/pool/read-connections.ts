@@ -232,9 +232,8 @@ interface Connected {
 }
 
 /**
- * Asks the server to end the statement that a connection runs: a CancelRequest on a connection of its own, which does
- * not count for `max_connections`. Never fails: if the request does not arrive, the statement ends by its
- * `statement_timeout`.
+ * Sends a CancelRequest for a connection's statement, on a connection of its own that does not count for
+ * `max_connections`. Never fails: if it does not arrive, the statement ends by its `statement_timeout`.
  */
 function cancelStatement(client: pg.ClientBase): void {
   const { host, port, processID, secretKey } = client as pg.ClientBase & Connected;

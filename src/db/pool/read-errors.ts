@@ -1,6 +1,5 @@
 import { ServiceError } from "../../errors/errors.ts";
 
-/** The error of a read that took too long. */
 export function readTimeout(limitMs: number, cause?: unknown): ServiceError {
   return new ServiceError("read_timeout", `this read was ended after ${limitMs / 1000} s`, {
     retryAfterSeconds: 1,

@@ -115,7 +115,6 @@ export class ReadPool implements PostgresPool, PipelinedConnections {
     this.#primary.pipelined.close();
   }
 
-  /** Closes all connections. */
   async end(): Promise<void> {
     this.#ended = true;
     if (this.#timer) clearTimeout(this.#timer);

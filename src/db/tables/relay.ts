@@ -82,10 +82,7 @@ interface IntentTable {
   owner: Buffer;
   init_data: Buffer;
   salt: Buffer;
-  /**
-   * CREATE2 address of the collection or product contract, or the address of the contract that is operated on; must not
-   * be shown as its address before `confirmed`.
-   */
+  /** The new contract's CREATE2 address, not to be shown before `confirmed`; or the contract that is operated on. */
   predicted_addr: Buffer;
   state: Generated<IntentState>;
   hold_reason: Generated<string | null>;
