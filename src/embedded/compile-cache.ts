@@ -9,10 +9,9 @@ const ofCheckout = join(import.meta.dirname, "../../.runtime/compile-cache");
 
 /**
  * Keeps V8's compiled code of our modules and dependencies, and Node's stripped TypeScript, so that the next start
- * loads them in half the time. The cache belongs to the code and not to the data: it is stored next to the Node that
- * bin/bootstrap.mjs installs, for all data folders, or in the data folder if that place is not writable. An entry is
- * looked up by its module's path and used only while the module's text is unchanged. So no entry is ever wrong, and
- * there is one per module.
+ * loads them in half the time. The cache is stored next to the Node that bin/bootstrap.mjs installs, for all data
+ * folders, or in the data folder if that place is not writable. An entry is used only while its module's text is
+ * unchanged, so none is ever wrong; there is one per module.
  *
  * @param dataDir the value of MINTYARD_DATA_DIR.
  * @returns the variable that makes another Node process use the same folder.

@@ -136,9 +136,8 @@ function holderOf(path: string): number {
 const ownToEach = new Set(["PORT", "METRICS_PORT", "TMPDIR"]);
 
 /**
- * Gives a command the environment of the stack that runs in `MINTYARD_DATA_DIR` (database, local chains, wallets), so
- * that the operator need not. Variables that are already set stay; if the command has a database of its own, nothing is
- * added.
+ * Gives a command the environment of the stack that runs in `MINTYARD_DATA_DIR` (database, local chains, wallets).
+ * Variables that are already set stay; if the command has a database of its own, nothing is added.
  *
  * @throws Error when the stack was given a `KEY_PEPPER` and this command was not: keys created by it would not work.
  */

@@ -231,10 +231,9 @@ function collect(child: ChildProcess): () => string {
 }
 
 /**
- * Waits for a line on its input, which means that the server no longer needs a guard. An end of input without a line
- * means that the launcher was killed. Its other children then end by themselves and save what they have under way, so
- * the server is stopped a little later: with a fast shutdown, and if that takes long, with an immediate one, as in a
- * crash.
+ * A line on its input means that the server needs no guard any more; an end of input without one, that the launcher was
+ * killed. Its other children then end by themselves and save their work, so the server is stopped a little later: with
+ * a fast shutdown, and if that takes long, with an immediate one.
  */
 const guardScript = `
 read -r word && exit 0

@@ -52,8 +52,7 @@ interface Start {
   env: Record<string, string>;
 }
 
-// The launcher may die at any time. The program then shuts down by SIGTERM; before it handles that signal, there is
-// nothing to shut down.
+// If the launcher dies, the program gets SIGTERM; before it handles that signal, there is nothing to shut down.
 process.once("disconnect", () => process.kill(process.pid, "SIGTERM"));
 if (process.connected === false) process.kill(process.pid, "SIGTERM");
 

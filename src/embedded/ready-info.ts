@@ -1,6 +1,5 @@
 import type { LocalChain, ServedChain } from "./local-chains.ts";
 
-/** Where everything is. */
 export interface ReadyInfo {
   graphql: string;
   rest: string;

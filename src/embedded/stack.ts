@@ -47,7 +47,6 @@ const restartPause = { firstMs: 100, mostMs: 5_000 };
 const host = join(import.meta.dirname, "program-host.ts");
 const entry = (file: string) => join(import.meta.dirname, "..", file);
 
-/** Thrown by a start that was stopped. */
 export class StartStopped extends Error {
   constructor() {
     super("stopped while it was starting");

@@ -6,9 +6,7 @@ export interface PartListener {
 
 /** How the caller of a start can follow and stop it. */
 export interface StartOptions {
-  /** Is called for each part. */
   parts?: PartListener;
-  /** Ends the start. */
   signal?: AbortSignal;
 }
 
