@@ -1,9 +1,7 @@
 import type { ErrorCode } from "./errors.ts";
 
 export interface ErrorGuide {
-  /** What leads to this error. */
   cause: string;
-  /** What to do about it. */
   fix: string;
 }
 
@@ -117,7 +115,6 @@ const guides: Record<ErrorCode, ErrorGuide> = {
 export const unknownProductFix =
   "GET /v0/me/contracts lists the product contracts of your account, in GraphQL viewer { mints(all: true) { nodes { kind state contract } } }. Use one that is confirmed, with its chain, and the key of the account that deployed it.";
 
-/** The guide of a code. */
 export function guideOf(code: ErrorCode): ErrorGuide {
   return guides[code];
 }

@@ -1,9 +1,6 @@
 import { ServiceError } from "./errors.ts";
 
-/**
- * SQLSTATEs and socket errors of a database that is unreachable, starting, full or too busy, rather than of a wrong
- * statement; 25006: a primary that has just become a standby.
- */
+/** The database is unreachable, starting, full or too busy; 25006: a primary that has just become a standby. */
 const codes = new Set(
   (
     "08000 08001 08003 08004 08006 25006 25P03 40001 40P01 53000 53300 53400 55P03 57014 57P01 57P02 57P03 " +
@@ -16,8 +13,7 @@ const texts =
 
 /**
  * Converts a database error for the client: `service_unavailable` with a retry time if it will pass by itself,
- * `storage_full` if the disk is full, `plan_limit_exceeded` for a used-up quota, `value_error` for text it cannot
- * store.
+ * `storage_full`, `plan_limit_exceeded` for a used-up quota, `value_error` for text it cannot store.
  *
  * @returns null for any other error.
  */
