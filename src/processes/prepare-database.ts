@@ -7,8 +7,7 @@ import { ensureRendering } from "../nfts/rendered.ts";
 import type { Logger } from "../telemetry/log.ts";
 
 /**
- * Brings the database to the state that every process needs before it reads: the service schema is current, the index's
- * views exist, and metadata is rendered as it is stored.
+ * What every process needs before it reads: a current service schema, the index's views, and rendering of new metadata.
  *
  * @param failover `DATABASE_FAILOVER`.
  */

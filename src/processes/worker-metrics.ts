@@ -9,7 +9,6 @@ import { createMetrics, type Metrics, watchPool } from "../telemetry/metrics.ts"
 import { isDeployable } from "../transactions/chain/context.ts";
 import { watchRelay } from "../transactions/store/figures.ts";
 
-/** All metrics of a worker. */
 export function workerMetrics(services: Services, analysts: AnalystWatch): Metrics {
   const metrics = createMetrics("worker");
   watchPool(metrics, services.pool);
