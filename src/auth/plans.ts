@@ -111,7 +111,6 @@ export const defaultPlans: Record<Tier, Plan> = {
   },
 };
 
-/** The policy that applies to a caller. */
 export function planOf(caller: Caller): Plan {
   return caller.plan ?? defaultPlans[caller.tier];
 }
