@@ -63,12 +63,10 @@ export class ItemBytes {
     this.#open = item;
   }
 
-  /** Start of a part of the open item. */
   startOf(part: number): number {
     return this.#parts[part] as number;
   }
 
-  /** End of a part of the open item. */
   endOf(part: number): number {
     return (this.#parts[part + 1] as number) - 1;
   }

@@ -101,9 +101,8 @@ export function recordSql(whole: boolean, stale: Stale): string {
 export const amongSql = "among AS MATERIALIZED (SELECT array_agg(DISTINCT contract)::bytea[] AS list FROM keys)";
 
 /**
- * The contracts of `among`: the addresses of the ERC-1155 ones, and the records from contract metadata, each with its
- * address. Every token's contract is in the index and few are ERC-1155, so an index on those alone (`contract_multi`)
- * also identifies the others.
+ * The contracts of `among`: the addresses of the ERC-1155 ones, and the contract metadata by address. Every token's
+ * contract is in the index and few are ERC-1155, so an index on those alone (`contract_multi`) also tells the others.
  */
 export function contractsSql(chainId: number, stale: Stale): string {
   const among = "ANY ((SELECT list FROM among)::bytea[])";

@@ -6,9 +6,8 @@ import { readHeavy } from "./read-for-each.ts";
 import { type Stale, staleMark } from "./rendered.ts";
 
 /*
- * Reads of rendered texts. Nearly all rows have their rendered text, and a statement that can also render costs
- * PostgreSQL a tenth more. So it runs only after a statement without rendering has met a row that this version has not
- * rendered.
+ * Reads of rendered texts. Nearly all rows have theirs, and a statement that can also render costs PostgreSQL a tenth
+ * more, so it runs only after one without rendering has met a row that this version has not rendered.
  */
 
 /** A statement whose columns are all text. */

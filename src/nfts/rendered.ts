@@ -14,7 +14,6 @@ export const partMark = "\u0001";
 export const itemMark = "\u0002";
 /** Replaces the text of a row that this version has not rendered; see read-rendered.ts. */
 export const staleMark = "\u0003";
-/** The marks as SQL literals. */
 export const sqlPartMark = "E'\\x01'";
 export const sqlItemMark = "E'\\x02'";
 const sqlStaleMark = "E'\\x03'";

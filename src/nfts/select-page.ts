@@ -53,7 +53,6 @@ export interface ListSql {
   frame: string;
 }
 
-/** The values of a list's key, by name. */
 export type ListKey = Readonly<Record<string, Buffer>>;
 
 export interface PageNeeds extends Needs {
