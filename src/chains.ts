@@ -118,9 +118,8 @@ const dearestCoinMicroEur = 4_000_000_000n;
 const coinsMicroEur: Readonly<Record<number, bigint>> = { 1: dearestCoinMicroEur, 5: 0n, 137: 500_000n };
 
 /**
- * On Polygon and its test network Amoy, nodes take no transaction with a tip below 25 gwei, some none below 30.
- * Elsewhere blocks show what is paid; on a chain whose base fee is a hundredth of a gwei, a tip of a tenth would be
- * most of the price.
+ * Nodes of Polygon and its test network Amoy take no transaction with a tip below 25 gwei, some none below 30.
+ * Elsewhere blocks show what is paid; with a base fee of 0.01 gwei, a tip of 0.1 would be most of the price.
  */
 const minTipsWei: Readonly<Record<number, bigint>> = {
   1: gwei / 10n,

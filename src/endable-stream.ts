@@ -55,7 +55,6 @@ interface Watching<T> {
   pollMs: number;
   /** Whether nothing has changed that a reader would see. */
   isSame(one: T, other: T): boolean;
-  /** Whether this is the last value. */
   isLast?(value: T): boolean;
 }
 

@@ -11,8 +11,7 @@ export class ConfigError extends Error {
 }
 
 /**
- * @param other what the setting may be besides a word, as the error describes it; `read` returns null for anything
- * else.
+ * @param other what else the setting may be, as the error describes it; `read` returns null for anything else.
  * @returns `fallback` if the variable is unset or empty.
  * @throws ConfigError with the variable's name, its value and what it may be.
  */
@@ -37,7 +36,6 @@ export function readSwitch(env: Env, name: string, fallback: boolean): boolean {
   return word === "on" || word === "true";
 }
 
-/** The log level; every process has one. */
 export function readLogLevel(env: Env) {
   return readWord(env, "LOG_LEVEL", ["fatal", "error", "warn", "info", "debug", "trace", "silent"], "info");
 }

@@ -40,9 +40,7 @@ export class Slots {
     }
   }
 
-  /**
-   * @returns a function that frees the slot; call it once. @throws the signal's reason when it aborts before the turn.
-   */
+  /** @returns a function that frees the slot, to be called once. @throws the signal's reason if it aborts first. */
   async take({ account = "", signal }: Turn = {}): Promise<() => void> {
     if (this.areTaken) await this.#wait(account, signal);
     else this.#running += 1;
