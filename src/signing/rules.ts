@@ -54,7 +54,7 @@ export class SigningRefused extends Error {
 /**
  * The signing rules. Allowed are a deployment by a factory, a configuration update of a collection, a call of the
  * operator of product contracts, an empty transaction to the sender itself, and the right to deploy for another wallet
- * of this installation. No value, no other chain and no fee above the operator's cap, whoever asks.
+ * of this installation. No value, no other chain and no fee above the operator's cap, for any sender.
  *
  * @param admin the order came from an operator's command, which alone may grant roles.
  * @throws SigningRefused naming the rule that it breaks.
